@@ -1,0 +1,222 @@
+//! The experiment as the program sees it: every value checked, every default filled in, units in the types.
+
+use crate::units::{Bytes, Nanos, Rate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// What the file calls itself.
+    pub name: String,
+    /// How long the run lasts.
+    pub duration: Nanos,
+    /// The first part of the run, which statistics leave out.
+    pub warmup: Nanos,
+    /// Seeds every draw of the run.
+    pub seed: u64,
+    /// The bottleneck, from the senders to the receivers.
+    pub bottleneck: Link,
+    /// The way back, which acknowledgements take.
+    pub reverse: Link,
+    /// The flow groups, in the file's order.
+    pub flows: Vec<FlowGroup>,
+}
+
+/// One direction of a link: a queue, a transmitter, a wire.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// The key under `[link]`; the way back is `NAME.reverse`.
+    pub name: String,
+    /// What decides when a packet may leave the queue.
+    pub service: Service,
+    /// Propagation, one way.
+    pub delay: Nanos,
+    /// Where packets wait for the transmitter.
+    pub queue: Queue,
+    /// Share of the packets that the wire loses after transmission, 0 to 1.
+    pub loss: f64,
+}
+
+/// What decides when a packet may leave the queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Service {
+    /// A transmitter of constant rate.
+    Rate(Rate),
+    /// Recorded delivery opportunities.
+    Trace(Arc<Trace>),
+}
+
+/// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trace {
+    /// The file it came from.
+    pub path: PathBuf,
+    /// Instants, not decreasing, all at most `period`.
+    pub opportunities: Vec<Nanos>,
+    /// The last instant of the file: where the trace wraps.
+    pub period: Nanos,
+}
+
+/// A queue discipline with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Queue {
+    /// First in, first out; what finds it full is dropped.
+    Droptail {
+        /// Room for waiting packets (the one being transmitted has left the queue); `None` never drops.
+        limit: Option<Limit>,
+        /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
+        ecn_threshold: Option<Limit>,
+    },
+}
+
+/// A queue length, in bytes or in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Limit {
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+    /// Whole packets.
+    Packets(u64),
+}
+
+/// `count` flows that differ in their start time only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowGroup {
+    /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the scenario's folder by the reader).
+    pub cc: CongestionControl,
+    /// Number of flows.
+    pub count: u32,
+    /// Between each sender and the bottleneck, on the sender's side.
+    pub access: Access,
+    /// When the first flow of the group opens its connection.
+    pub start: Nanos,
+    /// Each next flow of the group opens this much later.
+    pub stagger: Nanos,
+    /// When the application stops writing; `None` = at the end of the run.
+    pub stop: Option<Nanos>,
+    /// How much the application writes; `None` = without end.
+    pub size: Option<Bytes>,
+    /// IP length of a full data packet.
+    pub packet: Bytes,
+    /// Room that the receiver offers; `None` = the largest window that can be advertised.
+    pub receive_window: Option<Bytes>,
+    /// How the two TCP ends behave.
+    pub stack: Stack,
+}
+
+/// A congestion control with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CongestionControl {
+    /// Built-in name or source file.
+    pub source: CcSource,
+    /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
+    pub params: BTreeMap<String, ParamValue>,
+}
+
+/// Where a congestion control comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum CcSource {
+    /// A file of `algorithms/congestion`, by its kernel name.
+    Builtin(String),
+    /// A user's own `.bpf.c` file.
+    File(PathBuf),
+}
+
+/// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum ParamValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A bare number.
+    Integer(i64),
+    /// A string: a quantity with its unit, such as `"100ms"`.
+    Text(String),
+}
+
+/// A sender's own link to the bottleneck: its queue never drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Access {
+    /// `None` = no constraint.
+    pub rate: Option<Rate>,
+    /// One way; acknowledgements take it too.
+    pub delay: Nanos,
+}
+
+/// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does; see `spec/loss-recovery.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
+    pub sack: bool,
+    /// Timestamps option (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
+    pub window_scaling: bool,
+    /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
+    pub rack: bool,
+    /// Tail loss probe (RFC 8985).
+    pub tlp: bool,
+    /// Proportional rate reduction (RFC 6937); without it cwnd falls to ssthresh at once.
+    pub prr: bool,
+    /// Forward RTO recovery (RFC 5682).
+    pub frto: bool,
+    /// Undo of a reduction that proves spurious (Eifel, DSACK).
+    pub undo: bool,
+    /// Acknowledge every second segment or after 40 ms; without it each segment at once.
+    pub delayed_ack: bool,
+    /// Acknowledge the first segments of a connection at once, as Linux does.
+    pub quick_ack: bool,
+    /// New data on the first two duplicates (RFC 3042).
+    pub limited_transmit: bool,
+    /// No growth of an unused window, decay when application-limited or idle (RFC 7661 as Linux does it).
+    pub cwnd_validation: bool,
+    /// Negotiate ECN (RFC 3168). A congestion control that needs ECN turns it on for its flows.
+    pub ecn: bool,
+    /// Pace every flow at Linux's default rates, as with the `fq` queue discipline. A control that sets a rate is always paced.
+    pub pacing: bool,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Lower bound of the retransmission timeout's variance term (Linux: 200 ms).
+    pub rto_min: Nanos,
+}
+
+impl Stack {
+    /// Profile `linux`.
+    pub const LINUX: Stack = Stack {
+        sack: true,
+        timestamps: true,
+        window_scaling: true,
+        rack: true,
+        tlp: true,
+        prr: true,
+        frto: true,
+        undo: true,
+        delayed_ack: true,
+        quick_ack: true,
+        limited_transmit: true,
+        cwnd_validation: true,
+        ecn: false,
+        pacing: false,
+        initial_window: 10,
+        rto_min: Nanos::from_millis(200),
+    };
+    /// Profile `sack`: RFC 6675 recovery on a textbook stack.
+    pub const SACK: Stack = Stack {
+        rack: false,
+        tlp: false,
+        prr: false,
+        frto: false,
+        undo: false,
+        quick_ack: false,
+        cwnd_validation: false,
+        ..Stack::LINUX
+    };
+    /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
+    pub const NEWRENO: Stack = Stack {
+        sack: false,
+        timestamps: false,
+        ..Stack::SACK
+    };
+}

@@ -1,0 +1,153 @@
+//! What a run leaves behind, whichever backend made it. Units stand in the names; the names are part of the interface.
+
+use serde::Serialize;
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The backend: `simulator`, `kernel` or `vm`.
+    pub on: String,
+    /// The seed of its draws.
+    pub seed: u64,
+    /// How long it lasted, warm-up included.
+    pub duration_s: f64,
+    /// Jain's index of the flows' goodputs; 1 with one flow, none when nothing was delivered.
+    pub jain_index: Option<f64>,
+    /// False when the machine could not keep up and the figures mean nothing.
+    pub sound: bool,
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<Flow>,
+    /// One per link, the bottleneck first.
+    pub links: Vec<Link>,
+}
+
+/// One flow of a run; rates, packets and RTTs after the warm-up, over the flow's active time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Flow {
+    /// Its number, from 0, over all groups.
+    pub flow: u32,
+    /// The congestion control's name.
+    pub cc: String,
+    /// Payload that reached the application in order.
+    pub goodput_mbps: f64,
+    /// IP bytes that reached the receiving host.
+    pub throughput_mbps: f64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets dropped anywhere on the path.
+    pub lost_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// `lost_packets` over `sent_packets`.
+    pub loss_percent: f64,
+    /// Time average of the congestion window.
+    pub cwnd_packets_mean: f64,
+    /// From the flow's start to its last byte acknowledged; none for an endless or unfinished flow.
+    pub completion_s: Option<f64>,
+    /// Round-trip times as the sender's TCP samples them; none without a sample.
+    #[serde(flatten)]
+    pub rtt: RttStats,
+}
+
+/// Distribution of round-trip times.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct RttStats {
+    pub rtt_ms_mean: Option<f64>,
+    pub rtt_ms_p50: Option<f64>,
+    pub rtt_ms_p95: Option<f64>,
+    pub rtt_ms_p99: Option<f64>,
+    pub rtt_ms_max: Option<f64>,
+}
+
+/// One direction of one link, after the warm-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct Link {
+    /// Its name in the scenario.
+    pub link: String,
+    /// Packets that found the queue full.
+    pub drops: u64,
+    /// Packets that the wire lost.
+    pub wire_losses: u64,
+    /// Packets marked CE.
+    pub marks: u64,
+    /// Share of the time, or of the delivery opportunities, that was used.
+    pub utilisation_percent: f64,
+    /// Time average of the queue over its limit; none for a queue without one.
+    pub queue_percent_mean: Option<f64>,
+    /// Time average of the bytes waiting.
+    pub queue_bytes_mean: f64,
+    /// From arrival in the queue to the start of transmission.
+    #[serde(flatten)]
+    pub queue_delay: QueueDelayStats,
+}
+
+/// Distribution of queueing delays.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct QueueDelayStats {
+    pub queue_delay_ms_mean: Option<f64>,
+    pub queue_delay_ms_p50: Option<f64>,
+    pub queue_delay_ms_p95: Option<f64>,
+    pub queue_delay_ms_p99: Option<f64>,
+    pub queue_delay_ms_max: Option<f64>,
+}
+
+/// Samples of a run's inside at equal steps, as columns of equal length.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Series {
+    /// One row per flow and step.
+    pub flows: FlowSeries,
+    /// One row per link and step.
+    pub links: LinkSeries,
+    /// Distribution of each flow's RTT after the warm-up: one row per flow and bin that is not empty.
+    pub rtt: Distribution,
+    /// Distribution of each link's queueing delay after the warm-up, likewise.
+    pub queue_delay: Distribution,
+}
+
+/// Samples of the flows.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct FlowSeries {
+    pub time_s: Vec<f64>,
+    pub flow: Vec<u32>,
+    pub cwnd_packets: Vec<u32>,
+    /// None while it is still infinite.
+    pub ssthresh_packets: Vec<Option<u32>>,
+    pub in_flight_packets: Vec<u32>,
+    /// The latest sample; none before the first.
+    pub rtt_ms: Vec<Option<f64>>,
+    pub srtt_ms: Vec<Option<f64>>,
+    /// Over the step that ends here.
+    pub goodput_mbps: Vec<f64>,
+    /// Since the start of the flow.
+    pub retransmitted_packets: Vec<u64>,
+}
+
+/// Samples of the links.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct LinkSeries {
+    pub time_s: Vec<f64>,
+    pub link: Vec<u32>,
+    pub queue_bytes: Vec<u64>,
+    pub queue_packets: Vec<u64>,
+    /// Since the start of the run.
+    pub drops: Vec<u64>,
+    /// Over the step that ends here.
+    pub throughput_mbps: Vec<f64>,
+}
+
+/// A histogram over several subjects (flows or links).
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Distribution {
+    /// Number of the flow or link.
+    pub subject: Vec<u32>,
+    /// Upper edge of the bin.
+    pub upper_ms: Vec<f64>,
+    /// Samples in the bin.
+    pub count: Vec<u64>,
+}

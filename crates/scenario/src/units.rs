@@ -1,0 +1,83 @@
+//! Quantities with their unit in the type: instants and durations, sizes, rates.
+
+use serde::{Deserialize, Serialize};
+use std::ops::{Add, AddAssign, Sub};
+
+/// Nanoseconds, as an instant since the start of the run or as a duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of the run, or an empty duration.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than every event: "not scheduled".
+    pub const NEVER: Nanos = Nanos(u64::MAX);
+
+    /// A duration of whole microseconds.
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+    /// A duration of whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+    /// A duration of whole seconds.
+    pub const fn from_secs(s: u64) -> Nanos {
+        Nanos(s * 1_000_000_000)
+    }
+    /// Whole microseconds, rounded down: the clock of Linux's `tcp_mstamp`.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+    /// Milliseconds as a real number, for records.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// Seconds as a real number, for records.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Bytes(pub u64);
+
+/// A bit rate, in bits a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Rate(pub u64);
+
+impl Rate {
+    /// The time to put `size` on a wire of this rate, rounded up to a nanosecond.
+    pub const fn time_to_send(self, size: Bytes) -> Nanos {
+        Nanos((size.0 as u128 * 8 * 1_000_000_000).div_ceil(self.0 as u128) as u64)
+    }
+    /// Megabits a second, for records.
+    pub fn as_mbps(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
