@@ -5,7 +5,8 @@ use serde::Serialize;
 /// One key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
-    /// The section it stands in; `flows` means each `[[flows]]`, empty the top of the file.
+    /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
+    /// `access` that of a group, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,

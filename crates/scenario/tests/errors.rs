@@ -208,6 +208,8 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:9: link.bottleneck.trace: stands beside rate; a link has one of the two"),
     ("rate = \"20mbit\"", "trace = \"missing.down\"",
      "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
+    ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
+     "base.toml:11: link.bottleneck.reverse.queue.limit: 79b has no room for one packet of 80b, so that nothing could pass"),
 ];
 
 #[test]
