@@ -55,7 +55,9 @@ impl Sender {
     /// `tcp_cwnd_validate`.
     fn validate_cwnd<T: Tap>(&mut self, env: &mut Env<T>, limited: bool) {
         if !self.stack.cwnd_validation {
+            // Every acknowledgement may grow the window, used or not.
             self.sk.is_cwnd_limited = 1;
+            self.sk.max_packets_out = self.sk.snd_cwnd;
             return;
         }
         window::note_usage(&mut self.sk, limited);
