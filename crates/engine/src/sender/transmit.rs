@@ -117,7 +117,7 @@ impl Sender {
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += 1;
             }
-            rearm |= segment == self.board.una && !self.waits_for_reordering();
+            rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
         }
         self.free_retransmission = false;
         if rearm {
