@@ -215,7 +215,7 @@ fn params(group: &Section, cc: &str) -> BTreeMap<String, ParamValue> {
     for (name, node) in for_all.chain(for_this) {
         match param_value(&node.value) {
             Ok(value) => drop(params.insert(name.clone(), value)),
-            Err(message) => group.complain_at(&node.place, &format!("params.{name}"), message),
+            Err(message) => group.complain_about(&node.place, group.path_of(&format!("params.{name}")), message),
         }
     }
     params

@@ -258,7 +258,7 @@ pub const KEYS: &[Key] = &[
         Kind::Text,
         Required,
         "",
-        "the congestion control: a built-in name, or a path to a .bpf.c file (FILE.bpf.c#NAME picks one of several)",
+        "the congestion control, a built-in name or the path of a .bpf.c file, where #NAME behind it picks one of several",
     ),
     key(
         "flows",

@@ -119,7 +119,7 @@ impl<'a> Section<'a> {
         let Some(node) = self.get(name) else {
             return self.read_default(key);
         };
-        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value)) {
+        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value, &node.value)) {
             Ok(value) => Some(value),
             Err(message) => {
                 self.complain(name, message);
@@ -149,9 +149,9 @@ impl<'a> Section<'a> {
         self.problems.add(&self.place_of(name), self.path_of(name), message);
     }
 
-    /// Puts a mistake down that stands below the key `name`.
-    pub fn complain_at(&self, place: &Place, name: &str, message: impl Into<String>) {
-        self.problems.add(place, self.path_of(name), message);
+    /// Puts a mistake down that stands elsewhere: `path` is the whole dotted key.
+    pub fn complain_about(&self, place: &Place, path: String, message: impl Into<String>) {
+        self.problems.add(place, path, message);
     }
 
     pub fn place_of(&self, name: &str) -> Place {
@@ -169,10 +169,7 @@ impl<'a> Section<'a> {
     fn refuse_absence(&self, name: &str) {
         let key = register::find(self.shape, name);
         if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
-            self.complain(
-                name,
-                format!("is missing; it is {} ({})", key.kind.words(), key.meaning),
-            );
+            self.complain(name, format!("is missing; it is {}: {}", key.kind.words(), key.meaning));
         }
     }
 
@@ -205,14 +202,15 @@ pub(crate) trait Readable: Sized + PartialOrd {
     fn from_value(value: &Value, kind: Kind) -> Result<Self, String>;
 }
 
-fn within<T: Readable>(key: &Key, value: T) -> Result<T, String> {
+/// `value` if it lies in the register's range; `written` is how it stands in the file.
+fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String> {
     let Some((least, most)) = key.bounds() else {
         return Ok(value);
     };
     let bound = |text| T::from_text(text).expect("the register's ranges are valid");
     match bound(least) <= value && value <= bound(most) {
         true => Ok(value),
-        false => Err(format!("is out of range; it may be {least} to {most}")),
+        false => Err(format!("{written} is out of range; it may be {least} to {most}")),
     }
 }
 
@@ -259,7 +257,7 @@ impl Readable for u64 {
     }
     fn from_value(value: &Value, kind: Kind) -> Result<u64, String> {
         match value {
-            Value::Integer(number) if *number < 0 => Err(format!("{number} is negative")),
+            Value::Integer(number) if *number < 0 => Err(format!("must be a whole number of at least 0, not {number}")),
             Value::Integer(number) => Ok(u64::try_from(*number).unwrap_or(u64::MAX)),
             other => Err(not_the_kind(other, kind)),
         }

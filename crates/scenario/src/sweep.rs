@@ -23,7 +23,7 @@ pub(crate) struct Point {
 }
 
 /// More cells than this are a slip of the pen.
-const MOST_CELLS: usize = 1_000_000;
+const MOST_CELLS: usize = 100_000;
 
 /// Takes the axes out of what stands under `sweep`.
 pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
@@ -39,6 +39,15 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     };
     let mut axes = Vec::new();
     collect(table, "", &mut axes)?;
+    let mut names = HashSet::new();
+    if let Some(twice) = axes.iter().find(|axis| !names.insert(&axis.name)) {
+        let key = format!("sweep.{}", twice.name);
+        return Err(Error::one(
+            node.place,
+            key,
+            "stands twice; write one axis with all values",
+        ));
+    }
     let cells = axes
         .iter()
         .try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
@@ -68,7 +77,10 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             Value::Array(items) => axes.push(case_axis(name, items, &node.place)?),
             Value::Table(inner) if is_scenario_key(&name) => collect(inner, &format!("{name}."), axes)?,
             other => {
-                let message = format!("must be a list, one cell for each value; here it is {}", other.kind());
+                let message = match is_scenario_key(&name) {
+                    true => format!("must be a list, one cell for each value; here it is {}", other.kind()),
+                    false => no_such_axis(&name),
+                };
                 return Err(Error::one(node.place.clone(), format!("sweep.{name}"), message));
             }
         }
@@ -134,7 +146,7 @@ fn no_such_axis(name: &str) -> String {
         .collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
-        "no key of an experiment, which begin with {}, and no list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
+        "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
         known.join(", ")
     )
 }

@@ -260,8 +260,7 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
     };
     if chosen.is_empty() {
         return Err(format!(
-            "there is no {name}.{index}; {name} are numbered 0 to {}, and * stands for all",
-            count.saturating_sub(1)
+            "there is no {name}.{index}; the file has {count}, counted from 0, and * stands for all"
         ));
     }
     for n in chosen {
