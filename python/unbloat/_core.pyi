@@ -1,6 +1,7 @@
 """The compiled core: reads scenarios, knows the mechanisms, simulates."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 __version__: str
 
@@ -13,13 +14,6 @@ class InputError(Error):
 class RunError(Error):
     """The input is right, but the run failed."""
 
-class Column:
-    """One column of a table: numbers in native byte order, behind the buffer protocol's simplest form."""
-
-    name: str
-    dtype: str
-    data: bytes
-
 class Cell:
     """One run of an experiment: the scenario itself, or one point of its grid."""
 
@@ -28,32 +22,32 @@ class Cell:
     seed: int
     duration_s: float
     axes: list[tuple[str, str]]
-    """The keys of `[sweep]` with this cell's values, in the file's order."""
-    hash: str
-    """Of every value of the cell, defaults included, in hexadecimal."""
-    sources: list[str]
+    """The axes of the sweep with this cell's labels, in the file's order."""
+    groups: int
+    """The number of flow groups."""
+    sources: list[Path]
     """The user's own congestion-control files that it names."""
 
     def json(self) -> str:
-        """Give the whole scenario, defaults filled in."""
+        """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def simulate(
         self,
-        algorithms: str,
+        algorithms: str | Path,
         *,
         series_ns: int | None = None,
-        pcap: str | None = None,
+        pcap: str | Path | None = None,
         progress: Callable[[float], None] | None = None,
-    ) -> tuple[str, dict[str, list[Column]] | None]:
-        """Run it; give the records as JSON and, if asked for, the series as tables of columns.
+    ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
+        """Run it; give the records as JSON and, if asked for, the series: per table its columns, each a numpy type and bytes.
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """
 
-def load(path: str, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
+def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario file; each override sets a key as if it stood in the file."""
 
-def parse(text: str, folder: str, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
+def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario's text; its paths are relative to `folder`."""
 
-def catalogue(algorithms: str) -> str:
-    """Describe every mechanism, queue discipline and link model, as JSON."""
+def duration_ns(text: str) -> int:
+    """Read a duration such as `10ms`, in nanoseconds."""

@@ -39,9 +39,10 @@ def key_of(cell: _core.Cell) -> str:
     A user's own file counts with every header beside it, because it may include them.
     """
     own: set[Path] = set()
-    for source in map(Path, cell.sources):
-        own |= {source, *source.parent.glob("*.h")}
-    parts = [cell.hash, code_hash(), hash_files(sorted(p for p in own if p.is_file()))]
+    for source in cell.sources:
+        file = Path(str(source).partition("#")[0])  # `mine.bpf.c#name` chooses one of several controls in a file.
+        own |= {file, *file.parent.glob("*.h")}
+    parts = [cell.json(), code_hash(), hash_files(sorted(p for p in own if p.is_file()))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

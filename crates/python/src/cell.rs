@@ -82,6 +82,7 @@ impl Cell {
         let options = Options {
             series: series_ns.map(Nanos),
             pcap,
+            fingerprint: false,
         };
         let outcome = py.detach(|| self.run(&Library::open(algorithms), &options, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
@@ -123,7 +124,6 @@ struct Record<'a> {
     run: &'a Run,
     version: &'static str,
     data_packets: u64,
-    fingerprint: String,
 }
 
 fn record(outcome: &Outcome) -> String {
@@ -131,7 +131,6 @@ fn record(outcome: &Outcome) -> String {
         run: &outcome.run,
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
-        fingerprint: format!("{:016x}", outcome.fingerprint),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
 }
