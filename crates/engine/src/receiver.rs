@@ -323,11 +323,6 @@ impl Receiver {
             control.release(&mut sk);
         }
     }
-
-    /// Bytes that reached the application, in order, since the start of the run.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.meter.total_delivered()
-    }
 }
 
 impl OutOfOrder {

@@ -44,16 +44,10 @@ fn last_start(group: &FlowGroup) -> u128 {
     u128::from(group.start.0) + u128::from(group.stagger.0) * u128::from(group.count - 1)
 }
 
-/// Does every packet fit the queue, and can its threshold be reached?
-pub(crate) fn queue(forward: &Section, scenario: &Scenario) {
-    let section = forward.child("queue", "queue");
-    let Queue::Droptail { limit, ecn_threshold } = scenario.bottleneck.queue;
-    let largest = scenario
-        .flows
-        .iter()
-        .map(|group| group.packet)
-        .max()
-        .unwrap_or_default();
+/// Does a packet of this size fit the link's queue, and can its threshold be reached?
+pub(crate) fn queue(link: &Section, queue: Queue, largest: Bytes) {
+    let section = link.child("queue", "queue");
+    let Queue::Droptail { limit, ecn_threshold } = queue;
     if let Some(Limit::Bytes(limit)) = limit
         && limit < largest
     {

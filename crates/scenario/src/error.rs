@@ -91,8 +91,8 @@ impl Problems {
         self.0.borrow_mut().push(problem);
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+    pub fn count(&self) -> usize {
+        self.0.borrow().len()
     }
 
     /// `value` if nothing was wrong; otherwise every mistake once, in the order of the file.

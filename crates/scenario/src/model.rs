@@ -121,7 +121,7 @@ pub struct CongestionControl {
 pub enum CcSource {
     /// A file of `algorithms/congestion`, by its kernel name.
     Builtin(String),
-    /// A user's own `.bpf.c` file.
+    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),
 }
 

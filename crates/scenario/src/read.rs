@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::quantity::Share;
 use crate::section::Section;
 use crate::tree::{Table, Value};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ pub(crate) struct Reader {
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
 
+/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+const LARGEST_ACK: Bytes = Bytes(80);
+
 /// The rate of the way back behind a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
@@ -43,10 +46,12 @@ impl Reader {
 
     /// One cell, without `[sweep]`. What is wrong with it goes to `problems`, and the answer means nothing then.
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
+        let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
         let forward = top.child("link", "link").child("bottleneck", "link.bottleneck");
         let bottleneck = self.bottleneck(&forward);
-        let reverse = self.reverse(&forward.child("reverse", "link.bottleneck.reverse"), &bottleneck);
+        let backward = forward.child("reverse", "link.bottleneck.reverse");
+        let reverse = self.reverse(&backward, &bottleneck);
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
         let scenario = Scenario {
@@ -58,9 +63,16 @@ impl Reader {
             reverse,
             flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
         };
-        if problems.is_empty() {
+        if problems.count() == found_before {
+            let largest = scenario
+                .flows
+                .iter()
+                .map(|group| group.packet)
+                .max()
+                .unwrap_or_default();
             checks::times(&top, &groups, &scenario);
-            checks::queue(&forward, &scenario);
+            checks::queue(&forward, scenario.bottleneck.queue, largest);
+            checks::queue(&backward, scenario.reverse.queue, LARGEST_ACK);
             checks::groups(&groups, &scenario);
         }
         scenario

@@ -98,6 +98,7 @@ impl Sender {
         self.control_congestion(env, &g, lost);
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
         self.recover(env, next);
+        self.partially_acked |= self.ca_state() == ca_state::RECOVERY && g.flags & flag::SND_UNA_ADVANCED != 0;
     }
 
     /// `tcp_xmit_recovery`: what the state machine asked for.
@@ -296,7 +297,9 @@ impl Sender {
         }
         let updated = self.update_rtt(env.now, sample_us.or(sacked_us), latest_us, g);
         if removed.count > 0 {
-            g.flags |= flag::SET_XMIT_TIMER;
+            if !self.leaves_timer_running() {
+                g.flags |= flag::SET_XMIT_TIMER;
+            }
             if self.stack.sack
                 && let Some(low) = removed.lowest_original
                 && low < prior_highest_sacked
@@ -360,10 +363,22 @@ impl Sender {
                 window::proportional_rate_reduction(&mut self.sk, g.newly_acked, lost, advanced);
             }
         } else if self.may_raise_cwnd(g.flags) {
-            env.control.cong_avoid(&mut self.sk, ack, g.newly_acked);
+            let acked = self.counted_for_growth(g.newly_acked);
+            env.control.cong_avoid(&mut self.sk, ack, acked);
             self.sk.snd_cwnd_stamp = clock::jiffies(env.now);
         }
         self.update_pacing_rate(env.control);
+    }
+
+    /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may cover much that had arrived before.
+    /// Linux counts all of it.
+    fn counted_for_growth(&self, newly_acked: u32) -> u32 {
+        let textbook = !self.stack.prr;
+        if textbook && self.ca_state() == ca_state::LOSS {
+            newly_acked.min(1)
+        } else {
+            newly_acked
+        }
     }
 
     fn may_raise_cwnd(&self, flags: u32) -> bool {

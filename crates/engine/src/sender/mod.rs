@@ -77,6 +77,8 @@ pub struct Sender {
     pace_at: Nanos,
     /// One retransmission may leave although the window is full (RFC 6675 step 4.3, RFC 6582 step 4).
     free_retransmission: bool,
+    /// A partial acknowledgement came in this recovery.
+    partially_acked: bool,
     /// Without RACK: below this segment, at least three SACKed segments stand above (RFC 6675 IsLost).
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
@@ -116,6 +118,7 @@ impl Sender {
             timer: Timer::none(),
             pace_at: Nanos::NEVER,
             free_retransmission: false,
+            partially_acked: false,
             lost_below: 0,
             sacked_above: 0,
             meter,

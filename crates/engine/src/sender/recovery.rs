@@ -136,6 +136,7 @@ impl Sender {
         self.sk.prior_cwnd = self.sk.snd_cwnd;
         self.sk.prr_delivered = 0;
         self.sk.prr_out = 0;
+        self.partially_acked = false;
         self.sk.snd_ssthresh = control.ssthresh(&mut self.sk);
         self.queue_cwr();
         if !self.stack.prr && !control.has_cong_control() {
@@ -406,6 +407,16 @@ impl Sender {
         if self.sk.sacked_out > prior {
             self.count_delivered(1, ece);
         }
+    }
+
+    /// RFC 6582, section 4, the "impatient" variant: of the partial acknowledgements of a recovery only the first restarts the timer. Where many
+    /// segments are lost, one round trip for each would take longer than a timeout and slow start.
+    pub(super) fn leaves_timer_running(&self) -> bool {
+        !self.stack.sack
+            && !self.stack.prr
+            && self.ca_state() == ca_state::RECOVERY
+            && before(self.sk.snd_una, self.sk.high_seq)
+            && self.partially_acked
     }
 
     /// `tcp_remove_reno_sacks`: one acknowledged segment was the hole, the others had been counted as duplicates.

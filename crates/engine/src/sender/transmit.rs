@@ -55,7 +55,9 @@ impl Sender {
     /// `tcp_cwnd_validate`.
     fn validate_cwnd<T: Tap>(&mut self, env: &mut Env<T>, limited: bool) {
         if !self.stack.cwnd_validation {
+            // Every acknowledgement may grow the window, used or not.
             self.sk.is_cwnd_limited = 1;
+            self.sk.max_packets_out = self.sk.snd_cwnd;
             return;
         }
         window::note_usage(&mut self.sk, limited);
@@ -115,7 +117,7 @@ impl Sender {
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += 1;
             }
-            rearm |= segment == self.board.una && !self.waits_for_reordering();
+            rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
         }
         self.free_retransmission = false;
         if rearm {
