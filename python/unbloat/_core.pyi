@@ -38,7 +38,7 @@ class Cell:
         pcap: str | Path | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
-        """Run it; give the records as JSON and, if asked for, the series: per table its columns, each a numpy type and bytes.
+        """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """
@@ -51,3 +51,6 @@ def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""
+
+def scenario_keys() -> str:
+    """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""

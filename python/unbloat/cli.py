@@ -40,10 +40,14 @@ def complain(sentence: object, status: int) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Describe the commands."""
-    top = argparse.ArgumentParser(prog="unbloat", description="A laboratory for end-host mechanisms against bufferbloat.")
+    top = argparse.ArgumentParser(
+        prog="unbloat", description="A laboratory for end-host mechanisms against bufferbloat."
+    )
     top.add_argument("--version", action="version", version=f"unbloat {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _list_arguments(commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers"))
+    _list_arguments(
+        commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
+    )
     _run_arguments(commands.add_parser("run", help="simulate a scenario"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     return top

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -27,7 +27,10 @@ SHORT = {"cdf": ["rtt_cdf", "queue_delay_cdf"]}
 DEFAULT = ["cwnd", "rtt", "queue", "goodput"]
 FORMATS = ["svg", "png", "pdf"]
 
-LOOK = {
+SMOOTH = 100
+"""Points of a smoothed line, about."""
+
+LOOK: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -61,6 +64,8 @@ def draw(results: Results, kinds: Sequence[str]) -> Figure:
         panels = figure.subplots(len(wanted), squeeze=False)[:, 0]
         for panel, kind in zip(panels, wanted, strict=True):
             PANELS[kind](results, panel)
+            if kind not in SHORT["cdf"]:
+                panel.set_xlim(0, max(record.run["duration_s"] for record in results.records))
         figure.suptitle(title(results), x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
 
@@ -102,15 +107,16 @@ def title(results: Results) -> str:
 
 
 def _cwnd(results: Results, axes: Axes) -> None:
-    over_time(axes, flow_lines(results, results.series, "cwnd_packets"), "congestion window (packets)", steps=True)
+    over_time(axes, flow_lines(results, active(results.series), "cwnd_packets"), "cwnd (packets)", steps=True)
 
 
 def _rtt(results: Results, axes: Axes) -> None:
-    over_time(axes, flow_lines(results, results.series, "rtt_ms"), "RTT (ms)")
+    over_time(axes, flow_lines(results, active(results.series), "rtt_ms"), "RTT (ms)")
 
 
 def _goodput(results: Results, axes: Axes) -> None:
-    over_time(axes, flow_lines(results, results.series, "goodput_mbps"), "goodput (Mbit/s)")
+    lines = [smooth(line) for line in flow_lines(results, results.series, "goodput_mbps")]
+    over_time(axes, lines, "goodput (Mbit/s)")
 
 
 def _queue(results: Results, axes: Axes) -> None:
@@ -139,9 +145,23 @@ PANELS: dict[str, Callable[[Results, Axes], None]] = {
 }
 
 
+def active(series: pd.DataFrame) -> pd.DataFrame:
+    """Keep of each flow what lies between its first and its last packet in flight."""
+    times = series["time_s"].where(series["in_flight_packets"] > 0).groupby([series["run"], series["flow"]])
+    return series[series["time_s"].between(times.transform("min"), times.transform("max"))]
+
+
+def smooth(line: Line) -> Line:
+    """Average over neighbours: segments that wait for a lost one reach the application all at once."""
+    width = max(1, len(line.y) // SMOOTH)
+    rows = len(line.y) // width * width
+    return replace(line, x=line.x[:rows].reshape(-1, width)[:, -1], y=line.y[:rows].reshape(-1, width).mean(axis=1))
+
+
 def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Give a line for each flow of each run, named by what tells it from the others."""
-    for (run, flow), rows in table.groupby(["run", "flow"], sort=True):
+    for key, rows in table.groupby(["run", "flow"], sort=True):
+        run, flow = cast("tuple[int, int]", key)
         flows = results.records[run].run["flows"]
         cc = flows[flow]["cc"]
         where = run_label(results, run)
@@ -154,7 +174,7 @@ def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
     """Give a line for each run's bottleneck."""
     bottleneck = results.records[0].run["links"][0]["link"]
     for run, rows in table[table["link"] == bottleneck].groupby("run", sort=True):
-        label = run_label(results, run) or str(bottleneck)
+        label = run_label(results, cast("int", run)) or str(bottleneck)
         yield Line(label, label, rows[x].to_numpy(), rows[y].to_numpy())
 
 
@@ -172,7 +192,6 @@ def over_time(axes: Axes, lines: Iterator[Line] | list[Line], quantity: str, ste
         known = line.y[np.isfinite(line.y)]
         ends.append(float(np.mean(known[-max(1, len(known) // 10) :])) if len(known) else 0.0)
     axes.set(xlabel="time (s)", ylabel=quantity, ylim=(0, None))
-    axes.margins(x=0)
     name_ends(axes, drawn, ends)
 
 
@@ -183,12 +202,12 @@ def distribution(axes: Axes, lines: list[Line], quantity: str, share: str) -> No
         axes.step(line.x, y, where="post", **style)
         level = (number + 1) / (len(lines) + 1)
         if 1 < len(lines) <= len(COLOURS):
-            at = line.x[min(np.searchsorted(y, level), len(y) - 1)]
+            at = line.x[min(int(np.searchsorted(y, level)), len(y) - 1)]
             note(axes, line.label, style["color"], (at, level), axes.transData)
     axes.set(xlabel=quantity, ylabel=share, ylim=(0, 1), xlim=(0, None))
 
 
-def styles(lines: Sequence[Line]) -> list[dict[str, str]]:
+def styles(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """Give each line a colour of its own; where there are more than colours, one for each group."""
     names = [line.label for line in lines]
     if len(names) > len(COLOURS):
@@ -229,4 +248,6 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 def note(axes: Axes, text: str, colour: str, at: tuple[float, float], frame: mpl.transforms.Transform) -> None:
     """Write a line's name in its colour."""
-    axes.annotate(text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", color=colour, va="center", fontsize=8)
+    axes.annotate(
+        text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", color=colour, va="center", fontsize=8
+    )

@@ -115,4 +115,4 @@ class Worker:
             return "the run was ended by SIGFPE: a congestion control divides by zero"
         if how == "SIGKILL":
             return "the simulating process was killed (SIGKILL); perhaps the machine ran out of memory"
-        return f"the run was ended by {how}: a congestion control reads or writes where it must not, or the engine has a fault"
+        return f"the run was ended by {how}: a congestion control touches foreign memory, or the engine has a fault"

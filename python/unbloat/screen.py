@@ -45,7 +45,9 @@ def headline(results: Results) -> str:
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
         run["scenario"],
-        f"{len(results.records)} runs of {show(run['duration_s'])} s" if results.axes else f"{show(run['duration_s'])} s",
+        f"{len(results.records)} runs of {show(run['duration_s'])} s"
+        if results.axes
+        else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",
         run["on"],
     ]

@@ -75,7 +75,7 @@ class Store:
     def put(self, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
         """Keep a run; the record comes last, since it is what makes a run count as finished."""
         if series_ns is not None and tables is not None:
-            columns = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
+            columns: dict[str, Any] = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
             write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
         write_whole(self._record(key), lambda file: file.write(record.encode()))
 

@@ -41,7 +41,7 @@ def _block(column: Column) -> list[str]:
 def show(value: object) -> str:
     """Write a value; numbers with three or four significant digits and never as a power of ten."""
     if value is None or value != value:
-        return "–"
+        return "-"
     if not isinstance(value, float):
         return str(value)
     if value == 0:

@@ -104,7 +104,9 @@ impl Cell {
             let told = Python::attach(|py| {
                 py.check_signals()?;
                 let share = now.as_secs_f64() / duration;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
+                progress
+                    .as_ref()
+                    .map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
             });
             raised = told.err();
             if raised.is_some() {

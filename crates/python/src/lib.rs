@@ -15,7 +15,7 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::{cell::Cell, duration_ns, load, parse};
+    use super::{cell::Cell, duration_ns, load, parse, scenario_keys};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -47,6 +47,14 @@ fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<
 /// Nanoseconds of a duration such as `10ms`.
 #[pyfunction]
 fn duration_ns(text: &str) -> PyResult<u64> {
-    let duration: Nanos = text.parse().map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
+    let duration: Nanos = text
+        .parse()
+        .map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
     Ok(duration.0)
+}
+
+/// Every key of the scenario file with its kind, default, range and meaning, as JSON.
+#[pyfunction]
+fn scenario_keys() -> String {
+    serde_json::to_string(scenario::register::KEYS).expect("keys hold text only")
 }
