@@ -174,10 +174,6 @@ impl ReceiverMeter {
             self.delivered_bytes += bytes;
         }
     }
-
-    pub fn total_delivered(&self) -> u64 {
-        self.total_delivered
-    }
 }
 
 fn mbps(bytes: u64, over: Interval) -> f64 {

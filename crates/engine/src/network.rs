@@ -274,9 +274,4 @@ impl Network {
     pub fn lost(&self, flow: u32) -> u64 {
         self.lost[flow as usize]
     }
-
-    /// Data packets that are on access links.
-    pub fn on_access_links(&self) -> usize {
-        self.access.iter().map(|a| a.pipe.packets.len()).sum()
-    }
 }

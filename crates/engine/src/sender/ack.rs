@@ -85,7 +85,7 @@ impl Sender {
         let next = if self.is_dubious(g.flags) {
             self.run_state_machine(env, prior_una, &mut g)
         } else {
-            Next::NewData
+            Next::InTurn
         };
         if g.flags & flag::SET_XMIT_TIMER != 0 {
             self.set_transmit_timer(env.now);
@@ -104,9 +104,9 @@ impl Sender {
     /// `tcp_xmit_recovery`: what the state machine asked for.
     fn recover<T: Tap>(&mut self, env: &mut Env<T>, next: Next) {
         match next {
-            Next::NewData => {}
-            Next::LostData => self.retransmit_lost(env),
-            Next::ProbeWithNewData => {
+            Next::InTurn => {}
+            Next::Lost => self.retransmit_lost(env),
+            Next::Probe => {
                 self.transmit_new(env);
                 if !after(self.sk.snd_nxt, self.sk.high_seq) {
                     self.sk.frto = 0;
