@@ -42,35 +42,18 @@ impl Source {
             let bytes = std::fs::read(&next).map_err(|e| unreadable(&next, &e))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let folder = next.parent().unwrap_or(Path::new("."));
-            open.extend(
-                quoted_includes(&text)
-                    .map(|name| folder.join(name))
-                    .filter(|header| header.is_file()),
-            );
+            open.extend(quoted_includes(&text).map(|name| folder.join(name)).filter(|header| header.is_file()));
             files.push((next, text));
         }
         let code: Vec<String> = files.iter().map(|(_, text)| without_comments(text)).collect();
-        let own_names = YIELDING
-            .iter()
-            .copied()
-            .filter(|name| defines(&code[0], name))
-            .collect();
-        Ok(Source {
-            path: path.to_path_buf(),
-            files,
-            own_names,
-        })
+        let own_names = YIELDING.iter().copied().filter(|name| defines(&code[0], name)).collect();
+        Ok(Source { path: path.to_path_buf(), files, own_names })
     }
 }
 
 fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
-        let rest = line
-            .trim_start()
-            .strip_prefix('#')?
-            .trim_start()
-            .strip_prefix("include")?
-            .trim_start();
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
         rest.strip_prefix('"')?.split('"').next()
     })
 }
