@@ -10,7 +10,10 @@ const WORD: usize = 64;
 /// Members lie within `capacity` of each other; the owner clears what leaves the window.
 #[derive(Clone, Debug)]
 pub struct SegmentSet {
-    levels: [Vec<u64>; LEVELS],
+    /// The bits, then their summary, then the summary of that.
+    words: Box<[u64]>,
+    /// Where in `words` each level ends.
+    ends: [u32; LEVELS],
     mask: u32,
     len: u32,
 }
@@ -19,16 +22,25 @@ impl SegmentSet {
     /// An empty set for windows of up to `capacity` segments, a power of two.
     pub fn new(capacity: u32) -> SegmentSet {
         debug_assert!(capacity.is_power_of_two());
-        let mut size = capacity as usize;
-        let levels = std::array::from_fn(|_| {
-            size = size.div_ceil(WORD);
-            vec![0; size]
+        let (mut size, mut end) = (capacity, 0);
+        let ends = std::array::from_fn(|_| {
+            size = size.div_ceil(WORD as u32);
+            end += size;
+            end
         });
-        SegmentSet {
-            levels,
-            mask: capacity - 1,
-            len: 0,
-        }
+        SegmentSet { words: vec![0; end as usize].into(), ends, mask: capacity - 1, len: 0 }
+    }
+
+    #[inline]
+    fn level(&self, height: usize) -> &[u64] {
+        let start = if height == 0 { 0 } else { self.ends[height - 1] };
+        &self.words[start as usize..self.ends[height] as usize]
+    }
+
+    #[inline]
+    fn word_mut(&mut self, height: usize, word: usize) -> &mut u64 {
+        let start = if height == 0 { 0 } else { self.ends[height - 1] as usize };
+        &mut self.words[start + word]
     }
 
     /// Number of members.
@@ -44,7 +56,7 @@ impl SegmentSet {
     #[inline]
     pub fn contains(&self, segment: u32) -> bool {
         let p = self.position(segment);
-        self.levels[0][p / WORD] >> (p % WORD) & 1 == 1
+        self.words[p / WORD] >> (p % WORD) & 1 == 1
     }
 
     #[inline]
@@ -54,8 +66,8 @@ impl SegmentSet {
             return;
         }
         self.len += 1;
-        for level in &mut self.levels {
-            let word = &mut level[p / WORD];
+        for height in 0..LEVELS {
+            let word = self.word_mut(height, p / WORD);
             let was_empty = *word == 0;
             *word |= 1 << (p % WORD);
             if !was_empty {
@@ -72,8 +84,8 @@ impl SegmentSet {
             return;
         }
         self.len -= 1;
-        for level in &mut self.levels {
-            let word = &mut level[p / WORD];
+        for height in 0..LEVELS {
+            let word = self.word_mut(height, p / WORD);
             *word &= !(1 << (p % WORD));
             if *word != 0 {
                 break;
@@ -101,15 +113,15 @@ impl SegmentSet {
     /// The lowest position from `p` on that holds a member, without wrapping.
     #[inline]
     fn first_at_or_after(&self, mut p: usize) -> Option<usize> {
-        for (height, level) in self.levels.iter().enumerate() {
-            let above = level.get(p / WORD)? & (u64::MAX << (p % WORD));
+        for height in 0..LEVELS {
+            let above = self.level(height).get(p / WORD)? & (u64::MAX << (p % WORD));
             if above != 0 {
                 return Some(self.descend(height, p / WORD * WORD + above.trailing_zeros() as usize));
             }
             p = p / WORD + 1;
         }
         // Beyond the topmost summary: its words, one after the other.
-        let top = &self.levels[LEVELS - 1];
+        let top = self.level(LEVELS - 1);
         let word = (p..top.len()).find(|w| top[*w] != 0)?;
         Some(self.descend(LEVELS - 1, word * WORD + top[word].trailing_zeros() as usize))
     }
@@ -117,8 +129,8 @@ impl SegmentSet {
     /// From a bit of a summary down to the lowest bit that it stands for.
     #[inline]
     fn descend(&self, height: usize, mut p: usize) -> usize {
-        for level in self.levels[..height].iter().rev() {
-            p = p * WORD + level[p].trailing_zeros() as usize;
+        for lower in (0..height).rev() {
+            p = p * WORD + self.level(lower)[p].trailing_zeros() as usize;
         }
         p
     }

@@ -10,24 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Flags of every compilation. Hidden: a program may bear any name, also one that the C library exports.
-const FLAGS: &[&str] = &[
-    "-std=gnu11",
-    "-O3",
-    "-fPIC",
-    "-g0",
-    "-fno-stack-protector",
-    "-fno-strict-aliasing",
-    "-fvisibility=hidden",
-];
+const FLAGS: &[&str] =
+    &["-std=gnu11", "-O3", "-fPIC", "-g0", "-fno-stack-protector", "-fno-strict-aliasing", "-fvisibility=hidden"];
 /// Read before the user's file, so that headers of the same names beside it stay out.
 const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 /// Linked into every shared object.
-const RUNTIME: &[&str] = &[
-    "unbloat/runtime.c",
-    "unbloat/kernel_functions.c",
-    "unbloat/kernel_cubic.c",
-    "unbloat/kernel_dctcp.c",
-];
+const RUNTIME: &[&str] =
+    &["unbloat/runtime.c", "unbloat/kernel_functions.c", "unbloat/kernel_cubic.c", "unbloat/kernel_dctcp.c"];
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -57,20 +46,10 @@ impl Compiler {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }
         for path in files_below(folder) {
-            hash.update(
-                path.strip_prefix(folder)
-                    .unwrap_or(&path)
-                    .as_os_str()
-                    .as_encoded_bytes(),
-            );
+            hash.update(path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_encoded_bytes());
             hash.update(std::fs::read(&path).map_err(|e| unreadable(&path, &e))?);
         }
-        Ok(Compiler {
-            command,
-            include,
-            cache: cache_folder(),
-            fingerprint: hex(hash),
-        })
+        Ok(Compiler { command, include, cache: cache_folder(), fingerprint: hex(hash) })
     }
 
     /// The shared object of `source`: its bytes, from the cache if they are there.
@@ -95,21 +74,10 @@ impl Compiler {
         let runtime = self.runtime()?;
         let work = Scratch::below(&self.cache)?;
         let program = work.0.join("program.o");
-        let mut arguments: Vec<String> = source
-            .own_names
-            .iter()
-            .map(|name| format!("-DUNBLOAT_OWN_{name}"))
-            .collect();
-        arguments.extend(
-            CONTRACT
-                .iter()
-                .flat_map(|header| ["-include".to_string(), header.to_string()]),
-        );
+        let mut arguments: Vec<String> = source.own_names.iter().map(|name| format!("-DUNBLOAT_OWN_{name}")).collect();
+        arguments.extend(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()]));
         self.translate(&source.path, &arguments, &program).map_err(|message| {
-            let summary = message
-                .lines()
-                .find(|line| line.contains("error"))
-                .unwrap_or("the compiler gave no reason");
+            let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
             Error::new(format!(
                 "{} does not compile: {}\n{}",
                 source.path.display(),
@@ -120,10 +88,7 @@ impl Compiler {
         refuse_undefined(&source.path, &program, &runtime)?;
         let linked = work.0.join("linked.so");
         let mut link = Command::new(&self.command);
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"])
-            .arg(&linked)
-            .arg(&program)
-            .args(&runtime);
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).arg(&program).args(&runtime);
         run(&mut link).map_err(|m| Error::new(format!("{} cannot be linked:\n{m}", source.path.display())))?;
         std::fs::rename(&linked, target).map_err(|e| unwritable(target, &e))
     }
@@ -217,10 +182,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
         }
     }
     Err(Error::new(match &wanted {
-        Some(cc) => format!(
-            "the C compiler that the environment variable CC names, {}, is not there",
-            cc.display()
-        ),
+        Some(cc) => format!("the C compiler that the environment variable CC names, {}, is not there", cc.display()),
         None => {
             "congestion controls are compiled when they are used, and there is no C compiler: install gcc or clang \
                  (Debian: apt-get install gcc libc6-dev)"
@@ -231,11 +193,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
 
 /// `$UNBLOAT_CACHE`, or the user's cache folder.
 fn cache_folder() -> PathBuf {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("UNBLOAT_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/unbloat")))
@@ -244,15 +202,9 @@ fn cache_folder() -> PathBuf {
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
+    let output =
+        command.env("LC_ALL", "C").output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
 /// Every C file and header below `folder`, sorted.
@@ -274,11 +226,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {

@@ -13,10 +13,7 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(message: impl Into<String>) -> Error {
-        Error {
-            message: message.into(),
-            parameter: None,
-        }
+        Error { message: message.into(), parameter: None }
     }
 }
 

@@ -33,11 +33,7 @@ struct Built {
 impl Library {
     /// The library over a folder that holds `congestion/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
-        Library {
-            folder: folder.into(),
-            compiler: OnceLock::new(),
-            built: Mutex::default(),
-        }
+        Library { folder: folder.into(), compiler: OnceLock::new(), built: Mutex::default() }
     }
 
     /// The folder.
@@ -48,24 +44,16 @@ impl Library {
     /// The names of the built-in congestion controls, sorted.
     pub fn names(&self) -> Vec<String> {
         let folder = std::fs::read_dir(self.folder.join("congestion"));
-        let files = folder
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = files
-            .filter_map(|file| file.strip_suffix(".bpf.c").map(str::to_string))
-            .collect();
+        let files =
+            folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = files.filter_map(|file| file.strip_suffix(".bpf.c").map(str::to_string)).collect();
         names.sort();
         names
     }
 
     /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
-        self.names()
-            .into_iter()
-            .map(|name| self.describe(&CcSource::Builtin(name)))
-            .collect()
+        self.names().into_iter().map(|name| self.describe(&CcSource::Builtin(name))).collect()
     }
 
     /// What one congestion control says of itself.
@@ -112,19 +100,11 @@ impl Library {
         match source {
             CcSource::File(path) => {
                 let (file, wanted) = split_choice(path);
-                if file.is_file() {
-                    Ok((file, wanted))
-                } else {
-                    Err(no_file(&file))
-                }
+                if file.is_file() { Ok((file, wanted)) } else { Err(no_file(&file)) }
             }
             CcSource::Builtin(name) => {
                 let path = self.folder.join("congestion").join(format!("{name}.bpf.c"));
-                if path.is_file() {
-                    Ok((path, None))
-                } else {
-                    Err(self.no_builtin(name))
-                }
+                if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(name)) }
             }
         }
     }
@@ -152,16 +132,8 @@ impl Library {
         let object = Object::parse(&image)
             .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
         let parameters = parameters(&object, &image, &source.plain_parameters());
-        let built = Arc::new(Built {
-            source,
-            image,
-            object,
-            parameters,
-        });
-        self.built
-            .lock()
-            .expect("nothing panics with the lock")
-            .insert(path.to_path_buf(), built.clone());
+        let built = Arc::new(Built { source, image, object, parameters });
+        self.built.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), built.clone());
         Ok(built)
     }
 

@@ -79,12 +79,7 @@ impl Parameter {
             _ => return Err(wrong()),
         };
         if number < self.lowest || number > self.highest {
-            return Err(format!(
-                "must be from {} to {}, not {}",
-                self.lowest(),
-                self.highest(),
-                shown(value)
-            ));
+            return Err(format!("must be from {} to {}, not {}", self.lowest(), self.highest(), shown(value)));
         }
         Ok(number)
     }
@@ -95,14 +90,7 @@ impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit {
             Unit::Flag => write!(f, "{} (true or false; {})", self.name, self.default()),
-            _ => write!(
-                f,
-                "{} ({} to {}; {})",
-                self.name,
-                self.lowest(),
-                self.highest(),
-                self.default()
-            ),
+            _ => write!(f, "{} ({} to {}; {})", self.name, self.lowest(), self.highest(), self.default()),
         }
     }
 }
@@ -145,10 +133,7 @@ fn shown(value: &ParamValue) -> String {
 fn steps_of_time(text: &str, step: u64) -> Result<i64, String> {
     let time: Nanos = text.parse().map_err(|e| format!("takes a time, and {e}"))?;
     if !time.0.is_multiple_of(step) {
-        return Err(format!(
-            "is counted in steps of {}, and \"{text}\" is no whole number of them",
-            Nanos(step)
-        ));
+        return Err(format!("is counted in steps of {}, and \"{text}\" is no whole number of them", Nanos(step)));
     }
     Ok((time.0 / step) as i64)
 }
@@ -163,22 +148,15 @@ fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
         Err(_) if text.contains('.') => text.parse().ok()?,
         Err(_) => return None,
     };
-    (0.0..=1.0)
-        .contains(&share)
-        .then(|| (share * whole as f64).round() as i64)
+    (0.0..=1.0).contains(&share).then(|| (share * whole as f64).round() as i64)
 }
 
 /// The parameters that a compiled file has: those that describe themselves, then its other `const volatile` globals.
 pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, bool)]) -> Vec<Parameter> {
-    let mut found: Vec<Parameter> = object
-        .descriptions
-        .iter()
-        .filter_map(|text| described(text, object, image))
-        .collect();
+    let mut found: Vec<Parameter> =
+        object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
     for (name, is_flag) in plain {
-        if let Some(symbol) = object
-            .symbol(name)
-            .filter(|symbol| matches!(symbol.size, 1 | 2 | 4 | 8))
+        if let Some(symbol) = object.symbol(name).filter(|symbol| matches!(symbol.size, 1 | 2 | 4 | 8))
             && found.iter().all(|known| known.name != *name)
         {
             let bits = 8 * symbol.size as u32;
@@ -203,14 +181,7 @@ fn described(text: &str, object: &Object, image: &[u8]) -> Option<Parameter> {
     let (lowest, highest) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let unit = Unit::of_description(kind, fields.next()?);
     let default = stored(object.symbol(&name)?, image);
-    Some(Parameter {
-        name,
-        meaning: fields.next()?.to_string(),
-        unit,
-        default,
-        lowest,
-        highest,
-    })
+    Some(Parameter { name, meaning: fields.next()?.to_string(), unit, default, lowest, highest })
 }
 
 /// The initial value of a global; what the file leaves out is zero.
@@ -240,13 +211,8 @@ pub(crate) fn setting<'a>(
     let (Some(parameter), Some(symbol)) = (found, object.symbol(name)) else {
         return Err(unknown(known, name));
     };
-    let number = parameter
-        .number(value)
-        .map_err(|reason| format!("cannot be set up: {name} {reason}"))?;
-    Ok(Setting {
-        symbol,
-        bytes: number.to_le_bytes()[..symbol.size as usize].to_vec(),
-    })
+    let number = parameter.number(value).map_err(|reason| format!("cannot be set up: {name} {reason}"))?;
+    Ok(Setting { symbol, bytes: number.to_le_bytes()[..symbol.size as usize].to_vec() })
 }
 
 fn unknown(known: &[Parameter], name: &str) -> String {

@@ -54,16 +54,8 @@ impl Source {
             files.push((next, text));
         }
         let code: Vec<String> = files.iter().map(|(_, text)| without_comments(text)).collect();
-        let own_names = YIELDING
-            .iter()
-            .copied()
-            .filter(|name| code.iter().any(|code| defines(code, name)))
-            .collect();
-        Ok(Source {
-            path: path.to_path_buf(),
-            files,
-            own_names,
-        })
+        let own_names = YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect();
+        Ok(Source { path: path.to_path_buf(), files, own_names })
     }
 
     /// The file itself.
@@ -75,10 +67,7 @@ impl Source {
     pub(crate) fn operations(&self) -> Vec<String> {
         let code = without_comments(self.text());
         let words = Words::of(&code);
-        words
-            .after("tcp_congestion_ops")
-            .map(|at| words.0[at].to_string())
-            .collect()
+        words.after("tcp_congestion_ops").map(|at| words.0[at].to_string()).collect()
     }
 
     /// Its `const volatile` globals: name, and whether it is a bool.
@@ -118,12 +107,7 @@ impl<'a> Words<'a> {
 
     /// The places behind each occurrence of `word`.
     fn after(&self, word: &str) -> impl Iterator<Item = usize> {
-        let places = self
-            .0
-            .iter()
-            .enumerate()
-            .filter(move |(_, w)| **w == word)
-            .map(|(at, _)| at + 1);
+        let places = self.0.iter().enumerate().filter(move |(_, w)| **w == word).map(|(at, _)| at + 1);
         places.filter(|at| *at < self.0.len())
     }
 }
@@ -134,12 +118,7 @@ fn is_word(c: char) -> bool {
 
 fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
-        let rest = line
-            .trim_start()
-            .strip_prefix('#')?
-            .trim_start()
-            .strip_prefix("include")?
-            .trim_start();
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
         rest.strip_prefix('"')?.split('"').next()
     })
 }

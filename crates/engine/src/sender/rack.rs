@@ -141,7 +141,8 @@ impl Sender {
     fn newreno_mark_lost(&mut self, advanced: bool) {
         let recovering = self.ca_state() == ca_state::RECOVERY;
         let third_duplicate = self.ca_state() < ca_state::RECOVERY && self.sk.sacked_out >= self.sk.reordering;
-        if !third_duplicate && !(recovering && advanced) {
+        let partial = recovering && advanced;
+        if !third_duplicate && !partial {
             return;
         }
         let head = self.board.una;

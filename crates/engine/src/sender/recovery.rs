@@ -12,11 +12,11 @@ use scenario::units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Nothing out of turn.
-    NewData,
+    InTurn,
     /// Lost segments first.
-    LostData,
+    Lost,
     /// New data first: its acknowledgement shows whether the timeout was spurious.
-    ProbeWithNewData,
+    Probe,
 }
 
 impl Sender {
@@ -29,7 +29,7 @@ impl Sender {
         if self.ca_state() == ca_state::OPEN {
             self.sk.retrans_stamp = 0;
         } else if !before(self.sk.snd_una, self.sk.high_seq) && self.leave_state(env) {
-            return Next::NewData;
+            return Next::InTurn;
         }
         match self.ca_state() {
             ca_state::RECOVERY => self.on_ack_in_recovery(env, prior_una, duplicate, g),
@@ -71,7 +71,7 @@ impl Sender {
         if g.flags & flag::SND_UNA_ADVANCED == 0 {
             self.add_duplicate(duplicate, ece);
         } else if self.try_undo_partial(env, prior_una) {
-            return Next::NewData;
+            return Next::InTurn;
         }
         if self.try_undo_dsack(env) {
             self.try_to_open(env.control, g.flags);
@@ -79,11 +79,11 @@ impl Sender {
         self.identify_loss(&mut g.flags, env.now);
         if self.ca_state() != ca_state::RECOVERY {
             if self.sk.lost_out == 0 {
-                return Next::NewData;
+                return Next::InTurn;
             }
             self.enter_recovery(env.control, ece);
         }
-        Next::LostData
+        Next::Lost
     }
 
     fn on_ack_in_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut Gathered) -> Next {
@@ -109,10 +109,10 @@ impl Sender {
         self.identify_loss(&mut g.flags, env.now);
         if self.sk.lost_out == 0 {
             self.try_to_open(env.control, g.flags);
-            return Next::NewData;
+            return Next::InTurn;
         }
         self.enter_recovery(env.control, ece);
-        Next::LostData
+        Next::Lost
     }
 
     /// `tcp_enter_recovery`.
@@ -249,12 +249,12 @@ impl Sender {
         let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
         let recovered = !before(self.sk.snd_una, self.sk.high_seq);
         if advanced && self.try_undo_loss(env, false) {
-            return Next::NewData;
+            return Next::InTurn;
         }
         if self.sk.frto != 0 {
             // Step 3.b: data that was never sent again has been acknowledged.
             if g.flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(env, true) {
-                return Next::NewData;
+                return Next::InTurn;
             }
             if after(self.sk.snd_nxt, self.sk.high_seq) {
                 if g.flags & flag::DATA_SACKED != 0 || duplicate {
@@ -264,14 +264,14 @@ impl Sender {
                 self.sk.high_seq = self.sk.snd_nxt;
                 // Step 2.b: probe with new data, if there is any and the receiver has room.
                 if self.has_new_data() {
-                    return Next::ProbeWithNewData;
+                    return Next::Probe;
                 }
                 self.sk.frto = 0;
             }
         }
         if recovered {
             self.try_undo_recovery(env);
-            return Next::NewData;
+            return Next::InTurn;
         }
         if !self.stack.sack {
             if after(self.sk.snd_nxt, self.sk.high_seq) && duplicate {
@@ -280,7 +280,7 @@ impl Sender {
                 self.sk.sacked_out = 0;
             }
         }
-        Next::LostData
+        Next::Lost
     }
 
     // Undo: a reduction that proves spurious is taken back.
@@ -288,11 +288,7 @@ impl Sender {
     /// `tcp_init_undo`.
     fn init_undo(&mut self) {
         self.sk.undo_marker = self.sk.snd_una;
-        self.sk.undo_retrans = if self.sk.retrans_out > 0 {
-            self.sk.retrans_out as i32
-        } else {
-            -1
-        };
+        self.sk.undo_retrans = if self.sk.retrans_out > 0 { self.sk.retrans_out as i32 } else { -1 };
         if self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0 {
             self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
         }
@@ -380,7 +376,8 @@ impl Sender {
 
     /// `tcp_try_undo_loss`.
     fn try_undo_loss<T: Tap>(&mut self, env: &mut Env<T>, by_frto: bool) -> bool {
-        if !(by_frto && self.stack.undo) && !self.may_undo() {
+        let proven = by_frto && self.stack.undo;
+        if !proven && !self.may_undo() {
             return false;
         }
         self.undo_reduction(env.control, env.now, true);
