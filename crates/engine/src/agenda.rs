@@ -36,12 +36,7 @@ impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
         Agenda {
-            heap: (0..sources)
-                .map(|source| Entry {
-                    at: Nanos::NEVER,
-                    source,
-                })
-                .collect(),
+            heap: (0..sources).map(|source| Entry { at: Nanos::NEVER, source }).collect(),
             place: (0..sources).collect(),
         }
     }
@@ -99,10 +94,7 @@ impl Agenda {
             let Some(children) = self.heap.get(first..self.heap.len().min(first + ARITY)) else {
                 break;
             };
-            let Some((offset, least)) = children
-                .iter()
-                .enumerate()
-                .reduce(|a, b| if b.1.before(a.1) { b } else { a })
+            let Some((offset, least)) = children.iter().enumerate().reduce(|a, b| if b.1.before(a.1) { b } else { a })
             else {
                 break;
             };

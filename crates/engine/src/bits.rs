@@ -28,12 +28,7 @@ impl SegmentSet {
             end += size;
             end
         });
-        SegmentSet {
-            words: vec![0; end as usize].into(),
-            ends,
-            mask: capacity - 1,
-            len: 0,
-        }
+        SegmentSet { words: vec![0; end as usize].into(), ends, mask: capacity - 1, len: 0 }
     }
 
     #[inline]

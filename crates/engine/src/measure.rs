@@ -114,10 +114,7 @@ impl SenderMeter {
 
     fn active(&self) -> Interval {
         let to = self.ended.unwrap_or(self.interval.to).min(self.interval.to);
-        Interval {
-            from: self.interval.from.max(self.opened).min(to),
-            to,
-        }
+        Interval { from: self.interval.from.max(self.opened).min(to), to }
     }
 
     fn cwnd_mean(&mut self) -> f64 {
@@ -126,11 +123,7 @@ impl SenderMeter {
             self.cwnd(active.to, self.cwnd);
         }
         let span = (active.to - active.from).0;
-        if span == 0 {
-            0.0
-        } else {
-            self.cwnd_ns as f64 / span as f64
-        }
+        if span == 0 { 0.0 } else { self.cwnd_ns as f64 / span as f64 }
     }
 }
 
@@ -147,13 +140,7 @@ pub struct ReceiverMeter {
 
 impl ReceiverMeter {
     pub fn new(interval: Interval) -> ReceiverMeter {
-        ReceiverMeter {
-            interval,
-            arrived_bytes: 0,
-            delivered_bytes: 0,
-            total_delivered: 0,
-            sampled: 0,
-        }
+        ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0, sampled: 0 }
     }
 
     fn covers(&self, now: Nanos) -> bool {
@@ -178,11 +165,7 @@ impl ReceiverMeter {
 
 fn mbps(bytes: u64, over: Interval) -> f64 {
     let seconds = (over.to - over.from).as_secs_f64();
-    if seconds > 0.0 {
-        bytes as f64 * 8.0 / 1e6 / seconds
-    } else {
-        0.0
-    }
+    if seconds > 0.0 { bytes as f64 * 8.0 / 1e6 / seconds } else { 0.0 }
 }
 
 /// The record of one flow.
@@ -201,11 +184,7 @@ pub fn flow_record(flow: u32, cc: &str, sender: &mut Sender, receiver: &Receiver
         lost_packets: lost,
         retransmitted_packets: meter.retransmitted,
         timeouts: meter.timeouts,
-        loss_percent: if meter.sent > 0 {
-            100.0 * lost as f64 / meter.sent as f64
-        } else {
-            0.0
-        },
+        loss_percent: if meter.sent > 0 { 100.0 * lost as f64 / meter.sent as f64 } else { 0.0 },
         cwnd_packets_mean,
         completion_s: meter.completion.map(Nanos::as_secs_f64),
         rtt: records::RttStats {
@@ -258,12 +237,7 @@ pub struct Sampler {
 
 impl Sampler {
     pub fn new(step: Nanos) -> Sampler {
-        Sampler {
-            step,
-            next: step,
-            series: records::Series::default(),
-            sent_bytes: [0; 2],
-        }
+        Sampler { step, next: step, series: records::Series::default(), sent_bytes: [0; 2] }
     }
 
     /// Takes one row per flow that has opened, and one per link.
@@ -285,8 +259,7 @@ impl Sampler {
         s.time_s.push(now.as_secs_f64());
         s.flow.push(sender.number());
         s.cwnd_packets.push(sk.snd_cwnd);
-        s.ssthresh_packets
-            .push((sk.snd_ssthresh < infinite).then_some(sk.snd_ssthresh));
+        s.ssthresh_packets.push((sk.snd_ssthresh < infinite).then_some(sk.snd_ssthresh));
         s.in_flight_packets.push(sk.packets_in_flight());
         s.rtt_ms.push(sender.meter.latest_rtt_us.map(|us| us as f64 / 1000.0));
         s.srtt_ms.push((sk.srtt_us > 0).then_some(sk.srtt_us as f64 / 8000.0));
@@ -306,8 +279,7 @@ impl Sampler {
         s.drops.push(link.usage().total_drops);
         let sent = link.usage().total_bytes - bytes;
         let fresh = sent - std::mem::replace(&mut self.sent_bytes[number], sent);
-        s.throughput_mbps
-            .push(fresh as f64 * 8.0 / 1e6 / self.step.as_secs_f64());
+        s.throughput_mbps.push(fresh as f64 * 8.0 / 1e6 / self.step.as_secs_f64());
     }
 
     /// Adds the distributions and hands the series over.
@@ -331,8 +303,5 @@ fn add_distribution(to: &mut records::Distribution, subject: u32, histogram: &Hi
 
 /// The intervals of a flow that opens at `opened` and may stop at `stop`: for the sender, and for the receiver.
 pub fn interval(scenario: &Scenario, stop: Option<Nanos>) -> Interval {
-    Interval {
-        from: scenario.warmup,
-        to: stop.unwrap_or(scenario.duration).min(scenario.duration),
-    }
+    Interval { from: scenario.warmup, to: stop.unwrap_or(scenario.duration).min(scenario.duration) }
 }

@@ -19,9 +19,7 @@ struct Pipe<P> {
 
 impl<P> Pipe<P> {
     fn new() -> Pipe<P> {
-        Pipe {
-            packets: VecDeque::new(),
-        }
+        Pipe { packets: VecDeque::new() }
     }
     fn next(&self) -> Nanos {
         self.packets.front().map_or(Nanos::NEVER, |p| p.0)
@@ -116,12 +114,7 @@ impl Network {
     /// Gives the flows of a group their access: one link each if its rate is limited, one pipe for all if it only delays.
     fn connect(&mut self, access: &Access, count: u32) {
         let first = self.access.len() as u32;
-        let link = || AccessLink {
-            rate: access.rate,
-            delay: access.delay,
-            free_at: Nanos::ZERO,
-            pipe: Pipe::new(),
-        };
+        let link = || AccessLink { rate: access.rate, delay: access.delay, free_at: Nanos::ZERO, pipe: Pipe::new() };
         let delayed = access.delay > Nanos::ZERO;
         let links = match (access.rate, delayed) {
             (Some(_), _) => count,
@@ -129,14 +122,12 @@ impl Network {
             (None, false) => 0,
         };
         self.access.extend((0..links).map(|_| link()));
-        self.access_of
-            .extend((0..count).map(|i| if links == 0 { DIRECT } else { first + i.min(links - 1) }));
+        self.access_of.extend((0..count).map(|i| if links == 0 { DIRECT } else { first + i.min(links - 1) }));
         let back = self.back.len() as u32;
         if delayed {
             self.back.push((access.delay, Pipe::new()));
         }
-        self.back_of
-            .extend((0..count).map(|_| if delayed { back } else { DIRECT }));
+        self.back_of.extend((0..count).map(|_| if delayed { back } else { DIRECT }));
     }
 
     // Sources in the order of their numbers; at equal times the lower goes first.

@@ -63,23 +63,11 @@ pub type Answers = [Option<Ack>; 2];
 impl Receiver {
     /// The receiver of flow `flow`. `control`: of its flow, if it needs ECN.
     pub fn new(flow: u32, group: &FlowGroup, control: Option<&Control>, mss: u32, meter: ReceiverMeter) -> Receiver {
-        let stack = Stack {
-            ecn: group.stack.ecn || control.is_some(),
-            ..group.stack
-        };
-        let largest = if stack.window_scaling {
-            SCALED_WINDOW
-        } else {
-            UNSCALED_WINDOW
-        };
+        let stack = Stack { ecn: group.stack.ecn || control.is_some(), ..group.stack };
+        let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
         let socket = control.map(|control| {
-            let mut sk = Box::new(TcpSock {
-                ecn_flags: ecn::OK,
-                mss_cache: mss,
-                rcv_nxt: 1,
-                ..Default::default()
-            });
+            let mut sk = Box::new(TcpSock { ecn_flags: ecn::OK, mss_cache: mss, rcv_nxt: 1, ..Default::default() });
             control.init(&mut sk);
             sk
         });
@@ -133,10 +121,7 @@ impl Receiver {
             self.out_of_order.add(data.segment, self.next);
             true
         } else {
-            self.duplicate = Some(Block {
-                start: data.segment,
-                end: data.segment + 1,
-            });
+            self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             self.quick = self.quick_budget(MAX_QUICKACKS);
             true
         };
@@ -144,9 +129,7 @@ impl Receiver {
         let forced = self.take_forced_acknowledgement();
         [
             early,
-            (urgent || forced || self.must_acknowledge())
-                .then(|| self.acknowledge(now))
-                .or_else(|| self.delay(now)),
+            (urgent || forced || self.must_acknowledge()).then(|| self.acknowledge(now)).or_else(|| self.delay(now)),
         ]
     }
 
@@ -169,19 +152,14 @@ impl Receiver {
             self.next = self.out_of_order.advance(self.next);
         }
         let payload = data.bytes as u64 - (crate::packet::BASE_HEADER as u64 + self.options());
-        self.meter
-            .delivered(now, payload + (self.next - data.segment - 1) as u64 * self.mss as u64);
+        self.meter.delivered(now, payload + (self.next - data.segment - 1) as u64 * self.mss as u64);
         self.adapt_delay(now);
         // RFC 5681, section 4.2: at once while holes remain, and when the last is filled.
         had_holes
     }
 
     fn options(&self) -> u64 {
-        if self.stack.timestamps {
-            crate::packet::TIMESTAMP_OPTION as u64
-        } else {
-            0
-        }
+        if self.stack.timestamps { crate::packet::TIMESTAMP_OPTION as u64 } else { 0 }
     }
 
     /// `tcp_event_data_recv`: the delay follows the spacing of the segments.
@@ -235,14 +213,8 @@ impl Receiver {
         let mut count = 0;
         if self.stack.sack {
             let most = MAX_SACK_BLOCKS - self.stack.timestamps as usize;
-            let known = self.out_of_order.blocks[..self.out_of_order.block_count]
-                .iter()
-                .copied();
-            for (slot, block) in blocks
-                .iter_mut()
-                .zip(self.duplicate.take().into_iter().chain(known))
-                .take(most)
-            {
+            let known = self.out_of_order.blocks[..self.out_of_order.block_count].iter().copied();
+            for (slot, block) in blocks.iter_mut().zip(self.duplicate.take().into_iter().chain(known)).take(most) {
                 *slot = block;
                 count += 1;
             }
@@ -269,11 +241,7 @@ impl Receiver {
         }
         let marked = data.flags & flag::CE != 0;
         if self.socket.is_some() {
-            let event = if marked {
-                ca_event::ECN_IS_CE
-            } else {
-                ca_event::ECN_NO_CE
-            };
+            let event = if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE };
             return self.ask_control(control, event, now);
         }
         if data.flags & flag::CWR != 0 {
@@ -353,18 +321,12 @@ impl OutOfOrder {
         }
         self.received.insert(segment);
         self.top = self.top.max(segment + 1);
-        let mut merged = Block {
-            start: segment,
-            end: segment + 1,
-        };
+        let mut merged = Block { start: segment, end: segment + 1 };
         let mut kept = 0;
         for i in 0..self.block_count {
             let block = self.blocks[i];
             if block.end == merged.start || merged.end == block.start {
-                merged = Block {
-                    start: merged.start.min(block.start),
-                    end: merged.end.max(block.end),
-                };
+                merged = Block { start: merged.start.min(block.start), end: merged.end.max(block.end) };
             } else {
                 self.blocks[kept] = block;
                 kept += 1;

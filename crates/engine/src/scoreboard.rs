@@ -205,9 +205,7 @@ impl Scoreboard {
 
     #[inline]
     fn unlist(&mut self, number: u32) {
-        let Segment {
-            earlier, later, listed, ..
-        } = *self.get(number);
+        let Segment { earlier, later, listed, .. } = *self.get(number);
         if !listed {
             return;
         }
@@ -230,10 +228,7 @@ mod tests {
     fn sent(count: u32) -> Scoreboard {
         let mut board = Scoreboard::new();
         for n in 0..count {
-            board.push(Segment {
-                sent_us: n as u64,
-                ..Default::default()
-            });
+            board.push(Segment { sent_us: n as u64, ..Default::default() });
         }
         board
     }
@@ -260,10 +255,7 @@ mod tests {
         board.mark_sacked(7);
         board.mark_lost(3);
         for n in 60..1000 {
-            board.push(Segment {
-                sent_us: n,
-                ..Default::default()
-            });
+            board.push(Segment { sent_us: n, ..Default::default() });
         }
         assert_eq!(board.next_to_resend(), Some(3));
         assert_eq!(board.undelivered_in(7, 1000), Some(8));
@@ -276,9 +268,6 @@ mod tests {
         let mut board = sent(3);
         board.mark_lost(0);
         assert_eq!(board.pop().sent_us, 0);
-        assert_eq!(
-            (board.una, board.next_to_resend(), in_flight(&board)),
-            (1, None, vec![1, 2])
-        );
+        assert_eq!((board.una, board.next_to_resend(), in_flight(&board)), (1, None, vec![1, 2]));
     }
 }

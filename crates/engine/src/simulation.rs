@@ -50,10 +50,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
         for flow in 0..simulation.senders.len() as u32 {
             let source = simulation.network.sender_timer(flow);
-            simulation
-                .network
-                .agenda
-                .set(source, simulation.senders[flow as usize].deadline());
+            simulation.network.agenda.set(source, simulation.senders[flow as usize].deadline());
         }
         if let Some(sampler) = &simulation.sampler {
             simulation.network.sample_at(sampler.next);
@@ -71,8 +68,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let sender = Sender::new(flow, index, group, control.needs_ecn(), meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            self.receivers
-                .push(Receiver::new(flow, group, own_echo, sender.sk.mss_cache, meter));
+            self.receivers.push(Receiver::new(flow, group, own_echo, sender.sk.mss_cache, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }
@@ -153,12 +149,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
     fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
         let control = &self.controls[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
-        let mut env = Env {
-            now,
-            control,
-            network: &mut self.network,
-            tap: &mut self.tap,
-        };
+        let mut env = Env { now, control, network: &mut self.network, tap: &mut self.tap };
         act(&mut self.senders[flow as usize], &mut env);
     }
 
@@ -184,13 +175,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
             let control = &self.controls[self.group_of[flow] as usize];
-            flows.push(measure::flow_record(
-                flow as u32,
-                control.name(),
-                sender,
-                receiver,
-                &self.network,
-            ));
+            flows.push(measure::flow_record(flow as u32, control.name(), sender, receiver, &self.network));
             sender.close(control);
             receiver.close(control);
         }
@@ -209,14 +194,6 @@ impl<'a, T: Tap> Simulation<'a, T> {
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
         let series = self.sampler.map(|sampler| sampler.finish(&self.senders, &self.network));
-        (
-            Outcome {
-                run,
-                series,
-                data_packets,
-                fingerprint: None,
-            },
-            self.tap,
-        )
+        (Outcome { run, series, data_packets, fingerprint: None }, self.tap)
     }
 }

@@ -1,6 +1,6 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::Error;
+use crate::error::Error;
 use crate::object_file::Object;
 use crate::source::Source;
 use sha2::{Digest, Sha256};
@@ -10,24 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Flags of every compilation. Hidden: a program may bear any name, also one that the C library exports.
-const FLAGS: &[&str] = &[
-    "-std=gnu11",
-    "-O3",
-    "-fPIC",
-    "-g0",
-    "-fno-stack-protector",
-    "-fno-strict-aliasing",
-    "-fvisibility=hidden",
-];
+const FLAGS: &[&str] =
+    &["-std=gnu11", "-O3", "-fPIC", "-g0", "-fno-stack-protector", "-fno-strict-aliasing", "-fvisibility=hidden"];
 /// Read before the user's file, so that headers of the same names beside it stay out.
 const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 /// Linked into every shared object.
-const RUNTIME: &[&str] = &[
-    "unbloat/runtime.c",
-    "unbloat/kernel_functions.c",
-    "unbloat/kernel_cubic.c",
-    "unbloat/kernel_dctcp.c",
-];
+const RUNTIME: &[&str] =
+    &["unbloat/runtime.c", "unbloat/kernel_functions.c", "unbloat/kernel_cubic.c", "unbloat/kernel_dctcp.c"];
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -46,7 +35,7 @@ impl Compiler {
         let command = find_compiler()?;
         let include = folder.join("include");
         if !include.join("vmlinux.h").is_file() {
-            return Err(Error(format!(
+            return Err(Error::new(format!(
                 "{} is not a folder of mechanisms: it has no include/vmlinux.h",
                 folder.display()
             )));
@@ -57,20 +46,10 @@ impl Compiler {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }
         for path in files_below(folder) {
-            hash.update(
-                path.strip_prefix(folder)
-                    .unwrap_or(&path)
-                    .as_os_str()
-                    .as_encoded_bytes(),
-            );
+            hash.update(path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_encoded_bytes());
             hash.update(std::fs::read(&path).map_err(|e| unreadable(&path, &e))?);
         }
-        Ok(Compiler {
-            command,
-            include,
-            cache: cache_folder(),
-            fingerprint: hex(hash),
-        })
+        Ok(Compiler { command, include, cache: cache_folder(), fingerprint: hex(hash) })
     }
 
     /// The shared object of `source`: its bytes, from the cache if they are there.
@@ -95,22 +74,11 @@ impl Compiler {
         let runtime = self.runtime()?;
         let work = Scratch::below(&self.cache)?;
         let program = work.0.join("program.o");
-        let mut arguments: Vec<String> = source
-            .own_names
-            .iter()
-            .map(|name| format!("-DUNBLOAT_OWN_{name}"))
-            .collect();
-        arguments.extend(
-            CONTRACT
-                .iter()
-                .flat_map(|header| ["-include".to_string(), header.to_string()]),
-        );
+        let mut arguments: Vec<String> = source.own_names.iter().map(|name| format!("-DUNBLOAT_OWN_{name}")).collect();
+        arguments.extend(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()]));
         self.translate(&source.path, &arguments, &program).map_err(|message| {
-            let summary = message
-                .lines()
-                .find(|line| line.contains("error"))
-                .unwrap_or("the compiler gave no reason");
-            Error(format!(
+            let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
+            Error::new(format!(
                 "{} does not compile: {}\n{}",
                 source.path.display(),
                 summary.trim(),
@@ -120,11 +88,8 @@ impl Compiler {
         refuse_undefined(&source.path, &program, &runtime)?;
         let linked = work.0.join("linked.so");
         let mut link = Command::new(&self.command);
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"])
-            .arg(&linked)
-            .arg(&program)
-            .args(&runtime);
-        run(&mut link).map_err(|m| Error(format!("{} cannot be linked:\n{m}", source.path.display())))?;
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).arg(&program).args(&runtime);
+        run(&mut link).map_err(|m| Error::new(format!("{} cannot be linked:\n{m}", source.path.display())))?;
         std::fs::rename(&linked, target).map_err(|e| unwritable(target, &e))
     }
 
@@ -138,7 +103,7 @@ impl Compiler {
         let work = Scratch::below(&self.cache)?;
         for (n, file) in RUNTIME.iter().enumerate() {
             self.translate(&self.include.join(file), &[], &work.0.join(format!("{n}.o")))
-                .map_err(|message| Error(format!("{file} of the contract does not compile:\n{message}")))?;
+                .map_err(|message| Error::new(format!("{file} of the contract does not compile:\n{message}")))?;
         }
         match std::fs::rename(&work.0, &folder) {
             Err(error) if !folder.is_dir() => Err(unwritable(&folder, &error)),
@@ -165,7 +130,7 @@ fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Resul
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error(format!(
+    Err(Error::new(format!(
         "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC and DCTCP and the \
          helpers in include/bpf/bpf_helpers.h",
         source.display(),
@@ -175,7 +140,8 @@ fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Resul
 
 fn object_file(path: &Path) -> Result<Object, Error> {
     let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-    Object::parse(&bytes).map_err(|e| Error(format!("{}: the compiler's output cannot be read: {e}", path.display())))
+    Object::parse(&bytes)
+        .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))
 }
 
 /// A folder that goes when it is dropped.
@@ -215,11 +181,8 @@ fn find_compiler() -> Result<PathBuf, Error> {
             }
         }
     }
-    Err(Error(match &wanted {
-        Some(cc) => format!(
-            "the C compiler that the environment variable CC names, {}, is not there",
-            cc.display()
-        ),
+    Err(Error::new(match &wanted {
+        Some(cc) => format!("the C compiler that the environment variable CC names, {}, is not there", cc.display()),
         None => {
             "congestion controls are compiled when they are used, and there is no C compiler: install gcc or clang \
                  (Debian: apt-get install gcc libc6-dev)"
@@ -230,11 +193,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
 
 /// `$UNBLOAT_CACHE`, or the user's cache folder.
 fn cache_folder() -> PathBuf {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("UNBLOAT_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/unbloat")))
@@ -243,15 +202,9 @@ fn cache_folder() -> PathBuf {
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
+    let output =
+        command.env("LC_ALL", "C").output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
 /// Every C file and header below `folder`, sorted.
@@ -273,17 +226,13 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error(format!("{} cannot be read: {error}", path.display()))
+    Error::new(format!("{} cannot be read: {error}", path.display()))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Error(format!("{} cannot be written: {error}", path.display()))
+    Error::new(format!("{} cannot be written: {error}", path.display()))
 }

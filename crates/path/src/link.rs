@@ -124,12 +124,7 @@ impl<P: Packet> Link<P> {
         self.usage.account(now, slot.start, bytes);
         let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
         let arrival = slot.end + self.delay;
-        self.passages.push_back(Passage {
-            start: slot.start,
-            arrival,
-            packet,
-            lost,
-        });
+        self.passages.push_back(Passage { start: slot.start, arrival, packet, lost });
         if !lost {
             return Fate::Arrives(arrival);
         }
@@ -280,11 +275,7 @@ mod tests {
     }
 
     fn parcel(id: u32) -> Parcel {
-        Parcel {
-            id,
-            bytes: 1500,
-            marked: false,
-        }
+        Parcel { id, bytes: 1500, marked: false }
     }
 
     fn link(limit: Option<Limit>, ecn_threshold: Option<Limit>, loss: f64) -> Link<Parcel> {
@@ -347,9 +338,7 @@ mod tests {
     fn the_wire_loses_its_share() {
         let mut l = link(None, None, 0.25);
         let n = 20_000;
-        let lost = (0..n)
-            .filter(|id| l.offer(Nanos::ZERO, parcel(*id)) == Fate::LostOnTheWire)
-            .count() as f64;
+        let lost = (0..n).filter(|id| l.offer(Nanos::ZERO, parcel(*id)) == Fate::LostOnTheWire).count() as f64;
         // Four standard deviations of a binomial: sqrt(n p q) = 61.
         assert!((lost - 5000.0).abs() < 245.0, "{lost} of {n} lost");
     }

@@ -59,15 +59,15 @@ pub struct Constant {
     free_at: Nanos,
     /// The division by the rate, remembered for the size seen last: sizes hardly vary.
     last: (u32, Nanos),
+    from: Nanos,
+    to: Nanos,
+    /// Time spent sending, inside the counting interval.
+    busy_ns: u64,
 }
 
 impl Constant {
-    pub fn new(rate: Rate) -> Constant {
-        Constant {
-            rate,
-            free_at: Nanos::ZERO,
-            last: (0, Nanos::ZERO),
-        }
+    pub fn new(rate: Rate, from: Nanos, to: Nanos) -> Constant {
+        Constant { rate, free_at: Nanos::ZERO, last: (0, Nanos::ZERO), from, to, busy_ns: 0 }
     }
 
     #[inline]
@@ -94,16 +94,16 @@ pub struct Opportunities {
     left: u32,
     /// When the packet served last is out.
     free_at: Nanos,
+    from: Nanos,
+    to: Nanos,
+    /// Bytes sent at opportunities inside the counting interval.
+    used_bytes: u64,
 }
 
 impl Opportunities {
-    pub fn new(trace: Arc<Trace>) -> Opportunities {
-        Opportunities {
-            trace,
-            index: 0,
-            left: OPPORTUNITY_BYTES,
-            free_at: Nanos::ZERO,
-        }
+    pub fn new(trace: Arc<Trace>, from: Nanos, to: Nanos) -> Opportunities {
+        let left = OPPORTUNITY_BYTES;
+        Opportunities { trace, index: 0, left, free_at: Nanos::ZERO, from, to, used_bytes: 0 }
     }
 
     fn time(&self, index: u64) -> Nanos {
@@ -136,10 +136,7 @@ impl Opportunities {
         }
         self.use_bytes(remaining);
         self.free_at = self.time(self.index).max(now);
-        Slot {
-            start,
-            end: self.free_at,
-        }
+        Slot { start, end: self.free_at }
     }
 
     fn use_bytes(&mut self, bytes: u32) {
@@ -164,13 +161,7 @@ mod tests {
     fn a_constant_rate_sends_back_to_back() {
         let mut c = Constant::new(Rate(2_000_000), Nanos::ZERO, Nanos::from_secs(1));
         // 1500 bytes at 2 Mbit/s take 6 ms.
-        assert_eq!(
-            c.serve(Nanos::ZERO, 1500),
-            Slot {
-                start: Nanos::ZERO,
-                end: Nanos::from_millis(6)
-            }
-        );
+        assert_eq!(c.serve(Nanos::ZERO, 1500), Slot { start: Nanos::ZERO, end: Nanos::from_millis(6) });
         assert_eq!(c.serve(Nanos::from_millis(1), 1500).end, Nanos::from_millis(12));
         assert_eq!(c.serve(Nanos::from_millis(100), 1500).start, Nanos::from_millis(100));
     }
@@ -178,11 +169,8 @@ mod tests {
     fn trace(ms: &[u64]) -> Opportunities {
         let opportunities: Vec<_> = ms.iter().map(|t| Nanos::from_millis(*t)).collect();
         let period = *opportunities.last().unwrap();
-        Opportunities::new(Arc::new(Trace {
-            path: "t".into(),
-            opportunities,
-            period,
-        }))
+        let trace = Arc::new(Trace { path: "t".into(), opportunities, period });
+        Opportunities::new(trace, Nanos::ZERO, Nanos::from_secs(1))
     }
 
     #[test]
@@ -194,13 +182,7 @@ mod tests {
         assert_eq!(o.serve(Nanos::ZERO, 750).end, at(5));
         // 1500 bytes of three opportunities are gone; half of this packet's bytes leave at 8, the rest at 20.
         assert_eq!(o.serve(Nanos::ZERO, 750).end, at(8));
-        assert_eq!(
-            o.serve(Nanos::ZERO, 1500),
-            Slot {
-                start: at(8),
-                end: at(20)
-            }
-        );
+        assert_eq!(o.serve(Nanos::ZERO, 1500), Slot { start: at(8), end: at(20) });
         // 22 ms: nobody waited at 20; the next round starts there, its first opportunity is at 25.
         assert_eq!(o.serve(at(22), 1500).end, at(25));
     }

@@ -214,9 +214,5 @@ impl Stack {
         ..Stack::LINUX
     };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
-    pub const NEWRENO: Stack = Stack {
-        sack: false,
-        timestamps: false,
-        ..Stack::SACK
-    };
+    pub const NEWRENO: Stack = Stack { sack: false, timestamps: false, ..Stack::SACK };
 }

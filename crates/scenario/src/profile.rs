@@ -27,11 +27,7 @@ impl Profile {
             "newreno" => Stack::NEWRENO,
             _ => Stack::LINUX,
         };
-        Profile {
-            stack,
-            asked_for_rack: None,
-            asked_for_tlp: None,
-        }
+        Profile { stack, asked_for_rack: None, asked_for_tlp: None }
     }
 
     /// The experiment's profile.
@@ -51,9 +47,7 @@ impl Profile {
         match section.get("profile").map(|node| &node.value) {
             None => self.clone(),
             Some(Value::Table(_)) => self.changed_by_switches(&section.child("profile", "profile")),
-            Some(_) => section
-                .read::<String>("profile")
-                .map_or(self.clone(), |name| Profile::named(&name)),
+            Some(_) => section.read::<String>("profile").map_or(self.clone(), |name| Profile::named(&name)),
         }
     }
 
@@ -62,11 +56,7 @@ impl Profile {
             Some(base) => Profile::named(&base),
             None => self.clone(),
         };
-        let Profile {
-            stack,
-            asked_for_rack,
-            asked_for_tlp,
-        } = &mut profile;
+        let Profile { stack, asked_for_rack, asked_for_tlp } = &mut profile;
         for (name, field) in [
             ("sack", &mut stack.sack),
             ("timestamps", &mut stack.timestamps),
@@ -80,10 +70,8 @@ impl Profile {
         ] {
             replace(field, switches, name);
         }
-        for (name, field, asked) in [
-            ("rack", &mut stack.rack, asked_for_rack),
-            ("tlp", &mut stack.tlp, asked_for_tlp),
-        ] {
+        for (name, field, asked) in [("rack", &mut stack.rack, asked_for_rack), ("tlp", &mut stack.tlp, asked_for_tlp)]
+        {
             if replace(field, switches, name) {
                 *asked = field.then(|| (switches.place_of(name), switches.path_of(name)));
             }

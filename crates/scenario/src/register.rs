@@ -145,14 +145,7 @@ const fn key(
     range: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key {
-        section,
-        name,
-        kind,
-        absence,
-        range,
-        meaning,
-    }
+    Key { section, name, kind, absence, range, meaning }
 }
 
 const fn switch(name: &'static str, meaning: &'static str) -> Key {
@@ -166,9 +159,7 @@ pub fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
 
 /// One key; the reader asks for keys of the register only.
 pub(crate) fn find(section: &str, name: &str) -> &'static Key {
-    keys_of(section)
-        .find(|key| key.name == name)
-        .unwrap_or_else(|| panic!("[{section}] {name} is not in the register"))
+    keys_of(section).find(|key| key.name == name).unwrap_or_else(|| panic!("[{section}] {name} is not in the register"))
 }
 
 impl Key {
@@ -215,10 +206,7 @@ pub fn describe() -> String {
             Default(value) => format!("`{value}`"),
             Means(words) => words.to_string(),
         };
-        let range = key
-            .bounds()
-            .map(|(least, most)| format!(", {least} to {most}"))
-            .unwrap_or_default();
+        let range = key.bounds().map(|(least, most)| format!(", {least} to {most}")).unwrap_or_default();
         let value = format!("{}{range}", key.kind.words());
         table += &format!("| `{}` | {value} | {absence} | {} |\n", key.path(), key.meaning);
     }

@@ -23,13 +23,7 @@ pub(crate) struct Section<'a> {
 impl<'a> Section<'a> {
     /// The file's top.
     pub fn top(table: &'a Table, place: Place, problems: &'a Problems) -> Section<'a> {
-        let top = Section {
-            table: Some(table),
-            path: String::new(),
-            shape: "",
-            place,
-            problems,
-        };
+        let top = Section { table: Some(table), path: String::new(), shape: "", place, problems };
         top.refuse_unknown_keys();
         top
     }
@@ -62,10 +56,7 @@ impl<'a> Section<'a> {
         let Value::Array(items) = &node.value else {
             self.complain(
                 name,
-                format!(
-                    "must be written as [[{path}]], once for each; here it is {}",
-                    node.value.kind()
-                ),
+                format!("must be written as [[{path}]], once for each; here it is {}", node.value.kind()),
             );
             return Vec::new();
         };
@@ -80,20 +71,10 @@ impl<'a> Section<'a> {
         let table = node.value.as_table();
         if table.is_none() {
             let known: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
-            let message = format!(
-                "must be a table of {}; here it is {}",
-                known.join(", "),
-                node.value.kind()
-            );
+            let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
             self.problems.add(&node.place, &path, message);
         }
-        let child = Section {
-            table,
-            path,
-            shape,
-            place: node.place.clone(),
-            problems: self.problems,
-        };
+        let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems };
         child.refuse_unknown_keys();
         child
     }
@@ -111,11 +92,7 @@ impl<'a> Section<'a> {
     /// The value of `name`, or the default from the register; nothing without either, or if it is wrong.
     pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
         let key = register::find(self.shape, name);
-        debug_assert!(
-            T::reads(key.kind),
-            "{} is read as another type than the register says",
-            key.path()
-        );
+        debug_assert!(T::reads(key.kind), "{} is read as another type than the register says", key.path());
         let Some(node) = self.get(name) else {
             return self.read_default(key);
         };
@@ -182,12 +159,7 @@ impl<'a> Section<'a> {
     }
 
     pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
-        let names = self
-            .table
-            .map(|table| &table.0)
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str());
+        let names = self.table.map(|table| &table.0).into_iter().flatten().map(|(name, _)| name.as_str());
         names.filter(|name| register::keys_of(self.shape).all(|key| key.name != *name))
     }
 }
@@ -252,8 +224,7 @@ impl Readable for u64 {
         kind == Kind::Integer
     }
     fn from_text(text: &str) -> Result<u64, String> {
-        text.parse()
-            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
     }
     fn from_value(value: &Value, kind: Kind) -> Result<u64, String> {
         match value {
@@ -269,8 +240,7 @@ impl Readable for bool {
         kind == Kind::Flag
     }
     fn from_text(text: &str) -> Result<bool, String> {
-        text.parse()
-            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
     }
     fn from_value(value: &Value, kind: Kind) -> Result<bool, String> {
         match value {
@@ -297,11 +267,7 @@ impl Readable for String {
         };
         match names.contains(&text) {
             true => Ok(text.to_string()),
-            false => Err(format!(
-                "{}{}",
-                not_the_kind(value, kind),
-                did_you_mean(text, names.iter().copied())
-            )),
+            false => Err(format!("{}{}", not_the_kind(value, kind), did_you_mean(text, names.iter().copied()))),
         }
     }
 }

@@ -42,22 +42,12 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     let mut names = HashSet::new();
     if let Some(twice) = axes.iter().find(|axis| !names.insert(&axis.name)) {
         let key = format!("sweep.{}", twice.name);
-        return Err(Error::one(
-            node.place,
-            key,
-            "stands twice; write one axis with all values",
-        ));
+        return Err(Error::one(node.place, key, "stands twice; write one axis with all values"));
     }
-    let cells = axes
-        .iter()
-        .try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
+    let cells = axes.iter().try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
     match cells.is_some_and(|cells| cells <= MOST_CELLS) {
         true => Ok(axes),
-        false => Err(Error::one(
-            node.place,
-            "sweep",
-            format!("has more than {MOST_CELLS} cells"),
-        )),
+        false => Err(Error::one(node.place, "sweep", format!("has more than {MOST_CELLS} cells"))),
     }
 }
 
@@ -95,14 +85,8 @@ fn is_scenario_key(name: &str) -> bool {
 }
 
 fn value_axis(name: String, items: &[Node]) -> Axis {
-    let point = |item: &Node| Point {
-        label: item.value.to_string(),
-        settings: vec![(name.clone(), item.clone())],
-    };
-    Axis {
-        points: items.iter().map(point).collect(),
-        name,
-    }
+    let point = |item: &Node| Point { label: item.value.to_string(), settings: vec![(name.clone(), item.clone())] };
+    Axis { points: items.iter().map(point).collect(), name }
 }
 
 /// An axis of named cases: tables with a `label` that set several keys together.
@@ -122,28 +106,18 @@ fn case_axis(name: String, items: &[Node], place: &Place) -> Result<Axis, Error>
             ));
         };
         if !labels.insert(label.to_string()) {
-            return Err(Error::one(
-                item.place.clone(),
-                key,
-                format!("the label \"{label}\" is used twice"),
-            ));
+            return Err(Error::one(item.place.clone(), key, format!("the label \"{label}\" is used twice")));
         }
         let mut settings = Vec::new();
         flatten(table, "", &mut settings);
         settings.retain(|(key, _)| key != "label");
-        points.push(Point {
-            label: label.to_string(),
-            settings,
-        });
+        points.push(Point { label: label.to_string(), settings });
     }
     Ok(Axis { name, points })
 }
 
 fn no_such_axis(name: &str) -> String {
-    let known: Vec<_> = register::keys_of("")
-        .map(|key| key.name)
-        .filter(|key| *key != "sweep")
-        .collect();
+    let known: Vec<_> = register::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
         "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
@@ -166,11 +140,8 @@ fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
     let mut cells = vec![Vec::new()];
     for axis in axes {
-        let extend = |cell: Vec<_>| {
-            axis.points
-                .iter()
-                .map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>())
-        };
+        let extend =
+            |cell: Vec<_>| axis.points.iter().map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>());
         cells = cells.into_iter().flat_map(extend).collect();
     }
     cells

@@ -26,9 +26,7 @@ impl Trace {
             let wrong = |what: String| format!("{}:{}: {what}", path.display(), number + 1);
             let milliseconds = line.trim().parse().ok().filter(|ms| *ms <= LONGEST_MS);
             let Some(at) = milliseconds.map(Nanos::from_millis) else {
-                return Err(wrong(format!(
-                    "{line:?} is not a whole number of milliseconds from 0 to {LONGEST_MS}"
-                )));
+                return Err(wrong(format!("{line:?} is not a whole number of milliseconds from 0 to {LONGEST_MS}")));
             };
             if at < last {
                 return Err(wrong(format!(
@@ -41,16 +39,9 @@ impl Trace {
             last = at;
         }
         if last == Nanos::ZERO {
-            return Err(format!(
-                "{}: a trace needs a line with at least 1 (millisecond)",
-                path.display()
-            ));
+            return Err(format!("{}: a trace needs a line with at least 1 (millisecond)", path.display()));
         }
-        Ok(Trace {
-            path: path.to_path_buf(),
-            opportunities,
-            period: last,
-        })
+        Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
     }
 
     /// Changes with every opportunity: FNV-1a, 128 bits, over their instants.

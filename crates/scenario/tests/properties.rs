@@ -9,10 +9,7 @@ use std::path::Path;
 
 /// Plain numbers, and round ones, which get a larger unit.
 fn amount() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        any::<u64>(),
-        (0u64..5000, 0u32..16).prop_map(|(n, zeros)| n * 10u64.pow(zeros))
-    ]
+    prop_oneof![any::<u64>(), (0u64..5000, 0u32..16).prop_map(|(n, zeros)| n * 10u64.pow(zeros))]
 }
 
 proptest! {

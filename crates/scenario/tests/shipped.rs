@@ -11,9 +11,7 @@ fn folder() -> PathBuf {
 
 fn shipped() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries
-        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
-        .collect();
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
     files.sort();
     files
 }
@@ -26,27 +24,17 @@ fn every_shipped_scenario_loads_and_opens_with_a_sentence() {
         load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
         let text = std::fs::read_to_string(&file).unwrap();
         let first = text.lines().next().unwrap();
-        assert!(
-            first.starts_with("# ") && first.ends_with('.'),
-            "{}: {first}",
-            file.display()
-        );
+        assert!(first.starts_with("# ") && first.ends_with('.'), "{}: {first}", file.display());
     }
 }
 
 #[test]
 fn the_generator_makes_the_shipped_trace() {
     let traces = folder().join("traces");
-    let made = Command::new("python3")
-        .arg(traces.join("generate.py"))
-        .output()
-        .unwrap();
+    let made = Command::new("python3").arg(traces.join("generate.py")).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let shipped = std::fs::read(traces.join("lte-small.down")).unwrap();
-    assert!(
-        made.stdout == shipped,
-        "traces/lte-small.down is not what traces/generate.py prints"
-    );
+    assert!(made.stdout == shipped, "traces/lte-small.down is not what traces/generate.py prints");
 }
 
 #[test]
@@ -66,11 +54,7 @@ fn the_mobile_scenario_takes_any_trace() {
 fn a_trace_takes_the_place_of_a_rate() {
     let trace = folder().join("traces/lte-small.down").display().to_string();
     let overrides = [("link.bottleneck.trace".to_string(), trace)];
-    let scenario = load(&folder().join("geo-satellite.toml"), &overrides)
-        .unwrap()
-        .cells
-        .remove(0)
-        .scenario;
+    let scenario = load(&folder().join("geo-satellite.toml"), &overrides).unwrap().cells.remove(0).scenario;
     assert!(matches!(scenario.bottleneck.service, Service::Trace(_)));
 }
 

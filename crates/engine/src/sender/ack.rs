@@ -82,11 +82,7 @@ impl Sender {
             self.process_tlp_ack(env.control, g.flags);
         }
         self.sk.snd_una = self.seq(self.board.una);
-        let next = if self.is_dubious(g.flags) {
-            self.run_state_machine(env, prior_una, &mut g)
-        } else {
-            Next::InTurn
-        };
+        let next = if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Next::InTurn };
         if g.flags & flag::SET_XMIT_TIMER != 0 {
             self.set_transmit_timer(env.now);
         }
@@ -148,9 +144,7 @@ impl Sender {
         let blocks = ack.blocks();
         let first = blocks[0];
         // RFC 2883: the first block reports a duplicate if it lies below the acknowledgement or inside the second block.
-        let inside = blocks
-            .get(1)
-            .is_some_and(|b| first.start >= b.start && first.end <= b.end);
+        let inside = blocks.get(1).is_some_and(|b| first.start >= b.start && first.end <= b.end);
         let duplicate = first.start < ack.next || inside;
         if duplicate {
             self.on_dsack(first.start, first.end, g);
@@ -374,19 +368,12 @@ impl Sender {
     /// Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
         let textbook = !self.stack.prr;
-        if textbook && self.ca_state() == ca_state::LOSS {
-            newly_acked.min(1)
-        } else {
-            newly_acked
-        }
+        if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
     }
 
     fn may_raise_cwnd(&self, flags: u32) -> bool {
-        let progress = if self.sk.reordering > super::DUPLICATE_THRESHOLD {
-            flag::FORWARD_PROGRESS
-        } else {
-            flag::DATA_ACKED
-        };
+        let progress =
+            if self.sk.reordering > super::DUPLICATE_THRESHOLD { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
         flags & progress != 0
     }
 

@@ -89,18 +89,12 @@ pub struct Sender {
 impl Sender {
     /// The sender of flow `flow`, number `index` of its group.
     pub fn new(flow: u32, index: u32, group: &FlowGroup, needs_ecn: bool, meter: SenderMeter) -> Sender {
-        let stack = Stack {
-            ecn: group.stack.ecn || needs_ecn,
-            ..group.stack
-        };
+        let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         let mss = group.packet.0 as u32 - header;
         let (segments, last_payload) = match group.size {
             None => (ENDLESS, mss),
-            Some(size) => (
-                size.0.div_ceil(mss as u64) as u32,
-                ((size.0 - 1) % mss as u64 + 1) as u32,
-            ),
+            Some(size) => (size.0.div_ceil(mss as u64) as u32, ((size.0 - 1) % mss as u64 + 1) as u32),
         };
         let start = group.start + Nanos(group.stagger.0 * index as u64);
         let mut sender = Sender {
@@ -149,22 +143,13 @@ impl Sender {
     #[inline]
     fn seq(&self, segment: u32) -> u32 {
         let seq = (INITIAL_SEQUENCE + 1).wrapping_add(segment.wrapping_mul(self.mss));
-        if segment == self.segments {
-            seq.wrapping_sub(self.mss - self.last_payload)
-        } else {
-            seq
-        }
+        if segment == self.segments { seq.wrapping_sub(self.mss - self.last_payload) } else { seq }
     }
 
     /// IP length of a segment.
     #[inline]
     fn segment_bytes(&self, segment: u32) -> u32 {
-        self.header
-            + if segment + 1 == self.segments {
-                self.last_payload
-            } else {
-                self.mss
-            }
+        self.header + if segment + 1 == self.segments { self.last_payload } else { self.mss }
     }
 
     /// When the sender next has to be woken.
@@ -239,11 +224,7 @@ impl Sender {
         sk.delivered = 1;
         sk.delivered_mstamp = sk.tcp_mstamp;
         // A lost SYN says the path is congested: one segment (RFC 6298, section 5.7; RFC 5681, section 3.1).
-        sk.snd_cwnd = if sk.total_retrans > 0 {
-            1
-        } else {
-            self.stack.initial_window
-        };
+        sk.snd_cwnd = if sk.total_retrans > 0 { 1 } else { self.stack.initial_window };
         sk.snd_cwnd_stamp = clock::jiffies(env.now);
         sk.lsndtime = clock::jiffies(env.now);
         sk.inet_conn.icsk_backoff = 0;

@@ -288,11 +288,7 @@ impl Sender {
     /// `tcp_init_undo`.
     fn init_undo(&mut self) {
         self.sk.undo_marker = self.sk.snd_una;
-        self.sk.undo_retrans = if self.sk.retrans_out > 0 {
-            self.sk.retrans_out as i32
-        } else {
-            -1
-        };
+        self.sk.undo_retrans = if self.sk.retrans_out > 0 { self.sk.retrans_out as i32 } else { -1 };
         if self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0 {
             self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
         }

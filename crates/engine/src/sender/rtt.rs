@@ -57,10 +57,7 @@ pub fn set_timeout(sk: &mut TcpSock) {
 
 /// Takes a sample (us) at `now` (jiffies) into the windowed minimum.
 pub fn update_minimum(min: &mut Minmax, now: u32, rtt_us: u32) {
-    let sample = MinmaxSample {
-        t: now,
-        v: rtt_us.max(1),
-    };
+    let sample = MinmaxSample { t: now, v: rtt_us.max(1) };
     let s = &mut min.s;
     if s[0].v == 0 || sample.v <= s[0].v || now.wrapping_sub(s[2].t) > MIN_RTT_WINDOW_JIFFIES {
         *s = [sample; 3];

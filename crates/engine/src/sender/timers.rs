@@ -26,19 +26,13 @@ pub struct Timer {
 
 impl Timer {
     pub fn none() -> Timer {
-        Timer {
-            kind: Kind::Retransmit,
-            at: Nanos::NEVER,
-        }
+        Timer { kind: Kind::Retransmit, at: Nanos::NEVER }
     }
 }
 
 impl Sender {
     fn arm(&mut self, kind: Kind, jiffies: u32, now: Nanos) {
-        self.timer = Timer {
-            kind,
-            at: now + jiffies_to_nanos(jiffies.clamp(1, rtt::RTO_MAX)),
-        };
+        self.timer = Timer { kind, at: now + jiffies_to_nanos(jiffies.clamp(1, rtt::RTO_MAX)) };
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Nanos) {
@@ -97,11 +91,8 @@ impl Sender {
             };
             timeout = micros_to_jiffies((self.sk.srtt_us >> 2) as u64 + margin_us);
         }
-        let timeout_us = if advancing {
-            self.sk.inet_conn.icsk_rto as i64 * (1_000_000 / HZ as i64)
-        } else {
-            self.timeout_in_us()
-        };
+        let timeout_us =
+            if advancing { self.sk.inet_conn.icsk_rto as i64 * (1_000_000 / HZ as i64) } else { self.timeout_in_us() };
         if timeout_us > 0 {
             timeout = timeout.min(micros_to_jiffies(timeout_us as u64));
         }

@@ -143,14 +143,7 @@ impl Sender {
     pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
-        let Segment {
-            sent_us,
-            first_tx_us,
-            delivered_us,
-            delivered,
-            delivered_ce,
-            ..
-        } = fresh;
+        let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
         (s.sent_us, s.first_tx_us, s.delivered_us) = (sent_us, first_tx_us, delivered_us);
         (s.delivered, s.delivered_ce) = (delivered, delivered_ce);
         s.state |= state::EVER_RETRANS;
@@ -169,13 +162,7 @@ impl Sender {
             flags |= flag::LAST;
         }
         let bytes = self.segment_bytes(segment);
-        let data = Data {
-            flow: self.flow,
-            segment,
-            tsval: clock::timestamp(env.now),
-            bytes: bytes as u16,
-            flags,
-        };
+        let data = Data { flow: self.flow, segment, tsval: clock::timestamp(env.now), bytes: bytes as u16, flags };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);

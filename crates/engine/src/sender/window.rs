@@ -82,10 +82,7 @@ pub fn restart_after_idle(sk: &mut TcpSock, idle: u32, now: u32, initial_window:
 
 /// `tcp_current_ssthresh`: what the path carried of late counts, even without a loss.
 pub fn current_ssthresh(sk: &TcpSock) -> u32 {
-    if matches!(
-        sk.inet_conn.icsk_ca_state,
-        mechanism::sock::ca_state::CWR | mechanism::sock::ca_state::RECOVERY
-    ) {
+    if matches!(sk.inet_conn.icsk_ca_state, mechanism::sock::ca_state::CWR | mechanism::sock::ca_state::RECOVERY) {
         return sk.snd_ssthresh;
     }
     sk.snd_ssthresh.max((sk.snd_cwnd >> 1) + (sk.snd_cwnd >> 2))
@@ -98,12 +95,7 @@ mod tests {
     #[test]
     fn prr_sends_seven_for_ten_delivered() {
         // Card loss-recovery: prior 100, ssthresh 70, one delivered at a time.
-        let mut sk = TcpSock {
-            prior_cwnd: 100,
-            snd_ssthresh: 70,
-            packets_out: 100,
-            ..Default::default()
-        };
+        let mut sk = TcpSock { prior_cwnd: 100, snd_ssthresh: 70, packets_out: 100, ..Default::default() };
         let mut sent = vec![];
         for _ in 0..10 {
             sk.sacked_out += 1;
@@ -118,12 +110,7 @@ mod tests {
 
     #[test]
     fn prr_catches_up_below_ssthresh() {
-        let mut sk = TcpSock {
-            prior_cwnd: 100,
-            snd_ssthresh: 70,
-            packets_out: 50,
-            ..Default::default()
-        };
+        let mut sk = TcpSock { prior_cwnd: 100, snd_ssthresh: 70, packets_out: 50, ..Default::default() };
         (sk.prr_delivered, sk.prr_out) = (39, 35);
         proportional_rate_reduction(&mut sk, 1, 0, true);
         assert_eq!(sk.snd_cwnd, 56);
@@ -133,11 +120,7 @@ mod tests {
     fn idle_halves_the_window_once_a_timeout() {
         // Card reno: idle 3.1 RTO at cwnd 80, initial window 10: 80, 40, 20, 10; idle exactly 3 RTO: 20.
         for (idle, expected) in [(3100, 10), (3000, 20)] {
-            let mut sk = TcpSock {
-                snd_cwnd: 80,
-                snd_ssthresh: 40,
-                ..Default::default()
-            };
+            let mut sk = TcpSock { snd_cwnd: 80, snd_ssthresh: 40, ..Default::default() };
             sk.inet_conn.icsk_rto = 1000;
             restart_after_idle(&mut sk, idle, 0, 10);
             assert_eq!((sk.snd_cwnd, sk.snd_ssthresh), (expected, 60));
@@ -146,12 +129,7 @@ mod tests {
 
     #[test]
     fn an_unused_window_decays_half_way() {
-        let mut sk = TcpSock {
-            snd_cwnd: 100,
-            snd_ssthresh: 50,
-            packets_out: 20,
-            ..Default::default()
-        };
+        let mut sk = TcpSock { snd_cwnd: 100, snd_ssthresh: 50, packets_out: 20, ..Default::default() };
         sk.inet_conn.icsk_rto = 300;
         decay_unused(&mut sk, 300, 10);
         assert_eq!((sk.snd_cwnd, sk.snd_ssthresh), (60, 75));

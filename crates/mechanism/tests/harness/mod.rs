@@ -29,10 +29,7 @@ pub fn with_params(name: &str, params: &[(&str, ParamValue)]) -> Control {
 
 /// Any mechanism.
 pub fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
-    let params = params
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.clone()))
-        .collect();
+    let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     library().load(&CongestionControl { source, params }, 1)
 }
 
@@ -105,14 +102,7 @@ pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     sk.delivered += segments;
     sk.lsndtime = (sk.tcp_mstamp / 1000) as u32;
     control.in_ack_event(sk, 0);
-    control.pkts_acked(
-        sk,
-        &AckSample {
-            pkts_acked: segments,
-            rtt_us,
-            in_flight: sk.packets_out * sk.mss_cache,
-        },
-    );
+    control.pkts_acked(sk, &AckSample { pkts_acked: segments, rtt_us, in_flight: sk.packets_out * sk.mss_cache });
     let una = sk.snd_una;
     if control.has_cong_control() {
         let sample = RateSample {
@@ -144,10 +134,6 @@ pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
         control.cwnd_event(sk, ca_event::LOSS);
     }
     change_state(control, sk, state);
-    sk.snd_cwnd = if state == ca_state::LOSS {
-        1
-    } else {
-        sk.snd_ssthresh.min(sk.snd_cwnd)
-    };
+    sk.snd_cwnd = if state == ca_state::LOSS { 1 } else { sk.snd_ssthresh.min(sk.snd_cwnd) };
     sk.snd_cwnd_cnt = 0;
 }
