@@ -94,9 +94,7 @@ impl Pcap {
         Ok(Pcap {
             file,
             connections: scenario.flows.iter().map(Connection::new).collect(),
-            flows: groups
-                .flat_map(|(group, flows)| repeat_n(Flow::new(group as u32), flows.count as usize))
-                .collect(),
+            flows: groups.flat_map(|(group, flows)| repeat_n(Flow::new(group as u32), flows.count as usize)).collect(),
             packet: Vec::new(),
             failure: None,
         })
@@ -120,9 +118,7 @@ impl Pcap {
         *identification = identification.wrapping_add(1);
         (tcp.source_port, tcp.destination_port) = in_direction(from, sender_port(flow), RECEIVER_PORT);
         let payload = &ZEROS[..bytes as usize - ip.header_len() - tcp.header_len()];
-        tcp.checksum = tcp
-            .calc_checksum_ipv4(&ip, payload)
-            .expect("an IP packet's length is a u16");
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet's length is a u16");
         self.packet.clear();
         self.packet.extend_from_slice(&ip.to_bytes());
         self.packet.extend_from_slice(&tcp.to_bytes());
@@ -159,11 +155,7 @@ impl Tap for Pcap {
 
 impl Flow {
     fn new(group: u32) -> Flow {
-        Flow {
-            group,
-            receiver_tsval: 0,
-            identification: [0; 2],
-        }
+        Flow { group, receiver_tsval: 0, identification: [0; 2] }
     }
 }
 
@@ -258,14 +250,11 @@ impl Connection {
 
 /// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
 fn window_scale(largest: u64) -> u8 {
-    (0..MAX_WINDOW_SCALE)
-        .find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64)
-        .unwrap_or(MAX_WINDOW_SCALE)
+    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
 }
 
 fn set_options(tcp: &mut TcpHeader, options: &[TcpOptionElement]) {
-    tcp.set_options(options)
-        .expect("timestamps and three SACK blocks, or four blocks alone, fit 40 bytes");
+    tcp.set_options(options).expect("timestamps and three SACK blocks, or four blocks alone, fit 40 bytes");
 }
 
 fn ip_header(flow: u32, from: Host, ecn: IpEcn, bytes: u16, identification: u16) -> Ipv4Header {
