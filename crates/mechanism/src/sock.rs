@@ -61,21 +61,24 @@ pub mod ack_pending {
 /// `tcp_congestion_ops.flags`: the control works with ECN only (DCTCP).
 pub const TCP_CONG_NEEDS_ECN: u32 = 0x2;
 
-/// `struct sock`, as far as congestion controls read it.
+/// `struct sock`, as far as congestion controls read it; the first four are `__sk_common`.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Sock {
+    pub sk_family: u16,
+    pub sk_state: u8,
+    pub sk_reuse: u8,
+    pub sk_num: u16,
+    pub sk_dport: u16,
     pub sk_pacing_rate: u64,     // bytes a second
     pub sk_max_pacing_rate: u64, // bytes a second
     pub sk_pacing_status: u32,   // SK_PACING_NONE 0, NEEDED 1, FQ 2
-    pub sk_pacing_shift: u8,
-    pub sk_state: u8,
-    pub sk_family: u16,
     pub sk_gso_max_size: u32,
     pub sk_wmem_queued: i32,
     pub sk_sndbuf: i32,
     pub sk_rcvbuf: i32,
+    pub sk_pacing_shift: u8,
 }
 
 /// `icsk_ack`, the receiver's delayed-acknowledgement state.
@@ -102,6 +105,8 @@ pub struct InetConnectionSock {
     pub sk: Sock,
     pub icsk_ca_state: u8,
     pub icsk_ca_initialized: u8,
+    pub icsk_ca_setsockopt: u8,
+    pub icsk_ca_dst_locked: u8,
     pub icsk_retransmits: u8,
     pub icsk_pending: u8,
     pub icsk_backoff: u8,
@@ -186,6 +191,7 @@ pub struct TcpSock {
     pub copied_seq: u32,
     pub rcv_wup: u32,
     pub rcv_wnd: u32,
+    pub window_clamp: u32,
     pub snd_nxt: u32,
     pub snd_una: u32,
     pub snd_sml: u32,

@@ -1,5 +1,19 @@
 //! The experiment file and the result records: what every backend reads and what every backend answers.
 
+mod checks;
+mod error;
+mod load;
 pub mod model;
+mod profile;
+pub mod quantity;
+mod read;
 pub mod records;
+pub mod register;
+mod section;
+mod sweep;
+mod trace;
+mod tree;
 pub mod units;
+
+pub use error::{Error, Place, Problem};
+pub use load::{Cell, Experiment, load, load_text};

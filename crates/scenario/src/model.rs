@@ -50,7 +50,7 @@ pub enum Service {
 }
 
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The file it came from.
     pub path: PathBuf,
@@ -74,7 +74,7 @@ pub enum Queue {
 }
 
 /// A queue length, in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Serialize)]
 pub enum Limit {
     /// Bytes of IP packets.
     Bytes(Bytes),

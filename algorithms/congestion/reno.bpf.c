@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reno: one segment more each round trip, half the window at a loss.
+ *
+ * From RFC 5681 (slow start, congestion avoidance, reaction to loss), in the form that Linux gives it (card reno): the window counts
+ * segments, growth follows the segments that each ACK covers (RFC 3465 without its limit), and only a window that is in use grows.
+ *
+ * Departures from the RFC, all of them Linux's:
+ *  - the threshold after a loss is half the window, not half the flight;
+ *  - one ACK of a jump may grow the window by more than two segments in slow start;
+ *  - a window that proves to have been halved without cause is restored.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+
+static __always_inline void reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+}
+
+static __always_inline __u32 reno_ssthresh(struct sock *sk)
+{
+	return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
+}
+
+static __always_inline __u32 reno_undo_cwnd(struct sock *sk)
+{
+	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
+}
+
+#ifndef AS_BASE
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	reno_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return reno_ssthresh(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops reno = {
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+	.name = CONTROL_NAME("reno"),
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+#endif

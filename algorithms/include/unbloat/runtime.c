@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Native target: the helpers that keep state. Linked into every shared object, so each loaded instance has its own clock,
+ * generator and storage. Nothing here knows the simulator: what it must do later stands in `sim` of the socket.
+ */
+#include "unbloat/runtime.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unbloat_instance unbloat_instance;
+
+unsigned long CONFIG_HZ __weak = 1000;
+
+/* splitmix64: every seed gives a full-period sequence; the upper half is returned. */
+__u32 bpf_get_prandom_u32(void)
+{
+	__u64 x = unbloat_instance.random += 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return (x ^ (x >> 31)) >> 32;
+}
+
+/* The simulator sends the acknowledgement after the callback. */
+long bpf_tcp_send_ack(void *tp, __u32 rcv_nxt)
+{
+	struct tcp_sock *sock = tp;
+
+	sock->sim.send_ack_pending = 1;
+	sock->sim.send_ack_rcv_nxt = rcv_nxt;
+	return 0;
+}
+
+/* Another congestion control cannot be switched to: as a kernel that does not have it answers. No other option is offered. */
+long bpf_setsockopt(void *sk, int level, int optname, void *optval, int optlen)
+{
+	return level == SOL_TCP && optname == TCP_CONGESTION ? -ENOENT : -ENOPROTOOPT;
+}
+
+long bpf_getsockopt(void *sk, int level, int optname, void *optval, int optlen)
+{
+	if (optlen > 0)
+		memset(optval, 0, optlen);
+	return -ENOPROTOOPT;
+}
+
+/* At most 2^23 rounds, as the kernel; `body` ends it by returning 1. Returns the rounds that ran. */
+long bpf_loop(__u32 rounds, void *body, void *ctx, __u64 flags)
+{
+	long (*step)(__u32 index, void *ctx) = body;
+
+	if (flags)
+		return -EINVAL;
+	if (rounds > 1u << 23)
+		return -E2BIG;
+	for (__u32 i = 0; i < rounds; i++)
+		if (step(i, ctx))
+			return i + 1;
+	return rounds;
+}
+
+void unbloat_print(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%.6f: ", unbloat_instance.now / 1e9);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+}
+
+/* A socket's storage is a list of one value for each map that has one. */
+struct stored {
+	struct stored *next;
+	const void *map;
+	_Alignas(16) unsigned char value[];
+};
+
+void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *value, __u64 flags)
+{
+	struct tcp_sock *tp = sk;
+	struct stored *entry;
+
+	for (entry = tp->sim.storage; entry; entry = entry->next)
+		if (entry->map == map)
+			return entry->value;
+	if (!(flags & BPF_SK_STORAGE_GET_F_CREATE))
+		return NULL;
+	entry = calloc(1, sizeof(*entry) + size);
+	if (!entry)
+		return NULL;
+	if (value)
+		memcpy(entry->value, value, size);
+	entry->map = map;
+	entry->next = tp->sim.storage;
+	tp->sim.storage = entry;
+	return entry->value;
+}
+
+long unbloat_storage_delete(const void *map, void *sk)
+{
+	struct tcp_sock *tp = sk;
+	struct stored **link = (struct stored **)&tp->sim.storage;
+
+	for (; *link; link = &(*link)->next)
+		if ((*link)->map == map) {
+			struct stored *entry = *link;
+
+			*link = entry->next;
+			free(entry);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* The socket goes: called after the congestion control's own release(). */
+static void unbloat_storage_free(struct tcp_sock *tp)
+{
+	struct stored *entry = tp->sim.storage;
+
+	while (entry) {
+		struct stored *next = entry->next;
+
+		free(entry);
+		entry = next;
+	}
+	tp->sim.storage = NULL;
+}
+
+const struct unbloat_runtime unbloat_runtime = {
+	.instance = &unbloat_instance,
+	.storage_free = unbloat_storage_free,
+};

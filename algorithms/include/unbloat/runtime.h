@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Native target: what the shared object offers to the program that opens it, besides the congestion control itself. */
+#ifndef UNBLOAT_RUNTIME_H
+#define UNBLOAT_RUNTIME_H
+
+#include "bpf/bpf_helpers.h"
+#include "bpf_tracing_net.h"
+#include "errno.h"
+
+struct unbloat_runtime {
+	struct unbloat_instance *instance;
+	void (*storage_free)(struct tcp_sock *tp);
+};
+extern const struct unbloat_runtime unbloat_runtime __attribute__((visibility("default")));
+
+#endif

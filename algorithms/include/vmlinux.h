@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel's types, as far as congestion controls use them. One declaration serves both targets:
+ *
+ *  - kernel (clang -target bpf): every access is relocated by field name when the program is loaded (CO-RE), so only names matter here
+ *    and a kernel may hold more members, in another order;
+ *  - native (any C compiler): this very layout, which the Rust mirror in crates/mechanism/src/sock.rs repeats member by member.
+ *    What the kernel packs into bit-fields is a plain member there.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __bpf__
+#define UNBLOAT_BITS(type, name, width) type name : width
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#else
+#define UNBLOAT_BITS(type, name, width) type name
+#endif
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u16 __le16;
+typedef __u32 __le32;
+typedef __u64 __le64;
+typedef __u16 __sum16;
+typedef __u32 __wsum;
+
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT = 2,
+	TCP_SYN_RECV = 3,
+	TCP_FIN_WAIT1 = 4,
+	TCP_FIN_WAIT2 = 5,
+	TCP_TIME_WAIT = 6,
+	TCP_CLOSE = 7,
+	TCP_CLOSE_WAIT = 8,
+	TCP_LAST_ACK = 9,
+	TCP_LISTEN = 10,
+	TCP_CLOSING = 11,
+	TCP_NEW_SYN_RECV = 12,
+};
+
+enum tcp_ca_state {
+	TCP_CA_Open = 0,
+	TCP_CA_Disorder = 1,
+	TCP_CA_CWR = 2,
+	TCP_CA_Recovery = 3,
+	TCP_CA_Loss = 4,
+};
+
+enum tcp_ca_event {
+	CA_EVENT_TX_START = 0,
+	CA_EVENT_CWND_RESTART = 1,
+	CA_EVENT_COMPLETE_CWR = 2,
+	CA_EVENT_LOSS = 3,
+	CA_EVENT_ECN_NO_CE = 4,
+	CA_EVENT_ECN_IS_CE = 5,
+};
+
+enum tcp_ca_ack_event_flags {
+	CA_ACK_SLOWPATH = 1,
+	CA_ACK_WIN_UPDATE = 2,
+	CA_ACK_ECE = 4,
+};
+
+enum inet_csk_ack_state_t {
+	ICSK_ACK_SCHED = 1,
+	ICSK_ACK_TIMER = 2,
+	ICSK_ACK_PUSHED = 4,
+	ICSK_ACK_PUSHED2 = 8,
+	ICSK_ACK_NOW = 16,
+};
+
+enum sk_pacing {
+	SK_PACING_NONE = 0,
+	SK_PACING_NEEDED = 1,
+	SK_PACING_FQ = 2,
+};
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_UNSPEC = 0,
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_STRUCT_OPS = 26,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+};
+
+enum {
+	BPF_SK_STORAGE_GET_F_CREATE = 1,
+};
+
+struct sock_common {
+	__u16 skc_family;
+	UNBLOAT_BITS(volatile unsigned char, skc_state, 8);
+	UNBLOAT_BITS(unsigned char, skc_reuse, 4);
+	__u16 skc_num;
+	__be16 skc_dport;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	unsigned long sk_pacing_rate; /* bytes a second */
+	unsigned long sk_max_pacing_rate;
+	__u32 sk_pacing_status; /* enum sk_pacing */
+	__u32 sk_gso_max_size;
+	int sk_wmem_queued;
+	int sk_sndbuf;
+	int sk_rcvbuf;
+	__u8 sk_pacing_shift;
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	UNBLOAT_BITS(__u8, icsk_ca_state, 5);
+	UNBLOAT_BITS(__u8, icsk_ca_initialized, 1);
+	UNBLOAT_BITS(__u8, icsk_ca_setsockopt, 1);
+	UNBLOAT_BITS(__u8, icsk_ca_dst_locked, 1);
+	__u8 icsk_retransmits;
+	__u8 icsk_pending;
+	__u8 icsk_backoff;
+	__u32 icsk_rto;	    /* jiffies */
+	__u32 icsk_rto_min; /* jiffies */
+	__u32 icsk_delack_max;
+	struct {
+		__u8 pending;
+		__u8 quick;
+		__u8 pingpong;
+		__u8 retry;
+		UNBLOAT_BITS(__u32, ato, 8);
+		unsigned long timeout;
+		__u32 lrcvtime;
+		__u16 last_seg_size;
+		__u16 rcv_mss;
+	} icsk_ack;
+	__u64 icsk_ca_priv[13];
+};
+
+struct tcp_options_received {
+	__u32 ts_recent;
+	__u32 rcv_tsval;
+	__u32 rcv_tsecr;
+	UNBLOAT_BITS(__u8, saw_tstamp, 1);
+	UNBLOAT_BITS(__u8, tstamp_ok, 1);
+	UNBLOAT_BITS(__u8, dsack, 1);
+	UNBLOAT_BITS(__u8, wscale_ok, 1);
+	UNBLOAT_BITS(__u8, sack_ok, 3);
+	UNBLOAT_BITS(__u8, snd_wscale, 4);
+	UNBLOAT_BITS(__u8, rcv_wscale, 4);
+	__u8 num_sacks;
+	__u16 mss_clamp;
+};
+
+struct tcp_rack {
+	__u64 mstamp; /* us */
+	__u32 rtt_us;
+	__u32 end_seq;
+	__u32 last_delivered;
+	__u8 reo_wnd_steps;
+	UNBLOAT_BITS(__u8, reo_wnd_persist, 5);
+	UNBLOAT_BITS(__u8, dsack_seen, 1);
+	UNBLOAT_BITS(__u8, advanced, 1);
+};
+
+struct minmax_sample {
+	__u32 t;
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+/* Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said otherwise. */
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	__u64 tcp_mstamp;      /* us, when the latest packet was sent or received */
+	__u64 tcp_clock_cache; /* ns */
+	__u64 tcp_wstamp_ns;   /* departure of the next paced packet, ns */
+	__u64 bytes_acked;
+	__u64 bytes_received;
+	__u64 bytes_sent;
+	__u64 bytes_retrans;
+	__u64 first_tx_mstamp;
+	__u64 delivered_mstamp;
+	__u16 tcp_header_len;
+	__u16 gso_segs;
+	__u16 advmss;
+	__u32 mss_cache;
+	__u32 rcv_nxt;
+	__u32 copied_seq;
+	__u32 rcv_wup;
+	__u32 rcv_wnd;
+	__u32 window_clamp;
+	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_sml;
+	__u32 write_seq;
+	__u32 snd_wnd; /* bytes */
+	__u32 max_window;
+	__u32 snd_wl1;
+	__u32 rcv_tstamp; /* jiffies */
+	__u32 lsndtime;	  /* jiffies */
+	__u32 segs_in;
+	__u32 segs_out;
+	__u32 data_segs_in;
+	__u32 data_segs_out;
+	__u32 snd_cwnd;
+	__u32 snd_cwnd_cnt;
+	__u32 snd_cwnd_clamp;
+	__u32 snd_cwnd_used;
+	__u32 snd_cwnd_stamp; /* jiffies */
+	__u32 snd_ssthresh;
+	__u32 prior_cwnd;
+	__u32 prior_ssthresh;
+	__u32 prr_delivered;
+	__u32 prr_out;
+	__u32 high_seq;
+	__u32 undo_marker;
+	int undo_retrans;
+	__u64 retrans_stamp;
+	__u32 total_retrans;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u32 max_packets_out;
+	__u32 cwnd_usage_seq;
+	__u32 delivered;
+	__u32 delivered_ce;
+	__u32 lost;
+	__u32 app_limited;
+	__u32 rate_delivered;
+	__u32 rate_interval_us;
+	__u32 reordering;
+	__u32 reord_seen;
+	__u32 dsack_dups;
+	__u32 tlp_high_seq;
+	__u32 srtt_us; /* x8 */
+	__u32 mdev_us; /* x4 */
+	__u32 mdev_max_us;
+	__u32 rttvar_us;
+	__u32 rtt_seq;
+	struct {
+		__u32 rtt_us; /* x8 */
+	} rcv_rtt_est;
+	__u8 ecn_flags;
+	UNBLOAT_BITS(__u8, is_cwnd_limited, 1);
+	UNBLOAT_BITS(__u8, rate_app_limited, 1);
+	UNBLOAT_BITS(__u8, frto, 1);
+	UNBLOAT_BITS(__u8, is_sack_reneg, 1);
+	UNBLOAT_BITS(__u8, nonagle, 4);
+	UNBLOAT_BITS(__u8, repair, 1);
+	UNBLOAT_BITS(__u8, tlp_retrans, 1);
+	struct minmax rtt_min;
+	struct tcp_rack rack;
+	struct tcp_options_received rx_opt;
+#ifndef __bpf__
+	/* What the native runtime keeps beside the kernel's members. */
+	struct {
+		void *storage;		/* head of the socket's local storage */
+		__u32 send_ack_pending; /* bpf_tcp_send_ack() was called ... */
+		__u32 send_ack_rcv_nxt; /* ... with this */
+	} sim;
+#endif
+};
+
+struct ack_sample {
+	__u32 pkts_acked;
+	__s32 rtt_us;	 /* negative: no sample */
+	__u32 in_flight; /* bytes */
+};
+
+struct rate_sample {
+	__u64 prior_mstamp;
+	__u32 prior_delivered;
+	__u32 prior_delivered_ce;
+	__s32 delivered;
+	__s32 delivered_ce;
+	long interval_us;
+	__u32 snd_interval_us;
+	__u32 rcv_interval_us;
+	long rtt_us;
+	int losses;
+	__u32 acked_sacked;
+	__u32 prior_in_flight;
+	__u32 last_end_seq;
+	bool is_app_limited;
+	bool is_retrans;
+	bool is_ack_delayed;
+};
+
+union tcp_cc_info;
+struct module;
+
+struct tcp_congestion_ops {
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
+	void (*set_state)(struct sock *sk, __u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	void (*in_ack_event)(struct sock *sk, __u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	__u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	__u32 (*sndbuf_expand)(struct sock *sk);
+	size_t (*get_info)(struct sock *sk, __u32 ext, int *attr, union tcp_cc_info *info);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	char name[16];
+	__u32 flags;
+	struct module *owner;
+};
+
+#ifdef __bpf__
+#pragma clang attribute pop
+#endif
+
+#endif

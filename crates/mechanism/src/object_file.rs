@@ -1,0 +1,144 @@
+//! What the ELF file of a compiled mechanism says: its symbols, and where their bytes stand.
+
+use object::read::elf::ElfFile64;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Arguments of `cong_control` since Linux 6.10: socket, ack, flag, rate sample.
+pub(crate) const CONG_CONTROL_ARGUMENTS: u8 = 4;
+
+/// One symbol of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Symbol {
+    /// Address before loading.
+    pub(crate) address: u64,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// The section that holds it.
+    pub(crate) section: String,
+    /// Where its bytes stand in the file, unless they are zeroes that the file leaves out.
+    pub(crate) file_range: Option<Range<usize>>,
+    is_code: bool,
+}
+
+/// The symbols and parameter descriptions of one ELF file.
+#[derive(Debug)]
+pub(crate) struct Object {
+    symbols: HashMap<String, Symbol>,
+    /// The strings that the macro `PARAM` left.
+    pub(crate) descriptions: Vec<String>,
+    /// Names that the file uses and does not define.
+    pub(crate) undefined: Vec<String>,
+    arguments: HashMap<u64, u8>,
+    /// Addresses that the loader fills with pointers.
+    pointers: HashSet<u64>,
+}
+
+impl Object {
+    /// Reads the tables of `image`.
+    pub(crate) fn parse(image: &[u8]) -> Result<Object, object::Error> {
+        let elf = ElfFile64::<object::Endianness>::parse(image)?;
+        let mut symbols = HashMap::new();
+        let mut undefined = Vec::new();
+        for symbol in elf.symbols() {
+            let Ok(name) = symbol.name() else { continue };
+            if symbol.is_undefined() && !symbol.is_weak() && !name.is_empty() {
+                undefined.push(name.to_string());
+            }
+            if !matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Text) || symbol.size() == 0 {
+                continue;
+            }
+            let Some(section) = symbol
+                .section_index()
+                .and_then(|index| elf.section_by_index(index).ok())
+            else {
+                continue;
+            };
+            let start = section
+                .file_range()
+                .map(|(offset, _)| (offset + symbol.address() - section.address()) as usize);
+            let entry = Symbol {
+                address: symbol.address(),
+                size: symbol.size(),
+                section: section.name().unwrap_or_default().to_string(),
+                file_range: start.map(|start| start..start + symbol.size() as usize),
+                is_code: symbol.kind() == SymbolKind::Text,
+            };
+            symbols.insert(name.to_string(), entry);
+        }
+        let descriptions = elf
+            .section_by_name(".unbloat.params")
+            .and_then(|section| section.data().ok())
+            .map(|bytes| bytes.split(|&b| b == 0).filter(|s| !s.is_empty()))
+            .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
+            .unwrap_or_default();
+        let arguments = argument_counts(&symbols, image);
+        let pointers = elf
+            .dynamic_relocations()
+            .into_iter()
+            .flatten()
+            .map(|(address, _)| address)
+            .collect();
+        Ok(Object {
+            symbols,
+            descriptions,
+            undefined,
+            arguments,
+            pointers,
+        })
+    }
+
+    /// The data symbol or function of this name.
+    pub(crate) fn symbol(&self, name: &str) -> Option<&Symbol> {
+        self.symbols.get(name)
+    }
+
+    /// The address of a symbol that is known to be there.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub(crate) fn address_of(&self, name: &str) -> u64 {
+        self.symbols[name].address
+    }
+
+    /// The data symbols of one section, in the order of their addresses.
+    pub(crate) fn data_in(&self, section: impl Fn(&str) -> bool) -> Vec<(&str, &Symbol)> {
+        let mut found: Vec<_> = self
+            .symbols
+            .iter()
+            .filter(|(_, symbol)| !symbol.is_code && section(&symbol.section))
+            .map(|(name, symbol)| (name.as_str(), symbol))
+            .collect();
+        found.sort_by_key(|(name, symbol)| (symbol.address, name.to_string()));
+        found
+    }
+
+    /// Does the pointer at this address lead anywhere?
+    pub(crate) fn is_set(&self, address: u64) -> bool {
+        self.pointers.contains(&address)
+    }
+
+    /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
+    pub(crate) fn arguments(&self, address: usize) -> u8 {
+        self.arguments
+            .get(&(address as u64))
+            .copied()
+            .unwrap_or(CONG_CONTROL_ARGUMENTS)
+    }
+}
+
+/// `BPF_PROG` leaves a byte `unbloat_nargs_PROGRAM` for each program.
+fn argument_counts(symbols: &HashMap<String, Symbol>, image: &[u8]) -> HashMap<u64, u8> {
+    let mut counts = HashMap::new();
+    for (name, symbol) in symbols {
+        if let Some(program) = name
+            .strip_prefix("unbloat_nargs_")
+            .and_then(|program| symbols.get(program))
+            && let Some(range) = symbol.file_range.clone()
+        {
+            counts.insert(program.address, image[range][0]);
+        }
+    }
+    counts
+}

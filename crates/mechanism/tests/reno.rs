@@ -1,0 +1,48 @@
+//! Card reno: its test vectors, through the compiled mechanism.
+
+mod harness;
+
+use harness::{builtin, socket};
+
+#[test]
+fn slow_start_leaves_the_rest_to_congestion_avoidance() {
+    let (control, mut sk) = (builtin("reno"), socket(10, 12));
+    control.cong_avoid(&mut sk, 0, 5);
+    assert_eq!((sk.snd_cwnd, sk.snd_cwnd_cnt), (12, 3));
+}
+
+#[test]
+fn one_more_segment_for_each_window_acknowledged() {
+    let (control, mut sk) = (builtin("reno"), socket(10, 5));
+    sk.snd_cwnd_cnt = 8;
+    control.cong_avoid(&mut sk, 0, 2);
+    assert_eq!((sk.snd_cwnd, sk.snd_cwnd_cnt), (11, 0));
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let (control, mut sk) = (builtin("reno"), socket(10, 12));
+    sk.max_packets_out = 5;
+    control.cong_avoid(&mut sk, 0, 5);
+    assert_eq!(sk.snd_cwnd, 10);
+    sk.snd_ssthresh = 5;
+    sk.is_cwnd_limited = 0;
+    control.cong_avoid(&mut sk, 0, 10);
+    assert_eq!(sk.snd_cwnd, 10);
+}
+
+#[test]
+fn a_loss_halves_and_leaves_two() {
+    let control = builtin("reno");
+    assert_eq!(control.ssthresh(&mut socket(25, 5)), 12);
+    assert_eq!(control.ssthresh(&mut socket(3, 5)), 2);
+}
+
+#[test]
+fn undo_restores_the_window_before() {
+    let (control, mut sk) = (builtin("reno"), socket(12, 12));
+    sk.prior_cwnd = 25;
+    assert_eq!(control.undo_cwnd(&mut sk), 25);
+    sk.snd_cwnd = 30;
+    assert_eq!(control.undo_cwnd(&mut sk), 30);
+}

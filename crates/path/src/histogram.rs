@@ -1,0 +1,155 @@
+//! Distribution of durations in bins of equal relative width.
+
+use scenario::units::Nanos;
+
+/// Bins per doubling: a bin is at most 1/128 of its value wide.
+const STEPS: u64 = 128;
+const STEP_BITS: u32 = STEPS.trailing_zeros();
+
+/// Counts durations in bins under 1 % wide; mean and maximum are exact. Grows with the span of what it saw, not with the number of samples.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    /// `counts[i]` belongs to bin `first + i`.
+    counts: Vec<u32>,
+    first: u32,
+    samples: u64,
+    sum: u128,
+    max: Nanos,
+}
+
+fn bin_of(value: Nanos) -> u32 {
+    let v = value.0;
+    if v < STEPS {
+        return v as u32;
+    }
+    let shift = 63 - v.leading_zeros() - STEP_BITS;
+    ((shift as u64 + 1) * STEPS + ((v >> shift) - STEPS)) as u32
+}
+
+/// The values of a bin: from, up to but without.
+fn edges(bin: u32) -> (u64, u64) {
+    let bin = bin as u64;
+    if bin < STEPS {
+        return (bin, bin + 1);
+    }
+    let shift = bin / STEPS - 1;
+    let low = (STEPS + bin % STEPS) << shift;
+    (low, low + (1 << shift))
+}
+
+impl Histogram {
+    /// Adds one sample.
+    #[inline]
+    pub fn record(&mut self, value: Nanos) {
+        self.samples += 1;
+        self.sum += value.0 as u128;
+        self.max = self.max.max(value);
+        let bin = bin_of(value);
+        let index = bin.wrapping_sub(self.first) as usize;
+        match self.counts.get_mut(index) {
+            Some(count) => *count += 1,
+            None => self.widen(bin),
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self, bin: u32) {
+        if self.counts.is_empty() {
+            self.first = bin;
+        }
+        if bin < self.first {
+            let missing = (self.first - bin) as usize;
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = bin;
+        }
+        let index = (bin - self.first) as usize;
+        if index >= self.counts.len() {
+            self.counts.reserve_exact(index + 1 - self.counts.len());
+            self.counts.resize(index + 1, 0);
+        }
+        self.counts[index] += 1;
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The exact mean in milliseconds; none without a sample.
+    pub fn mean_ms(&self) -> Option<f64> {
+        (self.samples > 0).then(|| self.sum as f64 / self.samples as f64 / 1e6)
+    }
+
+    /// The exact maximum in milliseconds; none without a sample.
+    pub fn max_ms(&self) -> Option<f64> {
+        (self.samples > 0).then(|| self.max.as_millis_f64())
+    }
+
+    /// The value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds, interpolated inside its bin.
+    pub fn quantile_ms(&self, q: f64) -> Option<f64> {
+        if self.samples == 0 {
+            return None;
+        }
+        let rank = q * self.samples as f64;
+        let mut below = 0.0;
+        for (low, high, count) in self.bins() {
+            if below + count as f64 >= rank {
+                let inside = ((rank - below) / count as f64).clamp(0.0, 1.0);
+                let value = low as f64 + inside * (high - low - 1) as f64;
+                return Some(value.min(self.max.0 as f64) / 1e6);
+            }
+            below += count as f64;
+        }
+        self.max_ms()
+    }
+
+    /// The bins that are not empty: lower edge, upper edge (ns), count.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(i, count)| {
+                let (low, high) = edges(self.first + i as u32);
+                (low, high, *count)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_holds_its_values_and_no_others() {
+        for v in [0, 1, 127, 128, 129, 255, 256, 1_000_003, 6_000_000, u64::MAX / 3] {
+            let (low, high) = edges(bin_of(Nanos(v)));
+            assert!(low <= v && v < high, "{v} in [{low}, {high})");
+            assert!(
+                (high - low) as f64 <= 1.0 + v as f64 / 128.0,
+                "{v}: bin [{low}, {high}) too wide"
+            );
+        }
+    }
+
+    #[test]
+    fn quantiles_of_a_uniform_sample() {
+        let mut h = Histogram::default();
+        // Downwards, so that the range widens at its lower end.
+        for ms in (1..=1000).rev() {
+            h.record(Nanos::from_millis(ms));
+        }
+        assert_eq!(h.mean_ms(), Some(500.5));
+        assert_eq!(h.max_ms(), Some(1000.0));
+        for (q, ms) in [(0.5, 500.0), (0.95, 950.0), (0.99, 990.0)] {
+            let got = h.quantile_ms(q).unwrap();
+            assert!((got - ms).abs() < 0.01 * ms, "quantile {q}: {got} ms, expected {ms}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_no_samples() {
+        let h = Histogram::default();
+        assert_eq!((h.mean_ms(), h.max_ms(), h.quantile_ms(0.5)), (None, None, None));
+    }
+}

@@ -1,0 +1,202 @@
+//! Transmitters: when a packet that waits its turn starts and ends its transmission.
+
+use scenario::model::{Service, Trace};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::sync::Arc;
+
+/// Bytes that one delivery opportunity carries.
+pub const OPPORTUNITY_BYTES: u32 = 1500;
+
+/// First bit out, last bit out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub start: Nanos,
+    pub end: Nanos,
+}
+
+/// Gives each packet, in order of arrival, the time it is sent.
+#[derive(Clone, Debug)]
+pub enum Transmitter {
+    Constant(Constant),
+    Opportunities(Opportunities),
+}
+
+impl Transmitter {
+    pub fn new(service: &Service) -> Transmitter {
+        match service {
+            Service::Rate(rate) => Transmitter::Constant(Constant::new(*rate)),
+            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone())),
+        }
+    }
+
+    /// The slot of a packet that arrives at `now`, behind all earlier ones.
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+        match self {
+            Transmitter::Constant(c) => c.serve(now, bytes),
+            Transmitter::Opportunities(o) => o.serve(now, bytes),
+        }
+    }
+
+    /// What could have been sent from `from` to `to`, in bytes.
+    pub fn capacity(&self, from: Nanos, to: Nanos) -> f64 {
+        match self {
+            Transmitter::Constant(c) => c.rate.0 as f64 / 8.0 * (to - from).as_secs_f64(),
+            Transmitter::Opportunities(o) => {
+                (o.count_until(to) - o.count_until(from)) as f64 * OPPORTUNITY_BYTES as f64
+            }
+        }
+    }
+}
+
+/// A fixed bit rate.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    rate: Rate,
+    free_at: Nanos,
+    /// The division by the rate, remembered for the size seen last: sizes hardly vary.
+    last: (u32, Nanos),
+}
+
+impl Constant {
+    pub fn new(rate: Rate) -> Constant {
+        Constant {
+            rate,
+            free_at: Nanos::ZERO,
+            last: (0, Nanos::ZERO),
+        }
+    }
+
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.rate.time_to_send(Bytes(bytes as u64)));
+        }
+        let start = now.max(self.free_at);
+        let end = start + self.last.1;
+        self.free_at = end;
+        Slot { start, end }
+    }
+}
+
+/// Recorded delivery opportunities, each good for 1500 bytes; a packet may be spread over several, several may share one,
+/// and what nobody waits for is gone.
+#[derive(Clone, Debug)]
+pub struct Opportunities {
+    trace: Arc<Trace>,
+    /// Index of the opportunity in use, counted over all rounds of the trace.
+    index: u64,
+    /// Bytes of it that are left.
+    left: u32,
+    /// When the packet served last is out.
+    free_at: Nanos,
+}
+
+impl Opportunities {
+    pub fn new(trace: Arc<Trace>) -> Opportunities {
+        Opportunities {
+            trace,
+            index: 0,
+            left: OPPORTUNITY_BYTES,
+            free_at: Nanos::ZERO,
+        }
+    }
+
+    fn time(&self, index: u64) -> Nanos {
+        let n = self.trace.opportunities.len() as u64;
+        let offset = self.trace.opportunities[(index % n) as usize];
+        Nanos(offset.0 + index / n * self.trace.period.0)
+    }
+
+    /// How many opportunities lie before `at`.
+    pub fn count_until(&self, at: Nanos) -> u64 {
+        let n = self.trace.opportunities.len() as u64;
+        let (rounds, offset) = (at.0 / self.trace.period.0, at.0 % self.trace.period.0);
+        rounds * n + self.trace.opportunities.partition_point(|t| t.0 < offset) as u64
+    }
+
+    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+        if now > self.free_at && self.time(self.index) < now {
+            self.index = self.count_until(now);
+            self.left = OPPORTUNITY_BYTES;
+        }
+        if self.left == 0 {
+            self.advance();
+        }
+        let start = self.time(self.index).max(now);
+        let mut remaining = bytes;
+        while remaining > self.left {
+            remaining -= self.left;
+            self.advance();
+        }
+        self.left -= remaining;
+        self.free_at = self.time(self.index).max(now);
+        Slot {
+            start,
+            end: self.free_at,
+        }
+    }
+
+    fn advance(&mut self) {
+        self.index += 1;
+        self.left = OPPORTUNITY_BYTES;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_rate_sends_back_to_back() {
+        let mut c = Constant::new(Rate(2_000_000));
+        // 1500 bytes at 2 Mbit/s take 6 ms.
+        assert_eq!(
+            c.serve(Nanos::ZERO, 1500),
+            Slot {
+                start: Nanos::ZERO,
+                end: Nanos::from_millis(6)
+            }
+        );
+        assert_eq!(c.serve(Nanos::from_millis(1), 1500).end, Nanos::from_millis(12));
+        assert_eq!(c.serve(Nanos::from_millis(100), 1500).start, Nanos::from_millis(100));
+    }
+
+    fn trace(ms: &[u64]) -> Opportunities {
+        let opportunities: Vec<_> = ms.iter().map(|t| Nanos::from_millis(*t)).collect();
+        let period = *opportunities.last().unwrap();
+        Opportunities::new(Arc::new(Trace {
+            path: "t".into(),
+            opportunities,
+            period,
+        }))
+    }
+
+    #[test]
+    fn an_opportunity_carries_1500_bytes_and_waits_for_nobody() {
+        let mut o = trace(&[5, 5, 8, 20]);
+        let at = Nanos::from_millis;
+        assert_eq!(o.serve(Nanos::ZERO, 1500).end, at(5));
+        assert_eq!(o.serve(Nanos::ZERO, 750).end, at(5));
+        assert_eq!(o.serve(Nanos::ZERO, 750).end, at(5));
+        // 1500 bytes of three opportunities are gone; half of this packet's bytes leave at 8, the rest at 20.
+        assert_eq!(o.serve(Nanos::ZERO, 750).end, at(8));
+        assert_eq!(
+            o.serve(Nanos::ZERO, 1500),
+            Slot {
+                start: at(8),
+                end: at(20)
+            }
+        );
+        // 22 ms: nobody waited at 20; the next round starts there, its first opportunity is at 25.
+        assert_eq!(o.serve(at(22), 1500).end, at(25));
+    }
+
+    #[test]
+    fn opportunities_are_counted_over_rounds() {
+        let o = trace(&[5, 5, 8, 20]);
+        assert_eq!(o.count_until(Nanos::from_millis(5)), 0);
+        assert_eq!(o.count_until(Nanos::from_millis(9)), 3);
+        assert_eq!(o.count_until(Nanos::from_millis(49)), 11);
+    }
+}

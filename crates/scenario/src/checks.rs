@@ -1,0 +1,97 @@
+//! What no single key can tell: values that contradict each other.
+
+use crate::model::{FlowGroup, Limit, Queue, Scenario};
+use crate::section::Section;
+use crate::units::Bytes;
+
+/// Flows of all groups together.
+const MOST_FLOWS: u64 = 1_000_000;
+/// Without window scaling the header has 16 bits for the window (RFC 9293).
+const UNSCALED_WINDOW: Bytes = Bytes(65_535);
+
+/// Does everything begin before it ends, and before the run ends?
+pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
+    let duration = scenario.duration;
+    if scenario.warmup >= duration {
+        top.complain(
+            "warmup",
+            format!(
+                "{} leaves nothing of the duration of {duration}; it must be shorter",
+                scenario.warmup
+            ),
+        );
+    }
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        let last = last_start(group);
+        if last >= u128::from(duration.0) {
+            let key = if group.start >= duration { "start" } else { "stagger" };
+            section.complain(
+                key,
+                format!("the last flow would start at or after the end of the run, {duration}"),
+            );
+        } else if group.stop.is_some_and(|stop| u128::from(stop.0) <= last) {
+            let key = if group.count > 1 && section.get("stagger").is_some() {
+                "start and stagger"
+            } else {
+                "start"
+            };
+            section.complain("stop", format!("must lie after the last flow's start, as {key} set it"));
+        }
+    }
+}
+
+fn last_start(group: &FlowGroup) -> u128 {
+    u128::from(group.start.0) + u128::from(group.stagger.0) * u128::from(group.count - 1)
+}
+
+/// Does every packet fit the queue, and can its threshold be reached?
+pub(crate) fn queue(forward: &Section, scenario: &Scenario) {
+    let section = forward.child("queue", "queue");
+    let Queue::Droptail { limit, ecn_threshold } = scenario.bottleneck.queue;
+    let largest = scenario
+        .flows
+        .iter()
+        .map(|group| group.packet)
+        .max()
+        .unwrap_or_default();
+    if let Some(Limit::Bytes(limit)) = limit
+        && limit < largest
+    {
+        section.complain(
+            "limit",
+            format!("{limit} has no room for one packet of {largest}, so that nothing could pass"),
+        );
+    }
+    if let (Some(limit), Some(threshold)) = (limit, ecn_threshold)
+        && threshold > limit
+    {
+        section.complain(
+            "ecn_threshold",
+            format!("{threshold} is never reached, because the limit is {limit}"),
+        );
+    }
+}
+
+/// Are the groups consistent in themselves, and few enough together?
+pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        let Some(window) = group.receive_window else { continue };
+        if window < group.packet {
+            section.complain(
+                "receive_window",
+                format!("{window} has no room for one packet of {}", group.packet),
+            );
+        } else if window > UNSCALED_WINDOW && !group.stack.window_scaling {
+            let message =
+                format!("{window} needs window_scaling = true; without it at most {UNSCALED_WINDOW} can be advertised");
+            section.complain("receive_window", message);
+        }
+    }
+    let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
+    if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
+        last.complain(
+            "count",
+            format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"),
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! What is wrong with an experiment file, one sentence a mistake.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+/// Everything that is wrong with an experiment, in the order of the file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// One sentence each.
+    pub problems: Vec<Problem>,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where it stands.
+    pub place: Place,
+    /// The key with the sections it lies in, such as `link.bottleneck.rate`; empty if the file as a whole is meant.
+    pub key: String,
+    /// What is wrong, and what may stand there.
+    pub message: String,
+}
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On the command line, as `--set KEY=VALUE`.
+    Override,
+    /// In a file as a whole.
+    File(Arc<str>),
+    /// In a line of a file, counted from 1.
+    Line(Arc<str>, usize),
+}
+
+impl Error {
+    pub(crate) fn one(place: Place, key: impl Into<String>, message: impl Into<String>) -> Error {
+        let problem = Problem {
+            place,
+            key: key.into(),
+            message: message.into(),
+        };
+        Error {
+            problems: vec![problem],
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, problem) in self.problems.iter().enumerate() {
+            let newline = if n == 0 { "" } else { "\n" };
+            write!(f, "{newline}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.as_str() {
+            "" => write!(f, "{}: {}", self.place, self.message),
+            key => write!(f, "{}: {}: {}", self.place, key, self.message),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Override => write!(f, "--set"),
+            Place::File(file) => write!(f, "{file}"),
+            Place::Line(file, line) => write!(f, "{file}:{line}"),
+        }
+    }
+}
+
+/// Collects the mistakes while reading goes on, so that one look at the answer mends all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(RefCell<Vec<Problem>>);
+
+impl Problems {
+    pub fn add(&self, place: &Place, key: impl Into<String>, message: impl Into<String>) {
+        let problem = Problem {
+            place: place.clone(),
+            key: key.into(),
+            message: message.into(),
+        };
+        self.0.borrow_mut().push(problem);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    /// `value` if nothing was wrong; otherwise every mistake once, in the order of the file.
+    pub fn unless_any<T>(self, value: T) -> Result<T, Error> {
+        let mut problems = self.0.into_inner();
+        if problems.is_empty() {
+            return Ok(value);
+        }
+        problems.sort();
+        problems.dedup();
+        Err(Error { problems })
+    }
+}
+
+/// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
+pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let wrong = wrong.to_lowercase();
+    let close = |name: &&str| distance(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
+    let best = known
+        .into_iter()
+        .filter(close)
+        .min_by_key(|name| distance(&wrong, name));
+    best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// Number of letters to insert, delete or replace to make `b` of `a` (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_counts_edits() {
+        assert_eq!(distance("", "rate"), 4);
+        assert_eq!(distance("rat", "rate"), 1);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn only_close_names_are_proposed() {
+        assert_eq!(did_you_mean("rat", ["trace", "rate"]), " (did you mean rate?)");
+        assert_eq!(did_you_mean("bandwidth", ["trace", "rate"]), "");
+    }
+}

@@ -1,0 +1,176 @@
+//! Loading an experiment: file or text, overrides, sweep, cells.
+
+use crate::error::{Error, Place, Problems, did_you_mean};
+use crate::model::Scenario;
+use crate::read::{Reader, cc_name};
+use crate::sweep;
+use crate::tree::{self, Node, Table, Value};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What an experiment file comes to.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What the file calls itself.
+    pub name: String,
+    /// One run each, in the file's order, the last axis of the sweep fastest; never empty.
+    pub cells: Vec<Cell>,
+}
+
+/// One cell of the sweep's grid, or the only run of a file without a sweep.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The axes and where on them the cell lies, as text; empty without a sweep.
+    pub axes: Vec<(String, String)>,
+    /// What to run.
+    pub scenario: Scenario,
+    /// What the file says for this cell, with places.
+    tree: Table,
+    place: Place,
+}
+
+impl Cell {
+    /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
+    /// what surrounds the key if it is not written.
+    pub fn locate(&self, key: &str) -> String {
+        let place = tree::locate(&self.tree, key).unwrap_or_else(|| self.place.clone());
+        format!("{place}: {key}")
+    }
+
+    /// `FILE:LINE: KEY` of a parameter of the group's congestion control.
+    pub fn locate_param(&self, group: usize, param: &str) -> String {
+        let params = self
+            .flows()
+            .get(group)
+            .and_then(|flow| flow.value.as_table()?.get("params")?.value.as_table());
+        let cc = self.cc(group);
+        let of_this_cc = params.and_then(|params| params.get(cc?)?.value.as_table()?.get(param));
+        match (of_this_cc, cc) {
+            (Some(_), Some(cc)) => self.locate(&format!("flows.{group}.params.{cc}.{param}")),
+            _ => self.locate(&format!("flows.{group}.params.{param}")),
+        }
+    }
+
+    fn flows(&self) -> &[Node] {
+        flows(&self.tree)
+    }
+
+    fn cc(&self, group: usize) -> Option<&str> {
+        self.flows().get(group).and_then(written_cc)
+    }
+}
+
+fn flows(tree: &Table) -> &[Node] {
+    match tree.get("flows").map(|node| &node.value) {
+        Some(Value::Array(items)) => items,
+        _ => &[],
+    }
+}
+
+fn written_cc(flow: &Node) -> Option<&str> {
+    flow.value.as_table()?.get("cc")?.value.as_text().map(cc_name)
+}
+
+/// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has them;
+/// they win over the file and over its sweep: an axis over nothing but overridden keys disappears.
+pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| Error::one(Place::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
+    load_text(&text, &name, path.parent().unwrap_or(Path::new("")), overrides)
+}
+
+/// Reads an experiment from a text that errors call `file`; paths in it start at `folder`.
+pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+    let file: Arc<str> = file.into();
+    let mut tree = tree::parse(text, &file)?;
+    let overrides: Vec<_> = overrides
+        .iter()
+        .map(|(key, value)| (key.as_str(), tree::parse_override(value)))
+        .collect();
+    for (key, node) in &overrides {
+        sweep::set(&mut tree, key, node)?;
+    }
+    let mut axes = sweep::axes(tree.remove("sweep"))?;
+    axes.retain(|axis| !overrides.iter().any(|(key, _)| sweep::is_covered(axis, key)));
+    let trees = cell_trees(&tree, &axes, &overrides)?;
+
+    let stem = PathBuf::from(&*file)
+        .file_stem()
+        .map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
+    let place = Place::File(file);
+    let reader = Reader::new(folder, &stem, place.clone());
+    let problems = Problems::default();
+    let mut cells = Vec::new();
+    for (labels, tree) in trees {
+        let axes = axes.iter().map(|axis| axis.name.clone()).zip(labels).collect();
+        let scenario = reader.scenario(&tree, &problems);
+        cells.push(Cell {
+            axes,
+            scenario,
+            tree,
+            place: place.clone(),
+        });
+    }
+    if !overrides.iter().any(|(key, _)| key.ends_with(".cc")) {
+        refuse_params_for_nobody(&cells, &problems);
+    }
+    problems.unless_any(Experiment {
+        name: experiment_name(&cells),
+        cells,
+    })
+}
+
+fn experiment_name(cells: &[Cell]) -> String {
+    cells
+        .first()
+        .map_or_else(String::new, |cell| cell.scenario.name.clone())
+}
+
+/// The tree of every cell, with its labels.
+fn cell_trees(
+    base: &Table,
+    axes: &[sweep::Axis],
+    overrides: &[(&str, Node)],
+) -> Result<Vec<(Vec<String>, Table)>, Error> {
+    let mut trees = Vec::new();
+    for points in sweep::combinations(axes) {
+        let mut tree = base.clone();
+        sweep::apply(&mut tree, &points)?;
+        for (key, node) in overrides
+            .iter()
+            .filter(|(key, _)| key.split('.').next() != Some("sweep"))
+        {
+            sweep::set(&mut tree, key, node)?;
+        }
+        trees.push((points.iter().map(|point| point.label.clone()).collect(), tree));
+    }
+    Ok(trees)
+}
+
+/// A table `params.NAME` whose NAME no cell runs in that group is a misspelling.
+fn refuse_params_for_nobody(cells: &[Cell], problems: &Problems) {
+    let groups = cells.iter().map(|cell| cell.flows().len()).max().unwrap_or(0);
+    for group in 0..groups {
+        let run: BTreeSet<&str> = cells.iter().filter_map(|cell| cell.cc(group)).collect();
+        for flow in cells.iter().filter_map(|cell| cell.flows().get(group)) {
+            refuse_params_beside(&run, flow, group, problems);
+        }
+    }
+}
+
+fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, group: usize, problems: &Problems) {
+    let params = flow
+        .value
+        .as_table()
+        .and_then(|flow| flow.get("params")?.value.as_table());
+    for (name, node) in params.into_iter().flat_map(|params| &params.0) {
+        if node.value.as_table().is_some() && !run.contains(name.as_str()) {
+            let hint = did_you_mean(name, run.iter().copied());
+            let names: Vec<_> = run.iter().copied().collect();
+            let message = format!("this group never runs {name}, only {}{hint}", names.join(", "));
+            problems.add(&node.place, format!("flows.{group}.params.{name}"), message);
+        }
+    }
+}

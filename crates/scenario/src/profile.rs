@@ -1,0 +1,128 @@
+//! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many words.
+
+use crate::model::Stack;
+use crate::register::PROFILES;
+use crate::section::{Readable, Section};
+use crate::tree::Value;
+use crate::units::Nanos;
+
+/// A stack under construction.
+#[derive(Clone)]
+pub(crate) struct Profile {
+    stack: Stack,
+    /// Written in the file, not taken from a base.
+    asked_for_rack: bool,
+    /// Likewise.
+    asked_for_tlp: bool,
+}
+
+impl Profile {
+    fn named(name: &str) -> Profile {
+        let stack = match name {
+            "sack" => Stack::SACK,
+            "newreno" => Stack::NEWRENO,
+            _ => Stack::LINUX,
+        };
+        Profile {
+            stack,
+            asked_for_rack: false,
+            asked_for_tlp: false,
+        }
+    }
+
+    /// The experiment's profile.
+    pub fn of_experiment(top: &Section) -> Profile {
+        Profile::named(PROFILES[0]).changed_by(top)
+    }
+
+    /// A group's stack: the experiment's, changed by its `profile` and by the switches that stand in the group itself.
+    pub fn of_group(&self, group: &Section) -> Stack {
+        let mut profile = self.changed_by(group);
+        profile.read_common(group);
+        profile.finish(group)
+    }
+
+    /// `self`, replaced or changed by the key `profile` of `section`.
+    fn changed_by(&self, section: &Section) -> Profile {
+        match section.get("profile").map(|node| &node.value) {
+            None => self.clone(),
+            Some(Value::Table(_)) => self.changed_by_switches(&section.child("profile", "profile")),
+            Some(_) => section
+                .read::<String>("profile")
+                .map_or(self.clone(), |name| Profile::named(&name)),
+        }
+    }
+
+    fn changed_by_switches(&self, switches: &Section) -> Profile {
+        let mut profile = match switches.read::<String>("base") {
+            Some(base) => Profile::named(&base),
+            None => self.clone(),
+        };
+        let Profile {
+            stack,
+            asked_for_rack,
+            asked_for_tlp,
+        } = &mut profile;
+        for (name, field) in [
+            ("sack", &mut stack.sack),
+            ("timestamps", &mut stack.timestamps),
+            ("window_scaling", &mut stack.window_scaling),
+            ("prr", &mut stack.prr),
+            ("frto", &mut stack.frto),
+            ("undo", &mut stack.undo),
+            ("quick_ack", &mut stack.quick_ack),
+            ("limited_transmit", &mut stack.limited_transmit),
+            ("cwnd_validation", &mut stack.cwnd_validation),
+        ] {
+            replace(field, switches, name);
+        }
+        *asked_for_rack |= replace(&mut stack.rack, switches, "rack");
+        *asked_for_tlp |= replace(&mut stack.tlp, switches, "tlp");
+        profile.read_common(switches);
+        profile
+    }
+
+    /// The switches that may stand in a group as well as in a profile.
+    fn read_common(&mut self, section: &Section) {
+        let stack = &mut self.stack;
+        replace(&mut stack.delayed_ack, section, "delayed_ack");
+        replace(&mut stack.ecn, section, "ecn");
+        replace(&mut stack.pacing, section, "pacing");
+        replace::<Nanos>(&mut stack.rto_min, section, "rto_min");
+        if let Some(segments) = section.read::<u64>("initial_window") {
+            stack.initial_window = segments as u32;
+        }
+    }
+
+    /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
+    fn finish(mut self, group: &Section) -> Stack {
+        let stack = &mut self.stack;
+        if !stack.sack {
+            for (asked, on, name) in [
+                (self.asked_for_rack, stack.rack, "rack"),
+                (self.asked_for_tlp, stack.tlp, "tlp"),
+            ] {
+                if asked && on {
+                    group.complain(
+                        "profile",
+                        format!("{name} = true needs sack = true; without SACK leave {name} out"),
+                    );
+                }
+            }
+            stack.rack = false;
+            stack.tlp = false;
+        }
+        self.stack
+    }
+}
+
+/// Sets `field` if the key is there; says whether it was.
+fn replace<T: Readable>(field: &mut T, section: &Section, name: &str) -> bool {
+    match section.read(name) {
+        Some(value) => {
+            *field = value;
+            true
+        }
+        None => false,
+    }
+}

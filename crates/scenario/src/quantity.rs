@@ -1,0 +1,282 @@
+//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`. Exact: a value that its type cannot hold is refused, never rounded.
+
+use crate::model::Limit;
+use crate::units::{Bytes, Nanos, Rate};
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a text is no quantity, in words that go on from the text itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuantityError(pub String);
+
+impl std::error::Error for QuantityError {}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A share of a whole, 0 to 1, written as a percentage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(pub f64);
+
+/// One way to write quantities of one type.
+struct Scale {
+    /// What the quantity is, with its article.
+    what: &'static str,
+    /// An example.
+    example: &'static str,
+    /// What one is, in the plural: the smallest step of the type.
+    step: &'static str,
+    /// Units and their size in steps; the first spelling of a size is the one that is written.
+    units: &'static [(&'static str, u64)],
+    /// The units in words, for errors.
+    choice: &'static str,
+}
+
+/// Rates as tc(8) has them: `bit` counts bits a second, `bps` bytes a second.
+const RATE: Scale = Scale {
+    what: "a rate",
+    example: "2mbit",
+    step: "bits a second",
+    units: &[
+        ("tbit", 1_000_000_000_000),
+        ("gbit", 1_000_000_000),
+        ("mbit", 1_000_000),
+        ("kbit", 1_000),
+        ("bit", 1),
+        ("tibit", 1 << 40),
+        ("gibit", 1 << 30),
+        ("mibit", 1 << 20),
+        ("kibit", 1 << 10),
+        ("tbps", 8_000_000_000_000),
+        ("gbps", 8_000_000_000),
+        ("mbps", 8_000_000),
+        ("kbps", 8_000),
+        ("bps", 8),
+        ("tibps", 8 << 40),
+        ("gibps", 8 << 30),
+        ("mibps", 8 << 20),
+        ("kibps", 8 << 10),
+    ],
+    choice: "bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second",
+};
+
+/// Times as tc(8) has them, and nanoseconds.
+const TIME: Scale = Scale {
+    what: "a time",
+    example: "10ms",
+    step: "nanoseconds",
+    units: &[
+        ("s", 1_000_000_000),
+        ("sec", 1_000_000_000),
+        ("secs", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("msec", 1_000_000),
+        ("msecs", 1_000_000),
+        ("us", 1_000),
+        ("usec", 1_000),
+        ("usecs", 1_000),
+        ("ns", 1),
+        ("nsec", 1),
+        ("nsecs", 1),
+    ],
+    choice: "ns, us, ms, s",
+};
+
+/// Sizes as on the wire: `k` is 1000. Here tc(8) takes 1024, which is `kib`.
+const SIZE: Scale = Scale {
+    what: "a size",
+    example: "500kb",
+    step: "bytes",
+    units: &[
+        ("gb", 1_000_000_000),
+        ("g", 1_000_000_000),
+        ("mb", 1_000_000),
+        ("m", 1_000_000),
+        ("kb", 1_000),
+        ("k", 1_000),
+        ("b", 1),
+        ("gib", 1 << 30),
+        ("mib", 1 << 20),
+        ("kib", 1 << 10),
+    ],
+    choice: "b, kb, mb, gb, or kib, mib, gib for 1024",
+};
+
+const PACKETS: Scale = Scale {
+    what: "a number of packets",
+    example: "300p",
+    step: "packets",
+    units: &[("p", 1)],
+    choice: "p",
+};
+
+impl Scale {
+    /// The quantity in steps.
+    fn parse(&self, text: &str) -> Result<u64, QuantityError> {
+        let (number, unit) = split(text);
+        let Some(decimal) = Decimal::parse(number) else {
+            return Err(self.no_number(text));
+        };
+        let unit = unit.to_ascii_lowercase();
+        let Some((_, steps)) = self.units.iter().find(|(name, _)| *name == unit) else {
+            return Err(self.no_unit(text, &unit));
+        };
+        let too_large = || QuantityError(format!("\"{text}\" is more than this program can count"));
+        let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(too_large)?;
+        let divisor = 10u128.pow(decimal.places);
+        if !digits.is_multiple_of(divisor) {
+            return Err(QuantityError(format!("\"{text}\" is no whole number of {}", self.step)));
+        }
+        u64::try_from(digits / divisor).map_err(|_| too_large())
+    }
+
+    fn no_number(&self, text: &str) -> QuantityError {
+        QuantityError(match text.trim_start().starts_with('-') {
+            true => format!(
+                "\"{text}\" is negative; write {} such as \"{}\"",
+                self.what, self.example
+            ),
+            false => format!(
+                "\"{text}\" is not {}; write a number and its unit, such as \"{}\"",
+                self.what, self.example
+            ),
+        })
+    }
+
+    fn no_unit(&self, text: &str, unit: &str) -> QuantityError {
+        let hint = crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name));
+        QuantityError(match unit {
+            "" => format!("\"{text}\" lacks its unit; units of {} are {}", self.what, self.choice),
+            _ => format!(
+                "\"{text}\" is not {}; its unit must be one of {}{hint}",
+                self.what, self.choice
+            ),
+        })
+    }
+
+    /// The shortest text without a fraction that `parse` reads as `steps`.
+    fn write(&self, steps: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimal = self
+            .units
+            .iter()
+            .filter(|(_, size)| size.to_string().trim_end_matches('0') == "1");
+        let whole = |(_, size): &&(&str, u64)| *size == 1 || steps != 0 && steps.is_multiple_of(*size);
+        match decimal.into_iter().find(whole) {
+            Some((name, size)) => write!(f, "{}{name}", steps / size),
+            None => write!(f, "{steps}"),
+        }
+    }
+}
+
+/// Ten to this power still fits 128 bits; nothing real is written with more decimal places.
+const MOST_PLACES: u32 = 30;
+
+/// A number as it was written: `digits` over ten to the power of `places`.
+struct Decimal {
+    digits: u128,
+    places: u32,
+}
+
+impl Decimal {
+    /// Digits with at most one point among them, and at least one digit before it.
+    fn parse(text: &str) -> Option<Decimal> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !all_digits(whole) || !all_digits(fraction) {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        let places = u32::try_from(fraction.len())
+            .ok()
+            .filter(|places| *places <= MOST_PLACES)?;
+        Some(Decimal { digits, places })
+    }
+}
+
+/// The number in front, and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    text.split_at(end)
+}
+
+macro_rules! quantity {
+    ($type:ident, $scale:expr) => {
+        impl FromStr for $type {
+            type Err = QuantityError;
+            fn from_str(text: &str) -> Result<$type, QuantityError> {
+                $scale.parse(text).map($type)
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $scale.write(self.0, f)
+            }
+        }
+    };
+}
+quantity!(Rate, RATE);
+quantity!(Nanos, TIME);
+quantity!(Bytes, SIZE);
+
+impl FromStr for Limit {
+    type Err = QuantityError;
+    /// Packets (`300p`) or bytes (`500kb`), at least one.
+    fn from_str(text: &str) -> Result<Limit, QuantityError> {
+        let limit = match text.strip_suffix(['p', 'P']) {
+            Some(_) => Limit::Packets(PACKETS.parse(text)?),
+            None => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
+                QuantityError(format!(
+                    "{why}; a number of packets such as \"300p\" may stand here too"
+                ))
+            })?),
+        };
+        match limit {
+            Limit::Packets(0) | Limit::Bytes(Bytes(0)) => Err(QuantityError(format!(
+                "\"{text}\" leaves no room; write at least \"1p\" or \"1b\""
+            ))),
+            _ => Ok(limit),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Bytes(bytes) => bytes.fmt(f),
+            Limit::Packets(packets) => PACKETS.write(*packets, f),
+        }
+    }
+}
+
+impl FromStr for Share {
+    type Err = QuantityError;
+    /// A percentage from 0 % to 100 %.
+    fn from_str(text: &str) -> Result<Share, QuantityError> {
+        let number = text.strip_suffix('%').map(str::trim_end);
+        let Some(decimal) = number.and_then(Decimal::parse) else {
+            return Err(QuantityError(format!(
+                "\"{text}\" is not a percentage; write it such as \"1%\" or \"0.01%\""
+            )));
+        };
+        // Both are exact below 2^53 and 10^22, so that the quotient is the nearest number there is.
+        let share = decimal.digits as f64 / 10f64.powi(decimal.places as i32 + 2);
+        match share <= 1.0 {
+            true => Ok(Share(share)),
+            false => Err(QuantityError(format!(
+                "\"{text}\" is more than the whole; at most \"100%\" may stand here"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0 * 100.0)
+    }
+}

@@ -1,0 +1,237 @@
+//! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
+
+use crate::checks;
+use crate::error::{Place, Problems};
+use crate::model::{
+    Access, CcSource, CongestionControl, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service, Trace,
+};
+use crate::profile::Profile;
+use crate::quantity::Share;
+use crate::section::Section;
+use crate::tree::{Table, Value};
+use crate::units::Rate;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What an experiment's cells have in common.
+pub(crate) struct Reader {
+    /// The experiment file's folder: where its own paths start.
+    folder: PathBuf,
+    /// Its name if it has no `name`.
+    default_name: String,
+    /// Where the file as a whole stands.
+    place: Place,
+    /// Traces that were read, or why they could not be.
+    traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
+}
+
+/// The rate of the way back behind a trace: enough for acknowledgements.
+const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
+
+impl Reader {
+    pub fn new(folder: &Path, default_name: &str, place: Place) -> Reader {
+        let folder = folder.to_path_buf();
+        Reader {
+            folder,
+            default_name: default_name.into(),
+            place,
+            traces: RefCell::default(),
+        }
+    }
+
+    /// One cell, without `[sweep]`. What is wrong with it goes to `problems`, and the answer means nothing then.
+    pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
+        let top = Section::top(tree, self.place.clone(), problems);
+        let forward = top.child("link", "link").child("bottleneck", "link.bottleneck");
+        let bottleneck = self.bottleneck(&forward);
+        let reverse = self.reverse(&forward.child("reverse", "link.bottleneck.reverse"), &bottleneck);
+        let profile = Profile::of_experiment(&top);
+        let groups = top.children("flows");
+        let scenario = Scenario {
+            name: top.read("name").unwrap_or_else(|| self.default_name.clone()),
+            duration: top.need("duration"),
+            warmup: top.need("warmup"),
+            seed: top.need("seed"),
+            bottleneck,
+            reverse,
+            flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
+        };
+        if problems.is_empty() {
+            checks::times(&top, &groups, &scenario);
+            checks::queue(&forward, &scenario);
+            checks::groups(&groups, &scenario);
+        }
+        scenario
+    }
+
+    fn bottleneck(&self, section: &Section) -> Link {
+        let has_service = section.get("rate").is_some() || section.get("trace").is_some();
+        if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
+            section.complain(
+                "rate",
+                "is missing; write rate such as \"2mbit\", or trace with the name of a file",
+            );
+        }
+        let queue = section.child("queue", "queue");
+        Link {
+            name: "bottleneck".into(),
+            service: self.service(section).unwrap_or(Service::Rate(Rate(1))),
+            delay: section.need("delay"),
+            queue: self.queue(&queue),
+            loss: section.need::<Share>("loss").0,
+        }
+    }
+
+    fn reverse(&self, section: &Section, forward: &Link) -> Link {
+        let as_forward = || match &forward.service {
+            Service::Rate(rate) => Service::Rate(*rate),
+            Service::Trace(_) => Service::Rate(REVERSE_OF_TRACE),
+        };
+        let queue = section.child("queue", "queue");
+        Link {
+            name: "bottleneck.reverse".into(),
+            service: self.service(section).unwrap_or_else(as_forward),
+            delay: section.read("delay").unwrap_or(forward.delay),
+            queue: self.queue(&queue),
+            loss: section.read::<Share>("loss").unwrap_or_default().0,
+        }
+    }
+
+    /// What a `rate` or a `trace` says; nothing without either.
+    fn service(&self, section: &Section) -> Option<Service> {
+        let rate = section.read("rate").map(Service::Rate);
+        let file: Option<String> = section.read("trace");
+        if section.get("rate").is_some() && section.get("trace").is_some() {
+            section.complain("trace", "stands beside rate; a link has one of the two");
+            return None;
+        }
+        let Some(file) = file else {
+            return rate;
+        };
+        match self.trace(&self.resolve(&file, &section.place_of("trace"))) {
+            Ok(trace) => Some(Service::Trace(trace)),
+            Err(why) => {
+                section.complain("trace", why);
+                None
+            }
+        }
+    }
+
+    fn trace(&self, path: &Path) -> Result<Arc<Trace>, String> {
+        let mut traces = self.traces.borrow_mut();
+        let read = || Trace::read(path).map(Arc::new);
+        traces.entry(path.to_path_buf()).or_insert_with(read).clone()
+    }
+
+    /// A path in the file starts at the file's folder; one on the command line at the current folder.
+    fn resolve(&self, path: &str, place: &Place) -> PathBuf {
+        match place {
+            Place::Override => PathBuf::from(path),
+            _ => self.folder.join(path),
+        }
+    }
+
+    fn queue(&self, section: &Section) -> Queue {
+        // The only discipline so far; the register refuses every other name.
+        let _kind: Option<String> = section.read("kind");
+        Queue::Droptail {
+            limit: section.read::<Limit>("limit"),
+            ecn_threshold: section.read::<Limit>("ecn_threshold"),
+        }
+    }
+
+    fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
+        let access = group.child("access", "access");
+        FlowGroup {
+            cc: self.congestion_control(group),
+            count: group.need::<u64>("count") as u32,
+            access: Access {
+                rate: access.read("rate"),
+                delay: access.read("delay").unwrap_or_default(),
+            },
+            start: group.need("start"),
+            stagger: group.need("stagger"),
+            stop: group.read("stop"),
+            size: group.read("size"),
+            packet: group.need("packet"),
+            receive_window: group.read("receive_window"),
+            stack: profile.of_group(group),
+        }
+    }
+
+    fn congestion_control(&self, group: &Section) -> CongestionControl {
+        let text: String = group.need("cc");
+        let source = match is_path(&text) {
+            true => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
+            false => CcSource::Builtin(text.clone()),
+        };
+        CongestionControl {
+            source,
+            params: params(group, cc_name(&text)),
+        }
+    }
+}
+
+/// A path has a slash in it or ends in `.c`; `#NAME` may follow.
+fn is_path(cc: &str) -> bool {
+    let file = cc.split_once('#').map_or(cc, |(file, _)| file);
+    file.contains('/') || file.ends_with(".c")
+}
+
+/// The name under which `params.NAME` speaks to a control: its own, the `#NAME` of a path, or else the file's name up to the first dot.
+pub(crate) fn cc_name(cc: &str) -> &str {
+    if !is_path(cc) {
+        return cc;
+    }
+    let file = cc.rsplit('/').next().unwrap_or(cc);
+    file.split_once('#')
+        .map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
+}
+
+/// The parameters for the control `cc`: those for all, then those of the table with its name.
+fn params(group: &Section, cc: &str) -> BTreeMap<String, ParamValue> {
+    let mut params = BTreeMap::new();
+    let Some(node) = group.get("params") else {
+        return params;
+    };
+    let Some(table) = node.value.as_table() else {
+        group.complain(
+            "params",
+            format!(
+                "must be a table of parameters such as {{ period = \"100ms\" }}, not {}",
+                node.value.kind()
+            ),
+        );
+        return params;
+    };
+    let for_all = table.0.iter().filter(|(_, node)| node.value.as_table().is_none());
+    let for_this = table
+        .get(cc)
+        .and_then(|node| node.value.as_table())
+        .into_iter()
+        .flat_map(|table| &table.0);
+    for (name, node) in for_all.chain(for_this) {
+        match param_value(&node.value) {
+            Ok(value) => drop(params.insert(name.clone(), value)),
+            Err(message) => group.complain_at(&node.place, &format!("params.{name}"), message),
+        }
+    }
+    params
+}
+
+fn param_value(value: &Value) -> Result<ParamValue, String> {
+    match value {
+        Value::Flag(flag) => Ok(ParamValue::Bool(*flag)),
+        Value::Integer(number) => i64::try_from(*number)
+            .map(ParamValue::Integer)
+            .map_err(|_| format!("{number} is out of range")),
+        Value::Text(text) => Ok(ParamValue::Text(text.clone())),
+        Value::Float(number) => Ok(ParamValue::Text(number.clone())),
+        other => Err(format!(
+            "must be a number, true or false, or a string such as \"100ms\", not {}",
+            other.kind()
+        )),
+    }
+}

@@ -1,0 +1,531 @@
+//! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all read this.
+
+use serde::Serialize;
+
+/// One key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// The section it stands in; `flows` means each `[[flows]]`, empty the top of the file.
+    pub section: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// What is written behind it.
+    pub kind: Kind,
+    /// What holds without it.
+    pub absence: Absence,
+    /// Least and most, as written in a file; empty if the kind says it all.
+    pub range: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What is written behind a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A string.
+    Text,
+    /// A whole number.
+    Integer,
+    /// `true` or `false`.
+    Flag,
+    /// A rate such as `"2mbit"`.
+    Rate,
+    /// A time such as `"10ms"`.
+    Time,
+    /// A size such as `"500kb"`.
+    Size,
+    /// A size such as `"500kb"`, or packets such as `"300p"`.
+    Limit,
+    /// A percentage such as `"1%"`.
+    Share,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// The name of a profile, or a table of switches.
+    Profile,
+    /// A table of its own keys, or keys that someone else knows.
+    Table,
+    /// `[[...]]`, once or more.
+    Tables,
+}
+
+/// What holds when a key is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Absence {
+    /// It must not be.
+    Required,
+    /// The same as if this stood there.
+    Default(&'static str),
+    /// What the words say.
+    Means(&'static str),
+}
+
+use Absence::{Default, Means, Required};
+
+/// The names of `profile`.
+pub const PROFILES: &[&str] = &["linux", "sack", "newreno"];
+/// The names of a queue's `kind`.
+pub const QUEUES: &[&str] = &["droptail"];
+
+const TIMES: &str = "0s..1000000s";
+const SOME_TIME: &str = "1ns..1000000s";
+const DELAYS: &str = "0s..3600s";
+const RATES: &str = "1bit..100tbit";
+
+/// Every key, section by section.
+pub const KEYS: &[Key] = &[
+    key(
+        "",
+        "name",
+        Kind::Text,
+        Means("the file's name"),
+        "",
+        "what the experiment calls itself",
+    ),
+    key(
+        "",
+        "duration",
+        Kind::Time,
+        Required,
+        SOME_TIME,
+        "how long the run lasts",
+    ),
+    key(
+        "",
+        "warmup",
+        Kind::Time,
+        Default("0s"),
+        TIMES,
+        "the first part of the run, left out of the statistics",
+    ),
+    key(
+        "",
+        "seed",
+        Kind::Integer,
+        Default("1"),
+        "0..9223372036854775807",
+        "seeds every random draw of the run",
+    ),
+    key(
+        "",
+        "profile",
+        Kind::Profile,
+        Default("linux"),
+        "",
+        "how the TCP ends behave",
+    ),
+    key("", "link", Kind::Table, Required, "", "the links"),
+    key(
+        "",
+        "flows",
+        Kind::Tables,
+        Required,
+        "",
+        "the flow groups, one [[flows]] each",
+    ),
+    key(
+        "",
+        "sweep",
+        Kind::Table,
+        Means("a single run"),
+        "",
+        "a grid over other keys, the last axis fastest",
+    ),
+    key(
+        "link",
+        "bottleneck",
+        Kind::Table,
+        Required,
+        "",
+        "the link that all flows share",
+    ),
+    key(
+        "link.bottleneck",
+        "rate",
+        Kind::Rate,
+        Means("a trace must be given"),
+        RATES,
+        "what the transmitter sends",
+    ),
+    key(
+        "link.bottleneck",
+        "trace",
+        Kind::Text,
+        Means("a rate must be given"),
+        "",
+        "a file of recorded delivery opportunities, beside the experiment file",
+    ),
+    key(
+        "link.bottleneck",
+        "delay",
+        Kind::Time,
+        Required,
+        DELAYS,
+        "propagation, one way",
+    ),
+    key(
+        "link.bottleneck",
+        "queue",
+        Kind::Table,
+        Required,
+        "",
+        "where packets wait for the transmitter",
+    ),
+    key(
+        "link.bottleneck",
+        "loss",
+        Kind::Share,
+        Default("0%"),
+        "",
+        "share of the packets that the wire loses",
+    ),
+    key(
+        "link.bottleneck",
+        "reverse",
+        Kind::Table,
+        Means("as its keys say"),
+        "",
+        "the way back, which acknowledgements take",
+    ),
+    key(
+        "link.bottleneck.reverse",
+        "rate",
+        Kind::Rate,
+        Means("the bottleneck's, or 1gbit behind a trace"),
+        RATES,
+        "what the way back's transmitter sends",
+    ),
+    key(
+        "link.bottleneck.reverse",
+        "trace",
+        Kind::Text,
+        Means("a rate holds"),
+        "",
+        "the way back's delivery opportunities",
+    ),
+    key(
+        "link.bottleneck.reverse",
+        "delay",
+        Kind::Time,
+        Means("the bottleneck's"),
+        DELAYS,
+        "propagation, one way",
+    ),
+    key(
+        "link.bottleneck.reverse",
+        "queue",
+        Kind::Table,
+        Means("a queue that never drops"),
+        "",
+        "where packets wait for the way back",
+    ),
+    key(
+        "link.bottleneck.reverse",
+        "loss",
+        Kind::Share,
+        Default("0%"),
+        "",
+        "share of the packets that the wire loses on the way back",
+    ),
+    key(
+        "queue",
+        "kind",
+        Kind::Choice(QUEUES),
+        Default("droptail"),
+        "",
+        "the queue discipline",
+    ),
+    key(
+        "queue",
+        "limit",
+        Kind::Limit,
+        Means("it never drops"),
+        "",
+        "room for waiting packets, the one in transmission not counted",
+    ),
+    key(
+        "queue",
+        "ecn_threshold",
+        Kind::Limit,
+        Means("it never marks"),
+        "",
+        "packets of ECN-capable flows that find this much waiting are marked",
+    ),
+    key(
+        "flows",
+        "cc",
+        Kind::Text,
+        Required,
+        "",
+        "the congestion control: a built-in name, or a path to a .bpf.c file (FILE.bpf.c#NAME picks one of several)",
+    ),
+    key(
+        "flows",
+        "params",
+        Kind::Table,
+        Means("the control's own defaults"),
+        "",
+        "parameters of the control; a table params.NAME holds for the control NAME only",
+    ),
+    key(
+        "flows",
+        "count",
+        Kind::Integer,
+        Default("1"),
+        "1..1000000",
+        "number of flows in the group",
+    ),
+    key(
+        "flows",
+        "access",
+        Kind::Table,
+        Means("no constraint"),
+        "",
+        "each sender's own link to the bottleneck, which never drops",
+    ),
+    key(
+        "flows",
+        "start",
+        Kind::Time,
+        Default("0s"),
+        TIMES,
+        "when the first flow opens its connection",
+    ),
+    key(
+        "flows",
+        "stagger",
+        Kind::Time,
+        Default("0s"),
+        TIMES,
+        "each next flow opens this much later",
+    ),
+    key(
+        "flows",
+        "stop",
+        Kind::Time,
+        Means("the end of the run"),
+        SOME_TIME,
+        "when the application stops writing",
+    ),
+    key(
+        "flows",
+        "size",
+        Kind::Size,
+        Means("without end"),
+        "1b..1000000gb",
+        "how much the application writes",
+    ),
+    key(
+        "flows",
+        "packet",
+        Kind::Size,
+        Default("1500b"),
+        "100b..65535b",
+        "IP length of a full data packet",
+    ),
+    key(
+        "flows",
+        "receive_window",
+        Kind::Size,
+        Means("the largest that can be advertised"),
+        "100b..1gib",
+        "room that the receiver offers",
+    ),
+    key(
+        "flows",
+        "profile",
+        Kind::Profile,
+        Means("the experiment's"),
+        "",
+        "how this group's TCP ends behave",
+    ),
+    key(
+        "flows",
+        "delayed_ack",
+        Kind::Flag,
+        Means("as the profile says"),
+        "",
+        "acknowledge every second segment, or after 40 ms",
+    ),
+    key(
+        "flows",
+        "ecn",
+        Kind::Flag,
+        Means("as the profile says"),
+        "",
+        "negotiate ECN",
+    ),
+    key(
+        "flows",
+        "pacing",
+        Kind::Flag,
+        Means("as the profile says"),
+        "",
+        "pace every flow at Linux's default rates",
+    ),
+    key(
+        "flows",
+        "initial_window",
+        Kind::Integer,
+        Means("as the profile says"),
+        "1..10000",
+        "initial window in segments",
+    ),
+    key(
+        "flows",
+        "rto_min",
+        Kind::Time,
+        Means("as the profile says"),
+        "1ms..120s",
+        "lower bound of the retransmission timeout's variance term",
+    ),
+    key(
+        "access",
+        "rate",
+        Kind::Rate,
+        Means("no constraint"),
+        RATES,
+        "what a sender's own link carries",
+    ),
+    key(
+        "access",
+        "delay",
+        Kind::Time,
+        Default("0s"),
+        DELAYS,
+        "propagation from the sender to the bottleneck, one way; acknowledgements take it too",
+    ),
+    key(
+        "profile",
+        "base",
+        Kind::Choice(PROFILES),
+        Means("linux, or for a group the experiment's profile"),
+        "",
+        "where the switches start from",
+    ),
+    switch(
+        "sack",
+        "selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883)",
+    ),
+    switch("timestamps", "timestamps option (RFC 7323)"),
+    switch("window_scaling", "window scaling (RFC 7323)"),
+    switch("rack", "time-based loss detection (RFC 8985); needs sack"),
+    switch("tlp", "tail loss probe (RFC 8985); needs sack"),
+    switch("prr", "proportional rate reduction (RFC 6937)"),
+    switch("frto", "forward RTO recovery (RFC 5682)"),
+    switch("undo", "undo of a reduction that proves spurious"),
+    switch("delayed_ack", "acknowledge every second segment, or after 40 ms"),
+    switch("quick_ack", "acknowledge a connection's first segments at once"),
+    switch("limited_transmit", "new data on the first two duplicates (RFC 3042)"),
+    switch(
+        "cwnd_validation",
+        "no growth of an unused window, decay when idle (RFC 7661 as Linux does it)",
+    ),
+    switch("ecn", "negotiate ECN (RFC 3168)"),
+    switch("pacing", "pace every flow at Linux's default rates"),
+    key(
+        "profile",
+        "initial_window",
+        Kind::Integer,
+        Means("as the base says"),
+        "1..10000",
+        "initial window in segments (RFC 6928)",
+    ),
+    key(
+        "profile",
+        "rto_min",
+        Kind::Time,
+        Means("as the base says"),
+        "1ms..120s",
+        "lower bound of the retransmission timeout's variance term",
+    ),
+];
+
+const fn key(
+    section: &'static str,
+    name: &'static str,
+    kind: Kind,
+    absence: Absence,
+    range: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        section,
+        name,
+        kind,
+        absence,
+        range,
+        meaning,
+    }
+}
+
+const fn switch(name: &'static str, meaning: &'static str) -> Key {
+    key("profile", name, Kind::Flag, Means("as the base says"), "", meaning)
+}
+
+/// The keys of one section.
+pub fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.section == section)
+}
+
+/// One key; the reader asks for keys of the register only.
+pub(crate) fn find(section: &str, name: &str) -> &'static Key {
+    keys_of(section)
+        .find(|key| key.name == name)
+        .unwrap_or_else(|| panic!("[{section}] {name} is not in the register"))
+}
+
+impl Key {
+    /// Least and most, as written in a file.
+    pub fn bounds(&self) -> Option<(&'static str, &'static str)> {
+        self.range.split_once("..")
+    }
+
+    /// The section and the name, with a dot between them.
+    pub fn path(&self) -> String {
+        match self.section {
+            "" => self.name.to_string(),
+            section => format!("{section}.{}", self.name),
+        }
+    }
+}
+
+impl Kind {
+    /// In words, with an article.
+    pub fn words(self) -> String {
+        match self {
+            Kind::Text => "a string".into(),
+            Kind::Integer => "a whole number".into(),
+            Kind::Flag => "true or false".into(),
+            Kind::Rate => "a rate such as \"2mbit\"".into(),
+            Kind::Time => "a time such as \"10ms\"".into(),
+            Kind::Size => "a size such as \"500kb\"".into(),
+            Kind::Limit => "a size such as \"500kb\" or packets such as \"300p\"".into(),
+            Kind::Share => "a percentage such as \"1%\"".into(),
+            Kind::Choice(names) => format!("one of {}", names.join(", ")),
+            Kind::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
+            Kind::Table => "a table".into(),
+            Kind::Tables => "tables".into(),
+        }
+    }
+}
+
+/// Every key as a Markdown table, for the documentation.
+pub fn describe() -> String {
+    let mut table = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for key in KEYS {
+        let absence = match key.absence {
+            Required => "required".to_string(),
+            Default(value) => format!("`{value}`"),
+            Means(words) => words.to_string(),
+        };
+        let range = key
+            .bounds()
+            .map(|(least, most)| format!(", {least} to {most}"))
+            .unwrap_or_default();
+        let value = format!("{}{range}", key.kind.words());
+        table += &format!("| `{}` | {value} | {absence} | {} |\n", key.path(), key.meaning);
+    }
+    table
+}

@@ -1,0 +1,309 @@
+//! Takes typed values out of one section of the file, as the register describes them.
+
+use crate::error::{Place, Problems, did_you_mean};
+use crate::model::Limit;
+use crate::quantity::Share;
+use crate::register::{self, Absence, Key, Kind};
+use crate::tree::{Node, Table, Value};
+use crate::units::{Bytes, Nanos, Rate};
+use std::str::FromStr;
+
+/// One section: a table of the file, or the absence of one.
+pub(crate) struct Section<'a> {
+    table: Option<&'a Table>,
+    /// Where it stands in the file, such as `flows.0`.
+    pub path: String,
+    /// Its name in the register, such as `flows`.
+    shape: &'static str,
+    /// Its header's line.
+    pub place: Place,
+    problems: &'a Problems,
+}
+
+impl<'a> Section<'a> {
+    /// The file's top.
+    pub fn top(table: &'a Table, place: Place, problems: &'a Problems) -> Section<'a> {
+        let top = Section {
+            table: Some(table),
+            path: String::new(),
+            shape: "",
+            place,
+            problems,
+        };
+        top.refuse_unknown_keys();
+        top
+    }
+
+    /// The section `name` in this one, described under `shape` in the register. What is wrong with it is put down, and
+    /// nothing is found in it.
+    pub fn child(&self, name: &str, shape: &'static str) -> Section<'a> {
+        match self.table.and_then(|table| table.get(name)) {
+            Some(node) => self.nested(node, self.path_of(name), shape),
+            None => {
+                self.refuse_absence(name);
+                Section {
+                    table: None,
+                    path: self.path_of(name),
+                    shape,
+                    place: self.place.clone(),
+                    problems: self.problems,
+                }
+            }
+        }
+    }
+
+    /// The sections of a list of tables.
+    pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
+        let path = self.path_of(name);
+        let Some(node) = self.get(name) else {
+            self.refuse_absence(name);
+            return Vec::new();
+        };
+        let Value::Array(items) = &node.value else {
+            self.complain(
+                name,
+                format!(
+                    "must be written as [[{path}]], once for each; here it is {}",
+                    node.value.kind()
+                ),
+            );
+            return Vec::new();
+        };
+        if items.is_empty() {
+            self.complain(name, format!("is empty; write at least one [[{path}]]"));
+        }
+        let child = |(n, item)| self.nested(item, format!("{path}.{n}"), name);
+        items.iter().enumerate().map(child).collect()
+    }
+
+    fn nested(&self, node: &'a Node, path: String, shape: &'static str) -> Section<'a> {
+        let table = node.value.as_table();
+        if table.is_none() {
+            let known: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
+            let message = format!(
+                "must be a table of {}; here it is {}",
+                known.join(", "),
+                node.value.kind()
+            );
+            self.problems.add(&node.place, &path, message);
+        }
+        let child = Section {
+            table,
+            path,
+            shape,
+            place: node.place.clone(),
+            problems: self.problems,
+        };
+        child.refuse_unknown_keys();
+        child
+    }
+
+    /// Is the section written at all?
+    pub fn is_there(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// The value of `name` as it stands.
+    pub fn get(&self, name: &str) -> Option<&'a Node> {
+        self.table?.get(name)
+    }
+
+    /// The value of `name`, or the default from the register; nothing without either, or if it is wrong.
+    pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
+        let key = register::find(self.shape, name);
+        debug_assert!(
+            T::reads(key.kind),
+            "{} is read as another type than the register says",
+            key.path()
+        );
+        let Some(node) = self.get(name) else {
+            return self.read_default(key);
+        };
+        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value)) {
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.complain(name, message);
+                None
+            }
+        }
+    }
+
+    /// Like `read`; a placeholder where the value is wrong, for the run is refused then anyway.
+    pub fn need<T: Readable + Default>(&self, name: &str) -> T {
+        self.read(name).unwrap_or_default()
+    }
+
+    fn read_default<T: Readable>(&self, key: &Key) -> Option<T> {
+        match key.absence {
+            Absence::Default(text) => Some(T::from_text(text).expect("the register's defaults are valid")),
+            Absence::Required => {
+                self.refuse_absence(key.name);
+                None
+            }
+            Absence::Means(_) => None,
+        }
+    }
+
+    /// Puts a mistake down at the line of `name`, or at the section's if it is absent.
+    pub fn complain(&self, name: &str, message: impl Into<String>) {
+        self.problems.add(&self.place_of(name), self.path_of(name), message);
+    }
+
+    /// Puts a mistake down that stands below the key `name`.
+    pub fn complain_at(&self, place: &Place, name: &str, message: impl Into<String>) {
+        self.problems.add(place, self.path_of(name), message);
+    }
+
+    pub fn place_of(&self, name: &str) -> Place {
+        self.get(name).map_or(&self.place, |node| &node.place).clone()
+    }
+
+    pub fn path_of(&self, name: &str) -> String {
+        match self.path.as_str() {
+            "" => name.to_string(),
+            path => format!("{path}.{name}"),
+        }
+    }
+
+    /// Silent beside an unknown key, which most likely is the missing one with a slip in it.
+    fn refuse_absence(&self, name: &str) {
+        let key = register::find(self.shape, name);
+        if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
+            self.complain(
+                name,
+                format!("is missing; it is {} ({})", key.kind.words(), key.meaning),
+            );
+        }
+    }
+
+    fn refuse_unknown_keys(&self) {
+        let known: Vec<_> = register::keys_of(self.shape).map(|key| key.name).collect();
+        for name in self.unknown_keys() {
+            let hint = did_you_mean(name, known.iter().copied());
+            self.complain(name, format!("no such key; here may stand {}{hint}", known.join(", ")));
+        }
+    }
+
+    pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
+        let names = self
+            .table
+            .map(|table| &table.0)
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str());
+        names.filter(|name| register::keys_of(self.shape).all(|key| key.name != *name))
+    }
+}
+
+/// A type that values of the file can have.
+pub(crate) trait Readable: Sized + PartialOrd {
+    /// Does it hold values of this kind?
+    fn reads(kind: Kind) -> bool;
+    /// From the text of a string, or of the register.
+    fn from_text(text: &str) -> Result<Self, String>;
+    /// From a value of the file.
+    fn from_value(value: &Value, kind: Kind) -> Result<Self, String>;
+}
+
+fn within<T: Readable>(key: &Key, value: T) -> Result<T, String> {
+    let Some((least, most)) = key.bounds() else {
+        return Ok(value);
+    };
+    let bound = |text| T::from_text(text).expect("the register's ranges are valid");
+    match bound(least) <= value && value <= bound(most) {
+        true => Ok(value),
+        false => Err(format!("is out of range; it may be {least} to {most}")),
+    }
+}
+
+/// "must be KIND, not VALUE".
+fn not_the_kind(value: &Value, kind: Kind) -> String {
+    match value {
+        Value::Table(_) | Value::Array(_) => format!("must be {}, not {}", kind.words(), value.kind()),
+        Value::Text(text) => format!("must be {}, not \"{text}\"", kind.words()),
+        other => format!("must be {}, not {other}", kind.words()),
+    }
+}
+
+macro_rules! readable_quantity {
+    ($type:ty, $kind:ident) => {
+        impl Readable for $type {
+            fn reads(kind: Kind) -> bool {
+                kind == Kind::$kind
+            }
+            fn from_text(text: &str) -> Result<$type, String> {
+                <$type>::from_str(text).map_err(|why| why.to_string())
+            }
+            fn from_value(value: &Value, kind: Kind) -> Result<$type, String> {
+                match value {
+                    Value::Text(text) => <$type>::from_text(text),
+                    other => Err(not_the_kind(other, kind)),
+                }
+            }
+        }
+    };
+}
+readable_quantity!(Rate, Rate);
+readable_quantity!(Nanos, Time);
+readable_quantity!(Bytes, Size);
+readable_quantity!(Limit, Limit);
+readable_quantity!(Share, Share);
+
+impl Readable for u64 {
+    fn reads(kind: Kind) -> bool {
+        kind == Kind::Integer
+    }
+    fn from_text(text: &str) -> Result<u64, String> {
+        text.parse()
+            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
+    }
+    fn from_value(value: &Value, kind: Kind) -> Result<u64, String> {
+        match value {
+            Value::Integer(number) if *number < 0 => Err(format!("{number} is negative")),
+            Value::Integer(number) => Ok(u64::try_from(*number).unwrap_or(u64::MAX)),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+}
+
+impl Readable for bool {
+    fn reads(kind: Kind) -> bool {
+        kind == Kind::Flag
+    }
+    fn from_text(text: &str) -> Result<bool, String> {
+        text.parse()
+            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
+    }
+    fn from_value(value: &Value, kind: Kind) -> Result<bool, String> {
+        match value {
+            Value::Flag(flag) => Ok(*flag),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+}
+
+impl Readable for String {
+    fn reads(kind: Kind) -> bool {
+        matches!(kind, Kind::Text | Kind::Choice(_) | Kind::Profile)
+    }
+    fn from_text(text: &str) -> Result<String, String> {
+        Ok(text.to_string())
+    }
+    fn from_value(value: &Value, kind: Kind) -> Result<String, String> {
+        let text = value.as_text().ok_or_else(|| not_the_kind(value, kind))?;
+        let names = match kind {
+            Kind::Choice(names) => names,
+            Kind::Profile => register::PROFILES,
+            _ if text.is_empty() => return Err("must not be empty".into()),
+            _ => return Ok(text.to_string()),
+        };
+        match names.contains(&text) {
+            true => Ok(text.to_string()),
+            false => Err(format!(
+                "{}{}",
+                not_the_kind(value, kind),
+                did_you_mean(text, names.iter().copied())
+            )),
+        }
+    }
+}

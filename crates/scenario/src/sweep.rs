@@ -1,0 +1,196 @@
+//! `[sweep]`: a grid over other keys, expanded into cells.
+
+use crate::error::{Error, Place, did_you_mean};
+use crate::register;
+use crate::tree::{self, Node, Table, Value};
+use std::collections::HashSet;
+
+/// One axis of the grid.
+#[derive(Debug)]
+pub(crate) struct Axis {
+    /// A dotted key, or the name of a list of cases.
+    pub name: String,
+    pub points: Vec<Point>,
+}
+
+/// One value of an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// How results name it.
+    pub label: String,
+    /// Dotted keys and what they become.
+    pub settings: Vec<(String, Node)>,
+}
+
+/// More cells than this are a slip of the pen.
+const MOST_CELLS: usize = 1_000_000;
+
+/// Takes the axes out of what stands under `sweep`.
+pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
+    let Some(node) = sweep else {
+        return Ok(Vec::new());
+    };
+    let Value::Table(table) = &node.value else {
+        let message = format!(
+            "must be a table of axes such as \"flows.0.cc\" = [\"reno\", \"cubic\"]; here it is {}",
+            node.value.kind()
+        );
+        return Err(Error::one(node.place, "sweep", message));
+    };
+    let mut axes = Vec::new();
+    collect(table, "", &mut axes)?;
+    let cells = axes
+        .iter()
+        .try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
+    match cells.is_some_and(|cells| cells <= MOST_CELLS) {
+        true => Ok(axes),
+        false => Err(Error::one(
+            node.place,
+            "sweep",
+            format!("has more than {MOST_CELLS} cells"),
+        )),
+    }
+}
+
+/// Axes written with bare dots are tables in tables; a list ends the way.
+fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Error> {
+    for (key, node) in &table.0 {
+        let name = format!("{prefix}{key}");
+        match &node.value {
+            Value::Array(items) if items.is_empty() => {
+                return Err(Error::one(
+                    node.place.clone(),
+                    format!("sweep.{name}"),
+                    "is empty; an axis needs at least one value",
+                ));
+            }
+            Value::Array(items) if is_scenario_key(&name) => axes.push(value_axis(name, items)),
+            Value::Array(items) => axes.push(case_axis(name, items, &node.place)?),
+            Value::Table(inner) if is_scenario_key(&name) => collect(inner, &format!("{name}."), axes)?,
+            other => {
+                let message = format!("must be a list, one cell for each value; here it is {}", other.kind());
+                return Err(Error::one(node.place.clone(), format!("sweep.{name}"), message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Does the first part of a dotted key stand at the top of a file?
+fn is_scenario_key(name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or(name);
+    first != "sweep" && register::keys_of("").any(|key| key.name == first)
+}
+
+fn value_axis(name: String, items: &[Node]) -> Axis {
+    let point = |item: &Node| Point {
+        label: item.value.to_string(),
+        settings: vec![(name.clone(), item.clone())],
+    };
+    Axis {
+        points: items.iter().map(point).collect(),
+        name,
+    }
+}
+
+/// An axis of named cases: tables with a `label` that set several keys together.
+fn case_axis(name: String, items: &[Node], place: &Place) -> Result<Axis, Error> {
+    let key = format!("sweep.{name}");
+    let mut labels = HashSet::new();
+    let mut points = Vec::new();
+    for item in items {
+        let Some(table) = item.value.as_table() else {
+            return Err(Error::one(place.clone(), key, no_such_axis(&name)));
+        };
+        let Some(label) = table.get("label").and_then(|label| label.value.as_text()) else {
+            return Err(Error::one(
+                item.place.clone(),
+                key,
+                "each case needs a label, a string that names it in the results",
+            ));
+        };
+        if !labels.insert(label.to_string()) {
+            return Err(Error::one(
+                item.place.clone(),
+                key,
+                format!("the label \"{label}\" is used twice"),
+            ));
+        }
+        let mut settings = Vec::new();
+        flatten(table, "", &mut settings);
+        settings.retain(|(key, _)| key != "label");
+        points.push(Point {
+            label: label.to_string(),
+            settings,
+        });
+    }
+    Ok(Axis { name, points })
+}
+
+fn no_such_axis(name: &str) -> String {
+    let known: Vec<_> = register::keys_of("")
+        .map(|key| key.name)
+        .filter(|key| *key != "sweep")
+        .collect();
+    let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
+    format!(
+        "no key of an experiment, which begin with {}, and no list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
+        known.join(", ")
+    )
+}
+
+/// Keys with bare dots are tables in tables: back to dotted keys. A table behind a quoted dotted key is a value.
+fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
+    for (key, node) in &table.0 {
+        let name = format!("{prefix}{key}");
+        match &node.value {
+            Value::Table(inner) if !key.contains('.') => flatten(inner, &format!("{name}."), settings),
+            _ => settings.push((name, node.clone())),
+        }
+    }
+}
+
+/// Every combination of points, the last axis fastest; a single empty one without axes.
+pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
+    let mut cells = vec![Vec::new()];
+    for axis in axes {
+        let extend = |cell: Vec<_>| {
+            axis.points
+                .iter()
+                .map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>())
+        };
+        cells = cells.into_iter().flat_map(extend).collect();
+    }
+    cells
+}
+
+/// Is every setting of the axis made again by an override of `key`? `*` in it stands for any number.
+pub(crate) fn is_covered(axis: &Axis, key: &str) -> bool {
+    axis.points
+        .iter()
+        .all(|point| !point.settings.is_empty() && point.settings.iter().all(|(name, _)| matches(key, name)))
+}
+
+fn matches(pattern: &str, key: &str) -> bool {
+    let (mut pattern, mut key) = (pattern.split('.'), key.split('.'));
+    loop {
+        match (pattern.next(), key.next()) {
+            (None, _) => return true,
+            (Some(a), Some(b)) if a == b || a == "*" => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Makes the settings of one cell.
+pub(crate) fn apply(tree: &mut Table, points: &[&Point]) -> Result<(), Error> {
+    for (key, node) in points.iter().flat_map(|point| &point.settings) {
+        set(tree, key, node)?;
+    }
+    Ok(())
+}
+
+/// Sets one dotted key, or says at its place why not.
+pub(crate) fn set(tree: &mut Table, key: &str, node: &Node) -> Result<(), Error> {
+    tree::set(tree, key, node).map_err(|message| Error::one(node.place.clone(), key, message))
+}
