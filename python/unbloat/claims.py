@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from unbloat._core import InputError
+
 Verdict = Literal["reproduced", "direction only", "not reproduced"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced")
 
@@ -22,7 +24,7 @@ Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
 """Called with a measurement's name, the labels and the selectors in its brackets; gives the value."""
 
 
-class ClaimError(Exception):
+class ClaimError(InputError):
     """A claim that cannot be read or evaluated, in one sentence."""
 
 

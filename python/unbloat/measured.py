@@ -15,6 +15,7 @@ import numpy.typing as npt
 from unbloat.claims import ClaimError, Selector
 
 Record = Mapping[str, Any]
+Windows = dict[int, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Run:
     seed: int
     record: Record
     """As `unbloat run --json` prints it."""
-    windows: Mapping[int, npt.NDArray[np.float64]] | None = None
+    windows: Windows | None = None
     """Per flow, from 0: rows of time (s), congestion window and retransmitted packets, where they were asked for."""
 
 

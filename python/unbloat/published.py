@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 import tomllib
 
+from unbloat._core import InputError
 from unbloat.claims import Bounds, Call, ClaimError, Printed, calls, is_number
 
 
-class PaperError(Exception):
+class PaperError(InputError):
     """A paper's folder that cannot be used: file, place and what is allowed, in one sentence."""
 
 
@@ -151,6 +152,24 @@ class Paper:
             names += [figure.scenario] if figure.scenario else [panel.scenario for panel in figure.panels]
         return list(dict.fromkeys(names))
 
+    def only(self, prefix: str) -> Paper:
+        """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
+        groups = [
+            dataclasses.replace(group, claims=[claim for claim in group.claims if claim.id.startswith(prefix)])
+            for group in self.statements
+        ]
+        part = dataclasses.replace(
+            self,
+            tables=[table for table in self.tables if table.id.startswith(prefix)],
+            statements=[group for group in groups if group.claims],
+            figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
+        )
+        if not part.scenarios():
+            ids = [entry.id for entry in (*self.tables, *self.figures)]
+            starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
+        return part
+
     def reason(self, claim: str) -> str:
         """Give the reason written down for a claim; empty when none has been found."""
         for reason in self.reasons:
@@ -190,7 +209,7 @@ def _paper(data: dict[str, Any], folder: Path) -> Paper:
         tables=[_table(entry) for entry in data.get("tables", [])],
         statements=[_statements(entry) for entry in data.get("statements", [])],
         figures=[_figure(entry) for entry in data.get("figures", [])],
-        reasons=[_build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])],
+        reasons=[build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])],
     )
 
 
@@ -206,28 +225,28 @@ def _table(entry: dict[str, Any]) -> Table:
     groups = []
     for group in entry.get("groups", []):
         place = f"{where}, {group.get('name', '?')}"
-        rows = [_build(Row, row, f"{place}, {row.get('name', '?')}") for row in group.get("rows", [])]
-        groups.append(_build(Group, {**group, "rows": rows}, place))
-    return _build(Table, {**entry, "groups": groups}, where)
+        rows = [build(Row, row, f"{place}, {row.get('name', '?')}") for row in group.get("rows", [])]
+        groups.append(build(Group, {**group, "rows": rows}, place))
+    return build(Table, {**entry, "groups": groups}, where)
 
 
 def _statements(entry: dict[str, Any]) -> Statements:
     where = f"statements of {entry.get('where', '?')}"
-    claims = [_build(Claim, claim, f"claim {claim.get('id', '?')}") for claim in entry.get("claims", [])]
-    return _build(Statements, {**entry, "claims": claims}, where)
+    claims = [build(Claim, claim, f"claim {claim.get('id', '?')}") for claim in entry.get("claims", [])]
+    return build(Statements, {**entry, "claims": claims}, where)
 
 
 def _figure(entry: dict[str, Any]) -> Figure:
     where = f"figure {entry.get('id', '?')}"
-    bars = [_build(Bar, bar, where) for bar in entry.get("bars", [])]
-    panels = [_build(Panel, panel, where) for panel in entry.get("panels", [])]
-    return _build(Figure, {**entry, "bars": bars, "panels": panels}, where)
+    bars = [build(Bar, bar, where) for bar in entry.get("bars", [])]
+    panels = [build(Panel, panel, where) for panel in entry.get("panels", [])]
+    return build(Figure, {**entry, "bars": bars, "panels": panels}, where)
 
 
 T = TypeVar("T")
 
 
-def _build(kind: type[T], entry: Mapping[str, Any], where: str) -> T:
+def build(kind: type[T], entry: Mapping[str, Any], where: str) -> T:
     """Make a record of a TOML table whose keys are the record's fields."""
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
     _only(entry, [item.name for item in fields], where)
