@@ -40,7 +40,7 @@ static __always_inline __u32 reno_undo_cwnd(struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
 }
 
-#ifndef AS_BASE
+#ifndef RENO_AS_BASE
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {

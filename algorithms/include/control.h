@@ -4,6 +4,27 @@
 #define UNBLOAT_CONTROL_H
 
 #include "bpf/bpf_helpers.h"
+#include "bpf_tracing_net.h"
+
+#ifdef __bpf__
+extern unsigned long CONFIG_HZ __kconfig;
+#define HZ CONFIG_HZ
+#else
+#define HZ 1000UL
+#endif
+#define USEC_PER_SEC 1000000UL
+#define USEC_PER_MSEC 1000UL
+#define USEC_PER_JIFFY (USEC_PER_SEC / HZ)
+
+extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+/* The socket's clock when the current packet arrived or left, us; it wraps after 71 minutes. */
+static __always_inline __u32 clock_us(const struct sock *sk)
+{
+	return tcp_sk(sk)->tcp_mstamp;
+}
 
 /* A running kernel may hold its own control of that name, so there ours is called otherwise. At most 15 characters each. */
 #ifdef __bpf__
@@ -15,9 +36,11 @@
 /*
  * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant afterwards. `type` is u32 or
  * bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share), "packets", or "" (a plain number).
- * Natively the description goes into the shared object, where `unbloat list` and error messages find it.
+ * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the defaults hold.
  */
-#ifdef __bpf__
+#if defined(FIXED_PARAMS)
+#define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial
+#elif defined(__bpf__)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) const volatile type name = initial
 #else
 #define PARAM(type, name, initial, lowest, highest, unit, meaning)                                    \

@@ -13,13 +13,14 @@
 #define unbloat_nth(_, a1, a2, a3, a4, a5, a6, count, ...) count
 #define unbloat_count(args...) unbloat_nth(_, ##args, 6, 5, 4, 3, 2, 1, 0)
 
+/* An argument is taken from 64 bits to whatever its type is, which may be a pointer. */
 #define unbloat_take_0() ctx
-#define unbloat_take_1() ctx, (void *)ctx[0]
-#define unbloat_take_2() unbloat_take_1(), (void *)ctx[1]
-#define unbloat_take_3() unbloat_take_2(), (void *)ctx[2]
-#define unbloat_take_4() unbloat_take_3(), (void *)ctx[3]
-#define unbloat_take_5() unbloat_take_4(), (void *)ctx[4]
-#define unbloat_take_6() unbloat_take_5(), (void *)ctx[5]
+#define unbloat_take_1() ctx, ctx[0]
+#define unbloat_take_2() unbloat_take_1(), ctx[1]
+#define unbloat_take_3() unbloat_take_2(), ctx[2]
+#define unbloat_take_4() unbloat_take_3(), ctx[3]
+#define unbloat_take_5() unbloat_take_4(), ctx[4]
+#define unbloat_take_6() unbloat_take_5(), ctx[5]
 #define unbloat_take(args...) unbloat_cat_late(unbloat_take_, unbloat_count(args))()
 
 #ifdef __bpf__

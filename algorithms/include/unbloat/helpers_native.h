@@ -41,9 +41,9 @@ long bpf_loop(__u32 rounds, void *body, void *ctx, __u64 flags) __hidden;
 void unbloat_print(const char *fmt, ...) __hidden __attribute__((format(printf, 1, 2)));
 
 /* A map's value has the size of its type; the map's address is its identity. */
-void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *value, __u64 flags) __hidden;
+void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *initial, __u64 flags) __hidden;
 long unbloat_storage_delete(const void *map, void *sk) __hidden;
-#define bpf_sk_storage_get(map, sk, value, flags) unbloat_storage_get((map), sizeof(*(map)->value), (sk), (value), (flags))
+#define bpf_sk_storage_get(map, sk, initial, flags) unbloat_storage_get((map), sizeof(*(map)->value), (sk), (initial), (flags))
 #define bpf_sk_storage_delete(map, sk) unbloat_storage_delete((map), (sk))
 
 #define bpf_printk(fmt, args...)                              \

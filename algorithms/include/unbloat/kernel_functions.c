@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target: the kernel functions (kfuncs) that a congestion control may call, behaving as the kernel's (card reno). Weak: a file
- * that gives one of its programs such a name keeps it.
+ * Native target: the kernel functions (kfuncs) that every congestion control may call, behaving as the kernel's (card reno).
  */
 #include "unbloat/runtime.h"
-
-#define KERNEL_FUNCTION __attribute__((weak, visibility("hidden")))
 
 /* Doubles each round trip, up to ssthresh; returns the acknowledged segments left over for congestion avoidance. */
 KERNEL_FUNCTION __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked)
@@ -34,7 +31,7 @@ KERNEL_FUNCTION void tcp_cong_avoid_ai(struct tcp_sock *tp, __u32 w, __u32 acked
 	tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_cwnd_clamp);
 }
 
-#define AS_BASE
+#define RENO_AS_BASE
 #include "../../congestion/reno.bpf.c"
 
 KERNEL_FUNCTION void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)

@@ -79,7 +79,7 @@ struct stored {
 	_Alignas(16) unsigned char value[];
 };
 
-void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *value, __u64 flags)
+void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *initial, __u64 flags)
 {
 	struct tcp_sock *tp = sk;
 	struct stored *entry;
@@ -92,8 +92,8 @@ void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *va
 	entry = calloc(1, sizeof(*entry) + size);
 	if (!entry)
 		return NULL;
-	if (value)
-		memcpy(entry->value, value, size);
+	if (initial)
+		memcpy(entry->value, initial, size);
 	entry->map = map;
 	entry->next = tp->sim.storage;
 	tp->sim.storage = entry;

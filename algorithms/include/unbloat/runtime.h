@@ -7,6 +7,9 @@
 #include "bpf_tracing_net.h"
 #include "errno.h"
 
+/* A file that gives one of its programs the name of a kernel function keeps it. */
+#define KERNEL_FUNCTION __attribute__((weak, visibility("hidden")))
+
 struct unbloat_runtime {
 	struct unbloat_instance *instance;
 	void (*storage_free)(struct tcp_sock *tp);

@@ -1,11 +1,28 @@
 //! The discrete-event simulator: give it a scenario, get records.
+//!
+//! Time passes in three places only: on the links and access links of the `network`, and in the timers of `sender` and `receiver`. Each keeps its
+//! next event in one `agenda`; the `simulation` takes the earliest, again and again.
+
+mod agenda;
+mod bits;
+mod clock;
+mod measure;
+mod network;
+mod packet;
+mod receiver;
+mod scoreboard;
+mod sender;
+mod simulation;
+mod tap;
 
 use mechanism::Library;
 use scenario::model::Scenario;
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
+use simulation::Simulation;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use tap::{Fingerprint, Silent, Tap};
 
 /// What to keep of a run besides its records.
 #[derive(Clone, Debug, Default)]
@@ -14,9 +31,12 @@ pub struct Options {
     pub series: Option<Nanos>,
     /// Write every packet at the senders' interfaces to this pcapng file.
     pub pcap: Option<PathBuf>,
+    /// Hash the event trace.
+    pub fingerprint: bool,
 }
 
 /// What a run came to.
+#[derive(Debug)]
 pub struct Outcome {
     /// The result records.
     pub run: Run,
@@ -24,8 +44,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Data packets sent, over all flows and the whole run: the unit of speed figures.
     pub data_packets: u64,
-    /// A hash over the event trace: time, kind, flow and sequence number of every packet that is sent, dropped or arrives.
-    pub fingerprint: u64,
+    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent, lost or arrives.
+    pub fingerprint: Option<u64>,
 }
 
 /// Why a run gave no records.
@@ -39,12 +59,26 @@ pub enum Error {
     Interrupted,
 }
 
+type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
+
 /// Simulates `scenario`. `progress` is told the simulated time now and then, and may stop the run.
-pub fn run(
-    _scenario: &Scenario,
-    _library: &Library,
-    _options: &Options,
-    _progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
-) -> Result<Outcome, Error> {
-    Err(Error::Interrupted)
+pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
+    if options.fingerprint {
+        let (mut outcome, tap) = watch(scenario, library, options, progress, Fingerprint::new())?;
+        outcome.fingerprint = Some(tap.0);
+        return Ok(outcome);
+    }
+    watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome)
+}
+
+fn watch<T: Tap>(
+    scenario: &Scenario,
+    library: &Library,
+    options: &Options,
+    progress: Progress,
+    tap: T,
+) -> Result<(Outcome, T), Error> {
+    let mut simulation = Simulation::new(scenario, library, options.series, tap)?;
+    simulation.run(progress)?;
+    Ok(simulation.finish())
 }

@@ -1,6 +1,7 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
 use crate::Error;
+use crate::object_file::Object;
 use crate::source::Source;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -9,19 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Flags of every compilation. Hidden: a program may bear any name, also one that the C library exports.
-const FLAGS: &[&str] = &[
-    "-std=gnu11",
-    "-O3",
-    "-fPIC",
-    "-g0",
-    "-fno-stack-protector",
-    "-fno-strict-aliasing",
-    "-fvisibility=hidden",
-];
+const FLAGS: &[&str] =
+    &["-std=gnu11", "-O3", "-fPIC", "-g0", "-fno-stack-protector", "-fno-strict-aliasing", "-fvisibility=hidden"];
 /// Read before the user's file, so that headers of the same names beside it stay out.
 const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 /// Linked into every shared object.
-const RUNTIME: &[&str] = &["unbloat/runtime.c", "unbloat/kernel_functions.c"];
+const RUNTIME: &[&str] =
+    &["unbloat/runtime.c", "unbloat/kernel_functions.c", "unbloat/kernel_cubic.c", "unbloat/kernel_dctcp.c"];
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -51,20 +46,10 @@ impl Compiler {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }
         for path in files_below(folder) {
-            hash.update(
-                path.strip_prefix(folder)
-                    .unwrap_or(&path)
-                    .as_os_str()
-                    .as_encoded_bytes(),
-            );
+            hash.update(path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_encoded_bytes());
             hash.update(std::fs::read(&path).map_err(|e| unreadable(&path, &e))?);
         }
-        Ok(Compiler {
-            command,
-            include,
-            cache: cache_folder(),
-            fingerprint: hex(hash),
-        })
+        Ok(Compiler { command, include, cache: cache_folder(), fingerprint: hex(hash) })
     }
 
     /// The shared object of `source`: its bytes, from the cache if they are there.
@@ -86,43 +71,39 @@ impl Compiler {
 
     /// Compiles into a folder of its own and moves the result into place, so that concurrent builds do not meet.
     fn compile(&self, source: &Source, target: &Path) -> Result<(), Error> {
+        let runtime = self.runtime()?;
         let work = Scratch::below(&self.cache)?;
         let program = work.0.join("program.o");
-        let mut arguments: Vec<String> = source
-            .own_names
-            .iter()
-            .map(|name| format!("-DUNBLOAT_OWN_{name}"))
-            .collect();
-        arguments.extend(
-            CONTRACT
-                .iter()
-                .flat_map(|header| ["-include".to_string(), header.to_string()]),
-        );
+        let mut arguments: Vec<String> = source.own_names.iter().map(|name| format!("-DUNBLOAT_OWN_{name}")).collect();
+        arguments.extend(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()]));
         self.translate(&source.path, &arguments, &program).map_err(|message| {
-            let summary = message
-                .lines()
-                .find(|line| line.contains("error"))
-                .unwrap_or("the compiler gave no reason");
-            Error(format!(
-                "{} does not compile: {}\n{}",
-                source.path.display(),
-                summary.trim(),
-                message.trim_end()
-            ))
+            let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
+            Error(format!("{} does not compile: {}\n{}", source.path.display(), summary.trim(), message.trim_end()))
         })?;
-        self.refuse_undefined(source, &program)?;
-        let mut parts = vec![program];
-        for file in RUNTIME {
-            let part = work.0.join(format!("{}.o", parts.len()));
-            self.translate(&self.include.join(file), &[], &part)
-                .map_err(|message| Error(format!("{file} of the contract does not compile:\n{message}")))?;
-            parts.push(part);
-        }
+        refuse_undefined(&source.path, &program, &runtime)?;
         let linked = work.0.join("linked.so");
         let mut link = Command::new(&self.command);
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args(&parts);
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).arg(&program).args(&runtime);
         run(&mut link).map_err(|m| Error(format!("{} cannot be linked:\n{m}", source.path.display())))?;
         std::fs::rename(&linked, target).map_err(|e| unwritable(target, &e))
+    }
+
+    /// The object files of the contract, compiled once.
+    fn runtime(&self) -> Result<Vec<PathBuf>, Error> {
+        let folder = self.cache.join(format!("contract-{}", self.fingerprint));
+        let parts = (0..RUNTIME.len()).map(|n| folder.join(format!("{n}.o"))).collect();
+        if folder.is_dir() {
+            return Ok(parts);
+        }
+        let work = Scratch::below(&self.cache)?;
+        for (n, file) in RUNTIME.iter().enumerate() {
+            self.translate(&self.include.join(file), &[], &work.0.join(format!("{n}.o")))
+                .map_err(|message| Error(format!("{file} of the contract does not compile:\n{message}")))?;
+        }
+        match std::fs::rename(&work.0, &folder) {
+            Err(error) if !folder.is_dir() => Err(unwritable(&folder, &error)),
+            _ => Ok(parts),
+        }
     }
 
     fn translate(&self, source: &Path, arguments: &[String], target: &Path) -> Result<(), String> {
@@ -130,43 +111,31 @@ impl Compiler {
         command.args(FLAGS).arg("-I").arg(&self.include).args(arguments);
         run(command.arg("-c").arg(source).arg("-o").arg(target))
     }
+}
 
-    /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
-    fn refuse_undefined(&self, source: &Source, program: &Path) -> Result<(), Error> {
-        let bytes = std::fs::read(program).map_err(|e| unreadable(program, &e))?;
-        let object = crate::object_file::Object::parse(&bytes).map_err(|e| {
-            Error(format!(
-                "{}: the compiler's output cannot be read: {e}",
-                source.path.display()
-            ))
-        })?;
-        let mut missing: Vec<_> = object
-            .undefined
-            .into_iter()
-            .filter(|name| !self.provides(name))
-            .collect();
-        missing.sort();
-        match missing.as_slice() {
-            [] => Ok(()),
-            [one] => Err(Error(format!(
-                "{} calls {one}, which the simulator does not have",
-                source.path.display()
-            ))),
-            many => Err(Error(format!(
-                "{} calls {}, which the simulator does not have",
-                source.path.display(),
-                many.join(", ")
-            ))),
-        }
+/// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
+fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Result<(), Error> {
+    const BY_COMPILER_AND_LINKER: &[&str] = &["memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"];
+    let runtime: Vec<Object> = runtime.iter().map(|part| object_file(part)).collect::<Result<_, _>>()?;
+    let provided =
+        |name: &str| BY_COMPILER_AND_LINKER.contains(&name) || runtime.iter().any(|part| part.symbol(name).is_some());
+    let mut missing = object_file(program)?.undefined;
+    missing.retain(|name| !provided(name));
+    missing.sort();
+    if missing.is_empty() {
+        return Ok(());
     }
+    Err(Error(format!(
+        "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC and DCTCP and the \
+         helpers in include/bpf/bpf_helpers.h",
+        source.display(),
+        missing.join(", ")
+    )))
+}
 
-    fn provides(&self, name: &str) -> bool {
-        const BY_COMPILER_AND_LINKER: &[&str] = &["memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"];
-        BY_COMPILER_AND_LINKER.contains(&name)
-            || RUNTIME.iter().any(|file| {
-                std::fs::read_to_string(self.include.join(file)).is_ok_and(|text| crate::source::defines(&text, name))
-            })
-    }
+fn object_file(path: &Path) -> Result<Object, Error> {
+    let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
+    Object::parse(&bytes).map_err(|e| Error(format!("{}: the compiler's output cannot be read: {e}", path.display())))
 }
 
 /// A folder that goes when it is dropped.
@@ -207,10 +176,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
         }
     }
     Err(Error(match &wanted {
-        Some(cc) => format!(
-            "the C compiler that the environment variable CC names, {}, is not there",
-            cc.display()
-        ),
+        Some(cc) => format!("the C compiler that the environment variable CC names, {}, is not there", cc.display()),
         None => {
             "congestion controls are compiled when they are used, and there is no C compiler: install gcc or clang \
                  (Debian: apt-get install gcc libc6-dev)"
@@ -221,11 +187,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
 
 /// `$UNBLOAT_CACHE`, or the user's cache folder.
 fn cache_folder() -> PathBuf {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("UNBLOAT_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/unbloat")))
@@ -234,15 +196,9 @@ fn cache_folder() -> PathBuf {
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
+    let output =
+        command.env("LC_ALL", "C").output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
 /// Every C file and header below `folder`, sorted.
@@ -264,11 +220,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {

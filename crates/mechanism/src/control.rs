@@ -77,9 +77,7 @@ impl Control {
             .map_err(|e| format!("cannot be opened: {e}"))?;
         // SAFETY: the symbol has this type in include/unbloat/runtime.h.
         let runtime: &'static Runtime = unsafe {
-            let symbol = library
-                .get::<*const Runtime>(b"unbloat_runtime\0")
-                .map_err(|e| e.to_string())?;
+            let symbol = library.get::<*const Runtime>(b"unbloat_runtime\0").map_err(|e| e.to_string())?;
             &*symbol.into_raw().cast()
         };
         let base = (runtime as *const Runtime as usize) - object.address_of("unbloat_runtime") as usize;
@@ -173,10 +171,7 @@ impl Control {
     /// `tcp_congestion_ops.cong_avoid`: `acked` segments were newly acknowledged; `ack` is the sequence number.
     #[inline]
     pub fn cong_avoid(&self, sk: &mut TcpSock, ack: u32, acked: u32) {
-        act(
-            self.ops.cong_avoid,
-            &[sk as *mut TcpSock as u64, ack as u64, acked as u64],
-        );
+        act(self.ops.cong_avoid, &[sk as *mut TcpSock as u64, ack as u64, acked as u64]);
     }
     /// `tcp_congestion_ops.set_state`, called before `icsk_ca_state` changes to `state`.
     #[inline]
@@ -196,10 +191,7 @@ impl Control {
     /// `tcp_congestion_ops.pkts_acked`.
     #[inline]
     pub fn pkts_acked(&self, sk: &mut TcpSock, sample: &AckSample) {
-        act(
-            self.ops.pkts_acked,
-            &[sk as *mut TcpSock as u64, sample as *const AckSample as u64],
-        );
+        act(self.ops.pkts_acked, &[sk as *mut TcpSock as u64, sample as *const AckSample as u64]);
     }
     /// `tcp_congestion_ops.cong_control`; a program written before Linux 6.10 takes the socket and the sample only.
     #[inline]

@@ -46,11 +46,7 @@ struct Built {
 impl Library {
     /// The library over a folder that holds `congestion/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
-        Library {
-            folder: folder.into(),
-            compiler: OnceLock::new(),
-            opened: Mutex::default(),
-        }
+        Library { folder: folder.into(), compiler: OnceLock::new(), opened: Mutex::default() }
     }
 
     /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.

@@ -49,15 +49,11 @@ impl Object {
             if !matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Text) || symbol.size() == 0 {
                 continue;
             }
-            let Some(section) = symbol
-                .section_index()
-                .and_then(|index| elf.section_by_index(index).ok())
-            else {
+            let Some(section) = symbol.section_index().and_then(|index| elf.section_by_index(index).ok()) else {
                 continue;
             };
-            let start = section
-                .file_range()
-                .map(|(offset, _)| (offset + symbol.address() - section.address()) as usize);
+            let start =
+                section.file_range().map(|(offset, _)| (offset + symbol.address() - section.address()) as usize);
             let entry = Symbol {
                 address: symbol.address(),
                 size: symbol.size(),
@@ -74,19 +70,8 @@ impl Object {
             .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
             .unwrap_or_default();
         let arguments = argument_counts(&symbols, image);
-        let pointers = elf
-            .dynamic_relocations()
-            .into_iter()
-            .flatten()
-            .map(|(address, _)| address)
-            .collect();
-        Ok(Object {
-            symbols,
-            descriptions,
-            undefined,
-            arguments,
-            pointers,
-        })
+        let pointers = elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect();
+        Ok(Object { symbols, descriptions, undefined, arguments, pointers })
     }
 
     /// The data symbol or function of this name.
@@ -121,10 +106,7 @@ impl Object {
 
     /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
-        self.arguments
-            .get(&(address as u64))
-            .copied()
-            .unwrap_or(CONG_CONTROL_ARGUMENTS)
+        self.arguments.get(&(address as u64)).copied().unwrap_or(CONG_CONTROL_ARGUMENTS)
     }
 }
 
@@ -132,9 +114,7 @@ impl Object {
 fn argument_counts(symbols: &HashMap<String, Symbol>, image: &[u8]) -> HashMap<u64, u8> {
     let mut counts = HashMap::new();
     for (name, symbol) in symbols {
-        if let Some(program) = name
-            .strip_prefix("unbloat_nargs_")
-            .and_then(|program| symbols.get(program))
+        if let Some(program) = name.strip_prefix("unbloat_nargs_").and_then(|program| symbols.get(program))
             && let Some(range) = symbol.file_range.clone()
         {
             counts.insert(program.address, image[range][0]);

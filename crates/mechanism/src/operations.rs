@@ -5,14 +5,8 @@ use crate::object_file::{Object, Symbol};
 use std::mem::{offset_of, size_of};
 
 /// Licences under which the kernel takes a program that calls its functions.
-const GPL_COMPATIBLE: &[&str] = &[
-    "GPL",
-    "GPL v2",
-    "GPL and additional rights",
-    "Dual BSD/GPL",
-    "Dual MIT/GPL",
-    "Dual MPL/GPL",
-];
+const GPL_COMPATIBLE: &[&str] =
+    &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
 /// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the first that is complete.
 /// The error continues a sentence that begins with the file's path.
@@ -34,11 +28,7 @@ pub(crate) fn choose(image: &[u8], object: &Object, wanted: Option<&str>) -> Res
         .collect();
     if candidates.is_empty() {
         let names: Vec<_> = all.iter().map(|(variable, _)| *variable).collect();
-        return Err(format!(
-            "has no congestion control \"{}\", only {}",
-            wanted.unwrap_or_default(),
-            names.join(", ")
-        ));
+        return Err(format!("has no congestion control \"{}\", only {}", wanted.unwrap_or_default(), names.join(", ")));
     }
     let mut first_reason = None;
     for (variable, symbol) in candidates {
@@ -51,13 +41,10 @@ pub(crate) fn choose(image: &[u8], object: &Object, wanted: Option<&str>) -> Res
 }
 
 fn refuse_licence(image: &[u8], object: &Object) -> Result<(), String> {
-    let licence = object
-        .data_in(|section| section == "license")
-        .first()
-        .and_then(|(_, symbol)| {
-            let bytes = &image[symbol.file_range.clone()?];
-            Some(String::from_utf8_lossy(bytes.split(|&b| b == 0).next()?).into_owned())
-        });
+    let licence = object.data_in(|section| section == "license").first().and_then(|(_, symbol)| {
+        let bytes = &image[symbol.file_range.clone()?];
+        Some(String::from_utf8_lossy(bytes.split(|&b| b == 0).next()?).into_owned())
+    });
     match licence {
         Some(licence) if GPL_COMPATIBLE.contains(&licence.as_str()) => Ok(()),
         Some(licence) => Err(format!(
@@ -74,11 +61,7 @@ fn refusal(image: &[u8], object: &Object, symbol: &Symbol) -> Option<String> {
         Err(reason) => return Some(reason),
     };
     let has = |member: usize| object.is_set(symbol.address + member as u64);
-    let lacks = |callback: &str| {
-        Some(format!(
-            "is incomplete: \"{name}\" lacks the required callback {callback}"
-        ))
-    };
+    let lacks = |callback: &str| Some(format!("is incomplete: \"{name}\" lacks the required callback {callback}"));
     if has(offset_of!(CongestionOps, get_info)) {
         return Some(format!(
             "cannot be used: \"{name}\" has get_info, which the kernel does not offer to BPF programs"

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::compiler::unreadable;
 use std::path::{Path, PathBuf};
 
-/// Functions of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
+/// Functions and macros of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
 const YIELDING: &[&str] = &[
     "inet_csk",
     "inet_csk_ca",
@@ -42,35 +42,18 @@ impl Source {
             let bytes = std::fs::read(&next).map_err(|e| unreadable(&next, &e))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let folder = next.parent().unwrap_or(Path::new("."));
-            open.extend(
-                quoted_includes(&text)
-                    .map(|name| folder.join(name))
-                    .filter(|header| header.is_file()),
-            );
+            open.extend(quoted_includes(&text).map(|name| folder.join(name)).filter(|header| header.is_file()));
             files.push((next, text));
         }
         let code: Vec<String> = files.iter().map(|(_, text)| without_comments(text)).collect();
-        let own_names = YIELDING
-            .iter()
-            .copied()
-            .filter(|name| defines(&code[0], name))
-            .collect();
-        Ok(Source {
-            path: path.to_path_buf(),
-            files,
-            own_names,
-        })
+        let own_names = YIELDING.iter().copied().filter(|name| defines(&code[0], name)).collect();
+        Ok(Source { path: path.to_path_buf(), files, own_names })
     }
 }
 
 fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
-        let rest = line
-            .trim_start()
-            .strip_prefix('#')?
-            .trim_start()
-            .strip_prefix("include")?
-            .trim_start();
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
         rest.strip_prefix('"')?.split('"').next()
     })
 }
@@ -92,20 +75,25 @@ pub(crate) fn without_comments(text: &str) -> String {
     code
 }
 
-/// Does `code` define a function called `name`: the name, its parameters in parentheses, a brace?
-pub(crate) fn defines(code: &str, name: &str) -> bool {
+/// Does `code` define a macro or a function called `name`: the name, its parameters in parentheses, a brace?
+fn defines(code: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     code.match_indices(name).any(|(at, _)| {
-        let rest = code[at + name.len()..].trim_start();
-        !code[..at].ends_with(is_word)
-            && rest.starts_with('(')
-            && after_parentheses(rest).is_some_and(|after| after.trim_start().starts_with('{'))
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        let whole = !before.ends_with(is_word) && !after.starts_with(is_word);
+        let macro_name =
+            before.trim_end_matches([' ', '\t']).ends_with("define") && before.len() > before.trim_end().len();
+        let function = || after_parentheses(after.trim_start()).is_some_and(|body| body.trim_start().starts_with('{'));
+        whole && (macro_name || function())
     })
 }
 
-/// What follows the closing parenthesis that belongs to the first character.
+/// What follows the closing parenthesis that belongs to the opening one at the start.
 fn after_parentheses(text: &str) -> Option<&str> {
     let mut depth = 0;
+    if !text.starts_with('(') {
+        return None;
+    }
     for (at, c) in text.char_indices() {
         match c {
             '(' => depth += 1,

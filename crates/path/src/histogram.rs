@@ -105,14 +105,10 @@ impl Histogram {
 
     /// The bins that are not empty: lower edge, upper edge (ns), count.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-            .map(|(i, count)| {
-                let (low, high) = edges(self.first + i as u32);
-                (low, high, *count)
-            })
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(i, count)| {
+            let (low, high) = edges(self.first + i as u32);
+            (low, high, *count)
+        })
     }
 }
 
@@ -125,10 +121,7 @@ mod tests {
         for v in [0, 1, 127, 128, 129, 255, 256, 1_000_003, 6_000_000, u64::MAX / 3] {
             let (low, high) = edges(bin_of(Nanos(v)));
             assert!(low <= v && v < high, "{v} in [{low}, {high})");
-            assert!(
-                (high - low) as f64 <= 1.0 + v as f64 / 128.0,
-                "{v}: bin [{low}, {high}) too wide"
-            );
+            assert!((high - low) as f64 <= 1.0 + v as f64 / 128.0, "{v}: bin [{low}, {high}) too wide");
         }
     }
 

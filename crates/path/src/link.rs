@@ -82,7 +82,6 @@ pub struct Usage {
     pub queue_delay: Histogram,
     byte_ns: u128,
     packet_ns: u128,
-    sent_bytes: f64,
 }
 
 impl<P: Packet> Link<P> {
@@ -91,7 +90,7 @@ impl<P: Packet> Link<P> {
         let model::Queue::Droptail { limit, .. } = link.queue;
         Link {
             queue: Droptail::new(&link.queue),
-            transmitter: Transmitter::new(&link.service),
+            transmitter: Transmitter::new(&link.service, from, to),
             delay: link.delay,
             loss_below: (link.loss * 2f64.powi(64)) as u64,
             draws: draws(seed, purpose),
@@ -122,15 +121,10 @@ impl<P: Packet> Link<P> {
         }
         self.queue.enter(bytes);
         let slot = self.transmitter.serve(now, bytes);
-        self.usage.account(now, slot.start, slot.end, bytes);
+        self.usage.account(now, slot.start, bytes);
         let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
         let arrival = slot.end + self.delay;
-        self.passages.push_back(Passage {
-            start: slot.start,
-            arrival,
-            packet,
-            lost,
-        });
+        self.passages.push_back(Passage { start: slot.start, arrival, packet, lost });
         if !lost {
             return Fate::Arrives(arrival);
         }
@@ -194,12 +188,7 @@ impl<P: Packet> Link<P> {
 
     /// Share of the capacity of the measuring interval that was used, in percent.
     pub fn utilisation_percent(&self) -> f64 {
-        let capacity = self.transmitter.capacity(self.usage.from, self.usage.to);
-        if capacity > 0.0 {
-            100.0 * self.usage.sent_bytes / capacity
-        } else {
-            0.0
-        }
+        self.transmitter.utilisation_percent()
     }
 }
 
@@ -220,7 +209,6 @@ impl Usage {
             queue_delay: Histogram::default(),
             byte_ns: 0,
             packet_ns: 0,
-            sent_bytes: 0.0,
         }
     }
 
@@ -231,7 +219,7 @@ impl Usage {
     }
 
     #[inline]
-    fn account(&mut self, arrival: Nanos, start: Nanos, end: Nanos, bytes: u32) {
+    fn account(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
         self.total_bytes += bytes as u64;
         if arrival >= self.from {
             self.queue_delay.record(start - arrival);
@@ -240,11 +228,6 @@ impl Usage {
             let waited = self.clip(arrival, start) as u128;
             self.byte_ns += waited * bytes as u128;
             self.packet_ns += waited;
-        }
-        if start >= self.from && end <= self.to {
-            self.sent_bytes += bytes as f64;
-        } else if end > start {
-            self.sent_bytes += bytes as f64 * self.clip(start, end) as f64 / (end - start).0 as f64;
         }
     }
 
@@ -292,11 +275,7 @@ mod tests {
     }
 
     fn parcel(id: u32) -> Parcel {
-        Parcel {
-            id,
-            bytes: 1500,
-            marked: false,
-        }
+        Parcel { id, bytes: 1500, marked: false }
     }
 
     fn link(limit: Option<Limit>, ecn_threshold: Option<Limit>, loss: f64) -> Link<Parcel> {
@@ -359,9 +338,7 @@ mod tests {
     fn the_wire_loses_its_share() {
         let mut l = link(None, None, 0.25);
         let n = 20_000;
-        let lost = (0..n)
-            .filter(|id| l.offer(Nanos::ZERO, parcel(*id)) == Fate::LostOnTheWire)
-            .count() as f64;
+        let lost = (0..n).filter(|id| l.offer(Nanos::ZERO, parcel(*id)) == Fate::LostOnTheWire).count() as f64;
         // Four standard deviations of a binomial: sqrt(n p q) = 61.
         assert!((lost - 5000.0).abs() < 245.0, "{lost} of {n} lost");
     }

@@ -26,12 +26,7 @@ pub struct Droptail {
 impl Droptail {
     pub fn new(queue: &Queue) -> Droptail {
         let Queue::Droptail { limit, ecn_threshold } = *queue;
-        Droptail {
-            limit,
-            ecn_threshold,
-            bytes: 0,
-            packets: 0,
-        }
+        Droptail { limit, ecn_threshold, bytes: 0, packets: 0 }
     }
 
     #[inline]
@@ -49,11 +44,7 @@ impl Droptail {
             Some(Limit::Bytes(Bytes(threshold))) => self.bytes >= threshold,
             Some(Limit::Packets(threshold)) => self.packets >= threshold,
         };
-        if mark && ecn_capable {
-            Admission::JoinMarked
-        } else {
-            Admission::Join
-        }
+        if mark && ecn_capable { Admission::JoinMarked } else { Admission::Join }
     }
 
     #[inline]

@@ -22,10 +22,11 @@ pub enum Transmitter {
 }
 
 impl Transmitter {
-    pub fn new(service: &Service) -> Transmitter {
+    /// A transmitter that counts what it sends from `from` to `to`.
+    pub fn new(service: &Service, from: Nanos, to: Nanos) -> Transmitter {
         match service {
-            Service::Rate(rate) => Transmitter::Constant(Constant::new(*rate)),
-            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone())),
+            Service::Rate(rate) => Transmitter::Constant(Constant::new(*rate, from, to)),
+            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), from, to)),
         }
     }
 
@@ -38,14 +39,16 @@ impl Transmitter {
         }
     }
 
-    /// What could have been sent from `from` to `to`, in bytes.
-    pub fn capacity(&self, from: Nanos, to: Nanos) -> f64 {
-        match self {
-            Transmitter::Constant(c) => c.rate.0 as f64 / 8.0 * (to - from).as_secs_f64(),
+    /// Share of the capacity of the counting interval that was used, in percent; 0 where there was none.
+    pub fn utilisation_percent(&self) -> f64 {
+        let (used, capacity) = match self {
+            Transmitter::Constant(c) => (c.busy_ns as f64, (c.to - c.from).0 as f64),
             Transmitter::Opportunities(o) => {
-                (o.count_until(to) - o.count_until(from)) as f64 * OPPORTUNITY_BYTES as f64
+                let count = o.count_until(o.to) - o.count_until(o.from);
+                (o.used_bytes as f64, (count * OPPORTUNITY_BYTES as u64) as f64)
             }
-        }
+        };
+        if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
     }
 }
 
@@ -56,15 +59,15 @@ pub struct Constant {
     free_at: Nanos,
     /// The division by the rate, remembered for the size seen last: sizes hardly vary.
     last: (u32, Nanos),
+    from: Nanos,
+    to: Nanos,
+    /// Time spent sending, inside the counting interval.
+    busy_ns: u64,
 }
 
 impl Constant {
-    pub fn new(rate: Rate) -> Constant {
-        Constant {
-            rate,
-            free_at: Nanos::ZERO,
-            last: (0, Nanos::ZERO),
-        }
+    pub fn new(rate: Rate, from: Nanos, to: Nanos) -> Constant {
+        Constant { rate, free_at: Nanos::ZERO, last: (0, Nanos::ZERO), from, to, busy_ns: 0 }
     }
 
     #[inline]
@@ -75,6 +78,7 @@ impl Constant {
         let start = now.max(self.free_at);
         let end = start + self.last.1;
         self.free_at = end;
+        self.busy_ns += end.min(self.to).0.saturating_sub(start.max(self.from).0);
         Slot { start, end }
     }
 }
@@ -90,16 +94,16 @@ pub struct Opportunities {
     left: u32,
     /// When the packet served last is out.
     free_at: Nanos,
+    from: Nanos,
+    to: Nanos,
+    /// Bytes sent at opportunities inside the counting interval.
+    used_bytes: u64,
 }
 
 impl Opportunities {
-    pub fn new(trace: Arc<Trace>) -> Opportunities {
-        Opportunities {
-            trace,
-            index: 0,
-            left: OPPORTUNITY_BYTES,
-            free_at: Nanos::ZERO,
-        }
+    pub fn new(trace: Arc<Trace>, from: Nanos, to: Nanos) -> Opportunities {
+        let left = OPPORTUNITY_BYTES;
+        Opportunities { trace, index: 0, left, free_at: Nanos::ZERO, from, to, used_bytes: 0 }
     }
 
     fn time(&self, index: u64) -> Nanos {
@@ -127,13 +131,19 @@ impl Opportunities {
         let mut remaining = bytes;
         while remaining > self.left {
             remaining -= self.left;
+            self.use_bytes(self.left);
             self.advance();
         }
-        self.left -= remaining;
+        self.use_bytes(remaining);
         self.free_at = self.time(self.index).max(now);
-        Slot {
-            start,
-            end: self.free_at,
+        Slot { start, end: self.free_at }
+    }
+
+    fn use_bytes(&mut self, bytes: u32) {
+        self.left -= bytes;
+        let at = self.time(self.index);
+        if at >= self.from && at < self.to {
+            self.used_bytes += bytes as u64;
         }
     }
 
@@ -149,15 +159,9 @@ mod tests {
 
     #[test]
     fn a_constant_rate_sends_back_to_back() {
-        let mut c = Constant::new(Rate(2_000_000));
+        let mut c = Constant::new(Rate(2_000_000), Nanos::ZERO, Nanos::from_secs(1));
         // 1500 bytes at 2 Mbit/s take 6 ms.
-        assert_eq!(
-            c.serve(Nanos::ZERO, 1500),
-            Slot {
-                start: Nanos::ZERO,
-                end: Nanos::from_millis(6)
-            }
-        );
+        assert_eq!(c.serve(Nanos::ZERO, 1500), Slot { start: Nanos::ZERO, end: Nanos::from_millis(6) });
         assert_eq!(c.serve(Nanos::from_millis(1), 1500).end, Nanos::from_millis(12));
         assert_eq!(c.serve(Nanos::from_millis(100), 1500).start, Nanos::from_millis(100));
     }
@@ -165,11 +169,8 @@ mod tests {
     fn trace(ms: &[u64]) -> Opportunities {
         let opportunities: Vec<_> = ms.iter().map(|t| Nanos::from_millis(*t)).collect();
         let period = *opportunities.last().unwrap();
-        Opportunities::new(Arc::new(Trace {
-            path: "t".into(),
-            opportunities,
-            period,
-        }))
+        let trace = Arc::new(Trace { path: "t".into(), opportunities, period });
+        Opportunities::new(trace, Nanos::ZERO, Nanos::from_secs(1))
     }
 
     #[test]
@@ -181,13 +182,7 @@ mod tests {
         assert_eq!(o.serve(Nanos::ZERO, 750).end, at(5));
         // 1500 bytes of three opportunities are gone; half of this packet's bytes leave at 8, the rest at 20.
         assert_eq!(o.serve(Nanos::ZERO, 750).end, at(8));
-        assert_eq!(
-            o.serve(Nanos::ZERO, 1500),
-            Slot {
-                start: at(8),
-                end: at(20)
-            }
-        );
+        assert_eq!(o.serve(Nanos::ZERO, 1500), Slot { start: at(8), end: at(20) });
         // 22 ms: nobody waited at 20; the next round starts there, its first opportunity is at 25.
         assert_eq!(o.serve(at(22), 1500).end, at(25));
     }

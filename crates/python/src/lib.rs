@@ -1,1 +1,60 @@
-//! The Python binding.
+//! The module `unbloat._core`: what Python needs of the core, and nothing that Python could do itself.
+
+mod cell;
+mod columns;
+mod errors;
+
+use errors::{InputError, RunError, Unbloat, input_error};
+use pyo3::prelude::*;
+use scenario::units::Nanos;
+use std::path::PathBuf;
+
+/// The compiled core: reads scenarios, knows the mechanisms, simulates.
+#[pymodule]
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::{cell::Cell, duration_ns, load, parse, scenario_keys};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("Error", py.get_type::<Unbloat>())?;
+        module.add("InputError", py.get_type::<InputError>())?;
+        module.add("RunError", py.get_type::<RunError>())
+    }
+}
+
+/// Reads a scenario file; each override sets a key as if it stood in the file.
+#[pyfunction]
+fn load(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
+    cells(scenario::load(&path, &overrides))
+}
+
+/// Reads a scenario's text; its paths are relative to `folder`.
+#[pyfunction]
+fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
+    cells(scenario::load_text(text, "<text>", &folder, &overrides))
+}
+
+fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<Vec<cell::Cell>> {
+    let experiment = experiment.map_err(input_error)?;
+    Ok(experiment.cells.into_iter().map(cell::Cell).collect())
+}
+
+/// Nanoseconds of a duration such as `10ms`.
+#[pyfunction]
+fn duration_ns(text: &str) -> PyResult<u64> {
+    let duration: Nanos = text
+        .parse()
+        .map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
+    Ok(duration.0)
+}
+
+/// Every key of the scenario file with its kind, default, range and meaning, as JSON.
+#[pyfunction]
+fn scenario_keys() -> String {
+    serde_json::to_string(scenario::register::KEYS).expect("keys hold text only")
+}

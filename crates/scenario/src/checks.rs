@@ -15,26 +15,16 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
     if scenario.warmup >= duration {
         top.complain(
             "warmup",
-            format!(
-                "{} leaves nothing of the duration of {duration}; it must be shorter",
-                scenario.warmup
-            ),
+            format!("{} leaves nothing of the duration of {duration}; it must be shorter", scenario.warmup),
         );
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
         let last = last_start(group);
         if last >= u128::from(duration.0) {
             let key = if group.start >= duration { "start" } else { "stagger" };
-            section.complain(
-                key,
-                format!("the last flow would start at or after the end of the run, {duration}"),
-            );
+            section.complain(key, format!("the last flow would start at or after the end of the run, {duration}"));
         } else if group.stop.is_some_and(|stop| u128::from(stop.0) <= last) {
-            let key = if group.count > 1 && section.get("stagger").is_some() {
-                "start and stagger"
-            } else {
-                "start"
-            };
+            let key = if group.count > 1 && section.get("stagger").is_some() { "start and stagger" } else { "start" };
             section.complain("stop", format!("must lie after the last flow's start, as {key} set it"));
         }
     }
@@ -44,31 +34,20 @@ fn last_start(group: &FlowGroup) -> u128 {
     u128::from(group.start.0) + u128::from(group.stagger.0) * u128::from(group.count - 1)
 }
 
-/// Does every packet fit the queue, and can its threshold be reached?
-pub(crate) fn queue(forward: &Section, scenario: &Scenario) {
-    let section = forward.child("queue", "queue");
-    let Queue::Droptail { limit, ecn_threshold } = scenario.bottleneck.queue;
-    let largest = scenario
-        .flows
-        .iter()
-        .map(|group| group.packet)
-        .max()
-        .unwrap_or_default();
+/// Does a packet of this size fit the link's queue, and can its threshold be reached?
+pub(crate) fn queue(link: &Section, queue: Queue, largest: Bytes) {
+    let section = link.child("queue", "queue");
+    let Queue::Droptail { limit, ecn_threshold } = queue;
     if let Some(Limit::Bytes(limit)) = limit
         && limit < largest
     {
-        section.complain(
-            "limit",
-            format!("{limit} has no room for one packet of {largest}, so that nothing could pass"),
-        );
+        section
+            .complain("limit", format!("{limit} has no room for one packet of {largest}, so that nothing could pass"));
     }
     if let (Some(limit), Some(threshold)) = (limit, ecn_threshold)
         && threshold > limit
     {
-        section.complain(
-            "ecn_threshold",
-            format!("{threshold} is never reached, because the limit is {limit}"),
-        );
+        section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
     }
 }
 
@@ -77,10 +56,7 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
         let Some(window) = group.receive_window else { continue };
         if window < group.packet {
-            section.complain(
-                "receive_window",
-                format!("{window} has no room for one packet of {}", group.packet),
-            );
+            section.complain("receive_window", format!("{window} has no room for one packet of {}", group.packet));
         } else if window > UNSCALED_WINDOW && !group.stack.window_scaling {
             let message =
                 format!("{window} needs window_scaling = true; without it at most {UNSCALED_WINDOW} can be advertised");
@@ -89,9 +65,6 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     }
     let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
     if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
-        last.complain(
-            "count",
-            format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"),
-        );
+        last.complain("count", format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
     }
 }

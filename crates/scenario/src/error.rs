@@ -35,14 +35,8 @@ pub enum Place {
 
 impl Error {
     pub(crate) fn one(place: Place, key: impl Into<String>, message: impl Into<String>) -> Error {
-        let problem = Problem {
-            place,
-            key: key.into(),
-            message: message.into(),
-        };
-        Error {
-            problems: vec![problem],
-        }
+        let problem = Problem { place, key: key.into(), message: message.into() };
+        Error { problems: vec![problem] }
     }
 }
 
@@ -83,16 +77,12 @@ pub(crate) struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
     pub fn add(&self, place: &Place, key: impl Into<String>, message: impl Into<String>) {
-        let problem = Problem {
-            place: place.clone(),
-            key: key.into(),
-            message: message.into(),
-        };
+        let problem = Problem { place: place.clone(), key: key.into(), message: message.into() };
         self.0.borrow_mut().push(problem);
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+    pub fn count(&self) -> usize {
+        self.0.borrow().len()
     }
 
     /// `value` if nothing was wrong; otherwise every mistake once, in the order of the file.
@@ -111,10 +101,7 @@ impl Problems {
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
     let close = |name: &&str| distance(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
-    let best = known
-        .into_iter()
-        .filter(close)
-        .min_by_key(|name| distance(&wrong, name));
+    let best = known.into_iter().filter(close).min_by_key(|name| distance(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 

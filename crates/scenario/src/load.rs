@@ -40,10 +40,7 @@ impl Cell {
 
     /// `FILE:LINE: KEY` of a parameter of the group's congestion control.
     pub fn locate_param(&self, group: usize, param: &str) -> String {
-        let params = self
-            .flows()
-            .get(group)
-            .and_then(|flow| flow.value.as_table()?.get("params")?.value.as_table());
+        let params = self.flows().get(group).and_then(|flow| flow.value.as_table()?.get("params")?.value.as_table());
         let cc = self.cc(group);
         let of_this_cc = params.and_then(|params| params.get(cc?)?.value.as_table()?.get(param));
         match (of_this_cc, cc) {
@@ -85,10 +82,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, E
 pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let file: Arc<str> = file.into();
     let mut tree = tree::parse(text, &file)?;
-    let overrides: Vec<_> = overrides
-        .iter()
-        .map(|(key, value)| (key.as_str(), tree::parse_override(value)))
-        .collect();
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.as_str(), tree::parse_override(value))).collect();
     for (key, node) in &overrides {
         sweep::set(&mut tree, key, node)?;
     }
@@ -96,9 +90,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     axes.retain(|axis| !overrides.iter().any(|(key, _)| sweep::is_covered(axis, key)));
     let trees = cell_trees(&tree, &axes, &overrides)?;
 
-    let stem = PathBuf::from(&*file)
-        .file_stem()
-        .map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
+    let stem = PathBuf::from(&*file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
     let place = Place::File(file);
     let reader = Reader::new(folder, &stem, place.clone());
     let problems = Problems::default();
@@ -106,26 +98,16 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     for (labels, tree) in trees {
         let axes = axes.iter().map(|axis| axis.name.clone()).zip(labels).collect();
         let scenario = reader.scenario(&tree, &problems);
-        cells.push(Cell {
-            axes,
-            scenario,
-            tree,
-            place: place.clone(),
-        });
+        cells.push(Cell { axes, scenario, tree, place: place.clone() });
     }
     if !overrides.iter().any(|(key, _)| key.ends_with(".cc")) {
         refuse_params_for_nobody(&cells, &problems);
     }
-    problems.unless_any(Experiment {
-        name: experiment_name(&cells),
-        cells,
-    })
+    problems.unless_any(Experiment { name: experiment_name(&cells), cells })
 }
 
 fn experiment_name(cells: &[Cell]) -> String {
-    cells
-        .first()
-        .map_or_else(String::new, |cell| cell.scenario.name.clone())
+    cells.first().map_or_else(String::new, |cell| cell.scenario.name.clone())
 }
 
 /// The tree of every cell, with its labels.
@@ -138,10 +120,7 @@ fn cell_trees(
     for points in sweep::combinations(axes) {
         let mut tree = base.clone();
         sweep::apply(&mut tree, &points)?;
-        for (key, node) in overrides
-            .iter()
-            .filter(|(key, _)| key.split('.').next() != Some("sweep"))
-        {
+        for (key, node) in overrides.iter().filter(|(key, _)| key.split('.').next() != Some("sweep")) {
             sweep::set(&mut tree, key, node)?;
         }
         trees.push((points.iter().map(|point| point.label.clone()).collect(), tree));
@@ -161,10 +140,7 @@ fn refuse_params_for_nobody(cells: &[Cell], problems: &Problems) {
 }
 
 fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, group: usize, problems: &Problems) {
-    let params = flow
-        .value
-        .as_table()
-        .and_then(|flow| flow.get("params")?.value.as_table());
+    let params = flow.value.as_table().and_then(|flow| flow.get("params")?.value.as_table());
     for (name, node) in params.into_iter().flat_map(|params| &params.0) {
         if node.value.as_table().is_some() && !run.contains(name.as_str()) {
             let hint = did_you_mean(name, run.iter().copied());

@@ -121,7 +121,7 @@ pub struct CongestionControl {
 pub enum CcSource {
     /// A file of `algorithms/congestion`, by its kernel name.
     Builtin(String),
-    /// A user's own `.bpf.c` file.
+    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),
 }
 
@@ -214,9 +214,5 @@ impl Stack {
         ..Stack::LINUX
     };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
-    pub const NEWRENO: Stack = Stack {
-        sack: false,
-        timestamps: false,
-        ..Stack::SACK
-    };
+    pub const NEWRENO: Stack = Stack { sack: false, timestamps: false, ..Stack::SACK };
 }

@@ -1,19 +1,23 @@
 //! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many words.
 
+use crate::error::Place;
 use crate::model::Stack;
 use crate::register::PROFILES;
 use crate::section::{Readable, Section};
 use crate::tree::Value;
 use crate::units::Nanos;
 
+/// Line and dotted key of a switch.
+type Written = (Place, String);
+
 /// A stack under construction.
 #[derive(Clone)]
 pub(crate) struct Profile {
     stack: Stack,
-    /// Written in the file, not taken from a base.
-    asked_for_rack: bool,
-    /// Likewise.
-    asked_for_tlp: bool,
+    /// Where `rack = true` is written; none if a base says it.
+    asked_for_rack: Option<Written>,
+    /// Likewise `tlp = true`.
+    asked_for_tlp: Option<Written>,
 }
 
 impl Profile {
@@ -23,11 +27,7 @@ impl Profile {
             "newreno" => Stack::NEWRENO,
             _ => Stack::LINUX,
         };
-        Profile {
-            stack,
-            asked_for_rack: false,
-            asked_for_tlp: false,
-        }
+        Profile { stack, asked_for_rack: None, asked_for_tlp: None }
     }
 
     /// The experiment's profile.
@@ -47,9 +47,7 @@ impl Profile {
         match section.get("profile").map(|node| &node.value) {
             None => self.clone(),
             Some(Value::Table(_)) => self.changed_by_switches(&section.child("profile", "profile")),
-            Some(_) => section
-                .read::<String>("profile")
-                .map_or(self.clone(), |name| Profile::named(&name)),
+            Some(_) => section.read::<String>("profile").map_or(self.clone(), |name| Profile::named(&name)),
         }
     }
 
@@ -58,11 +56,7 @@ impl Profile {
             Some(base) => Profile::named(&base),
             None => self.clone(),
         };
-        let Profile {
-            stack,
-            asked_for_rack,
-            asked_for_tlp,
-        } = &mut profile;
+        let Profile { stack, asked_for_rack, asked_for_tlp } = &mut profile;
         for (name, field) in [
             ("sack", &mut stack.sack),
             ("timestamps", &mut stack.timestamps),
@@ -76,8 +70,12 @@ impl Profile {
         ] {
             replace(field, switches, name);
         }
-        *asked_for_rack |= replace(&mut stack.rack, switches, "rack");
-        *asked_for_tlp |= replace(&mut stack.tlp, switches, "tlp");
+        for (name, field, asked) in [("rack", &mut stack.rack, asked_for_rack), ("tlp", &mut stack.tlp, asked_for_tlp)]
+        {
+            if replace(field, switches, name) {
+                *asked = field.then(|| (switches.place_of(name), switches.path_of(name)));
+            }
+        }
         profile.read_common(switches);
         profile
     }
@@ -95,24 +93,16 @@ impl Profile {
     }
 
     /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
-    fn finish(mut self, group: &Section) -> Stack {
-        let stack = &mut self.stack;
+    fn finish(self, group: &Section) -> Stack {
+        let mut stack = self.stack;
         if !stack.sack {
-            for (asked, on, name) in [
-                (self.asked_for_rack, stack.rack, "rack"),
-                (self.asked_for_tlp, stack.tlp, "tlp"),
-            ] {
-                if asked && on {
-                    group.complain(
-                        "profile",
-                        format!("{name} = true needs sack = true; without SACK leave {name} out"),
-                    );
-                }
+            for (place, key) in [self.asked_for_rack, self.asked_for_tlp].into_iter().flatten() {
+                group.complain_about(&place, key, "needs SACK; set sack = true, or leave this switch out");
             }
             stack.rack = false;
             stack.tlp = false;
         }
-        self.stack
+        stack
     }
 }
 

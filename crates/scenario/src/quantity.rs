@@ -105,13 +105,8 @@ const SIZE: Scale = Scale {
     choice: "b, kb, mb, gb, or kib, mib, gib for 1024",
 };
 
-const PACKETS: Scale = Scale {
-    what: "a number of packets",
-    example: "300p",
-    step: "packets",
-    units: &[("p", 1)],
-    choice: "p",
-};
+const PACKETS: Scale =
+    Scale { what: "a number of packets", example: "300p", step: "packets", units: &[("p", 1)], choice: "p" };
 
 impl Scale {
     /// The quantity in steps.
@@ -135,14 +130,10 @@ impl Scale {
 
     fn no_number(&self, text: &str) -> QuantityError {
         QuantityError(match text.trim_start().starts_with('-') {
-            true => format!(
-                "\"{text}\" is negative; write {} such as \"{}\"",
-                self.what, self.example
-            ),
-            false => format!(
-                "\"{text}\" is not {}; write a number and its unit, such as \"{}\"",
-                self.what, self.example
-            ),
+            true => format!("\"{text}\" is negative; write {} such as \"{}\"", self.what, self.example),
+            false => {
+                format!("\"{text}\" is not {}; write a number and its unit, such as \"{}\"", self.what, self.example)
+            }
         })
     }
 
@@ -150,19 +141,13 @@ impl Scale {
         let hint = crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name));
         QuantityError(match unit {
             "" => format!("\"{text}\" lacks its unit; units of {} are {}", self.what, self.choice),
-            _ => format!(
-                "\"{text}\" is not {}; its unit must be one of {}{hint}",
-                self.what, self.choice
-            ),
+            _ => format!("\"{text}\" is not {}; its unit must be one of {}{hint}", self.what, self.choice),
         })
     }
 
     /// The shortest text without a fraction that `parse` reads as `steps`.
     fn write(&self, steps: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimal = self
-            .units
-            .iter()
-            .filter(|(_, size)| size.to_string().trim_end_matches('0') == "1");
+        let decimal = self.units.iter().filter(|(_, size)| size.to_string().trim_end_matches('0') == "1");
         let whole = |(_, size): &&(&str, u64)| *size == 1 || steps != 0 && steps.is_multiple_of(*size);
         match decimal.into_iter().find(whole) {
             Some((name, size)) => write!(f, "{}{name}", steps / size),
@@ -190,18 +175,14 @@ impl Decimal {
         }
         let fraction = fraction.trim_end_matches('0');
         let digits = format!("{whole}{fraction}").parse().ok()?;
-        let places = u32::try_from(fraction.len())
-            .ok()
-            .filter(|places| *places <= MOST_PLACES)?;
+        let places = u32::try_from(fraction.len()).ok().filter(|places| *places <= MOST_PLACES)?;
         Some(Decimal { digits, places })
     }
 }
 
 /// The number in front, and the unit behind it.
 fn split(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     text.split_at(end)
 }
 
@@ -231,15 +212,13 @@ impl FromStr for Limit {
         let limit = match text.strip_suffix(['p', 'P']) {
             Some(_) => Limit::Packets(PACKETS.parse(text)?),
             None => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
-                QuantityError(format!(
-                    "{why}; a number of packets such as \"300p\" may stand here too"
-                ))
+                QuantityError(format!("{why}; a number of packets such as \"300p\" may stand here too"))
             })?),
         };
         match limit {
-            Limit::Packets(0) | Limit::Bytes(Bytes(0)) => Err(QuantityError(format!(
-                "\"{text}\" leaves no room; write at least \"1p\" or \"1b\""
-            ))),
+            Limit::Packets(0) | Limit::Bytes(Bytes(0)) => {
+                Err(QuantityError(format!("\"{text}\" leaves no room; write at least \"1p\" or \"1b\"")))
+            }
             _ => Ok(limit),
         }
     }
@@ -260,17 +239,13 @@ impl FromStr for Share {
     fn from_str(text: &str) -> Result<Share, QuantityError> {
         let number = text.strip_suffix('%').map(str::trim_end);
         let Some(decimal) = number.and_then(Decimal::parse) else {
-            return Err(QuantityError(format!(
-                "\"{text}\" is not a percentage; write it such as \"1%\" or \"0.01%\""
-            )));
+            return Err(QuantityError(format!("\"{text}\" is not a percentage; write it such as \"1%\" or \"0.01%\"")));
         };
         // Both are exact below 2^53 and 10^22, so that the quotient is the nearest number there is.
         let share = decimal.digits as f64 / 10f64.powi(decimal.places as i32 + 2);
         match share <= 1.0 {
             true => Ok(Share(share)),
-            false => Err(QuantityError(format!(
-                "\"{text}\" is more than the whole; at most \"100%\" may stand here"
-            ))),
+            false => Err(QuantityError(format!("\"{text}\" is more than the whole; at most \"100%\" may stand here"))),
         }
     }
 }

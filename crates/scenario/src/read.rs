@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::quantity::Share;
 use crate::section::Section;
 use crate::tree::{Table, Value};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,26 +27,26 @@ pub(crate) struct Reader {
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
 
+/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+const LARGEST_ACK: Bytes = Bytes(80);
+
 /// The rate of the way back behind a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
 impl Reader {
     pub fn new(folder: &Path, default_name: &str, place: Place) -> Reader {
         let folder = folder.to_path_buf();
-        Reader {
-            folder,
-            default_name: default_name.into(),
-            place,
-            traces: RefCell::default(),
-        }
+        Reader { folder, default_name: default_name.into(), place, traces: RefCell::default() }
     }
 
     /// One cell, without `[sweep]`. What is wrong with it goes to `problems`, and the answer means nothing then.
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
+        let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
         let forward = top.child("link", "link").child("bottleneck", "link.bottleneck");
         let bottleneck = self.bottleneck(&forward);
-        let reverse = self.reverse(&forward.child("reverse", "link.bottleneck.reverse"), &bottleneck);
+        let backward = forward.child("reverse", "link.bottleneck.reverse");
+        let reverse = self.reverse(&backward, &bottleneck);
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
         let scenario = Scenario {
@@ -58,9 +58,11 @@ impl Reader {
             reverse,
             flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
         };
-        if problems.is_empty() {
+        if problems.count() == found_before {
+            let largest = scenario.flows.iter().map(|group| group.packet).max().unwrap_or_default();
             checks::times(&top, &groups, &scenario);
-            checks::queue(&forward, &scenario);
+            checks::queue(&forward, scenario.bottleneck.queue, largest);
+            checks::queue(&backward, scenario.reverse.queue, LARGEST_ACK);
             checks::groups(&groups, &scenario);
         }
         scenario
@@ -69,10 +71,7 @@ impl Reader {
     fn bottleneck(&self, section: &Section) -> Link {
         let has_service = section.get("rate").is_some() || section.get("trace").is_some();
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
-            section.complain(
-                "rate",
-                "is missing; write rate such as \"2mbit\", or trace with the name of a file",
-            );
+            section.complain("rate", "is missing; write rate such as \"2mbit\", or trace with the name of a file");
         }
         let queue = section.child("queue", "queue");
         Link {
@@ -136,10 +135,7 @@ impl Reader {
     fn queue(&self, section: &Section) -> Queue {
         // The only discipline so far; the register refuses every other name.
         let _kind: Option<String> = section.read("kind");
-        Queue::Droptail {
-            limit: section.read::<Limit>("limit"),
-            ecn_threshold: section.read::<Limit>("ecn_threshold"),
-        }
+        Queue::Droptail { limit: section.read::<Limit>("limit"), ecn_threshold: section.read::<Limit>("ecn_threshold") }
     }
 
     fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
@@ -147,10 +143,7 @@ impl Reader {
         FlowGroup {
             cc: self.congestion_control(group),
             count: group.need::<u64>("count") as u32,
-            access: Access {
-                rate: access.read("rate"),
-                delay: access.read("delay").unwrap_or_default(),
-            },
+            access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
             start: group.need("start"),
             stagger: group.need("stagger"),
             stop: group.read("stop"),
@@ -167,10 +160,7 @@ impl Reader {
             true => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
             false => CcSource::Builtin(text.clone()),
         };
-        CongestionControl {
-            source,
-            params: params(group, cc_name(&text)),
-        }
+        CongestionControl { source, params: params(group, cc_name(&text)) }
     }
 }
 
@@ -186,8 +176,7 @@ pub(crate) fn cc_name(cc: &str) -> &str {
         return cc;
     }
     let file = cc.rsplit('/').next().unwrap_or(cc);
-    file.split_once('#')
-        .map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
+    file.split_once('#').map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
 }
 
 /// The parameters for the control `cc`: those for all, then those of the table with its name.
@@ -199,23 +188,16 @@ fn params(group: &Section, cc: &str) -> BTreeMap<String, ParamValue> {
     let Some(table) = node.value.as_table() else {
         group.complain(
             "params",
-            format!(
-                "must be a table of parameters such as {{ period = \"100ms\" }}, not {}",
-                node.value.kind()
-            ),
+            format!("must be a table of parameters such as {{ period = \"100ms\" }}, not {}", node.value.kind()),
         );
         return params;
     };
     let for_all = table.0.iter().filter(|(_, node)| node.value.as_table().is_none());
-    let for_this = table
-        .get(cc)
-        .and_then(|node| node.value.as_table())
-        .into_iter()
-        .flat_map(|table| &table.0);
+    let for_this = table.get(cc).and_then(|node| node.value.as_table()).into_iter().flat_map(|table| &table.0);
     for (name, node) in for_all.chain(for_this) {
         match param_value(&node.value) {
             Ok(value) => drop(params.insert(name.clone(), value)),
-            Err(message) => group.complain_at(&node.place, &format!("params.{name}"), message),
+            Err(message) => group.complain_about(&node.place, group.path_of(&format!("params.{name}")), message),
         }
     }
     params
@@ -224,14 +206,11 @@ fn params(group: &Section, cc: &str) -> BTreeMap<String, ParamValue> {
 fn param_value(value: &Value) -> Result<ParamValue, String> {
     match value {
         Value::Flag(flag) => Ok(ParamValue::Bool(*flag)),
-        Value::Integer(number) => i64::try_from(*number)
-            .map(ParamValue::Integer)
-            .map_err(|_| format!("{number} is out of range")),
+        Value::Integer(number) => {
+            i64::try_from(*number).map(ParamValue::Integer).map_err(|_| format!("{number} is out of range"))
+        }
         Value::Text(text) => Ok(ParamValue::Text(text.clone())),
         Value::Float(number) => Ok(ParamValue::Text(number.clone())),
-        other => Err(format!(
-            "must be a number, true or false, or a string such as \"100ms\", not {}",
-            other.kind()
-        )),
+        other => Err(format!("must be a number, true or false, or a string such as \"100ms\", not {}", other.kind())),
     }
 }

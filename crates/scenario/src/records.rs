@@ -40,6 +40,8 @@ pub struct Flow {
     pub lost_packets: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
     /// `lost_packets` over `sent_packets`.
     pub loss_percent: f64,
     /// Time average of the congestion window.

@@ -23,13 +23,7 @@ pub(crate) struct Section<'a> {
 impl<'a> Section<'a> {
     /// The file's top.
     pub fn top(table: &'a Table, place: Place, problems: &'a Problems) -> Section<'a> {
-        let top = Section {
-            table: Some(table),
-            path: String::new(),
-            shape: "",
-            place,
-            problems,
-        };
+        let top = Section { table: Some(table), path: String::new(), shape: "", place, problems };
         top.refuse_unknown_keys();
         top
     }
@@ -62,10 +56,7 @@ impl<'a> Section<'a> {
         let Value::Array(items) = &node.value else {
             self.complain(
                 name,
-                format!(
-                    "must be written as [[{path}]], once for each; here it is {}",
-                    node.value.kind()
-                ),
+                format!("must be written as [[{path}]], once for each; here it is {}", node.value.kind()),
             );
             return Vec::new();
         };
@@ -80,20 +71,10 @@ impl<'a> Section<'a> {
         let table = node.value.as_table();
         if table.is_none() {
             let known: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
-            let message = format!(
-                "must be a table of {}; here it is {}",
-                known.join(", "),
-                node.value.kind()
-            );
+            let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
             self.problems.add(&node.place, &path, message);
         }
-        let child = Section {
-            table,
-            path,
-            shape,
-            place: node.place.clone(),
-            problems: self.problems,
-        };
+        let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems };
         child.refuse_unknown_keys();
         child
     }
@@ -111,15 +92,11 @@ impl<'a> Section<'a> {
     /// The value of `name`, or the default from the register; nothing without either, or if it is wrong.
     pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
         let key = register::find(self.shape, name);
-        debug_assert!(
-            T::reads(key.kind),
-            "{} is read as another type than the register says",
-            key.path()
-        );
+        debug_assert!(T::reads(key.kind), "{} is read as another type than the register says", key.path());
         let Some(node) = self.get(name) else {
             return self.read_default(key);
         };
-        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value)) {
+        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value, &node.value)) {
             Ok(value) => Some(value),
             Err(message) => {
                 self.complain(name, message);
@@ -149,9 +126,9 @@ impl<'a> Section<'a> {
         self.problems.add(&self.place_of(name), self.path_of(name), message);
     }
 
-    /// Puts a mistake down that stands below the key `name`.
-    pub fn complain_at(&self, place: &Place, name: &str, message: impl Into<String>) {
-        self.problems.add(place, self.path_of(name), message);
+    /// Puts a mistake down that stands elsewhere: `path` is the whole dotted key.
+    pub fn complain_about(&self, place: &Place, path: String, message: impl Into<String>) {
+        self.problems.add(place, path, message);
     }
 
     pub fn place_of(&self, name: &str) -> Place {
@@ -169,10 +146,7 @@ impl<'a> Section<'a> {
     fn refuse_absence(&self, name: &str) {
         let key = register::find(self.shape, name);
         if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
-            self.complain(
-                name,
-                format!("is missing; it is {} ({})", key.kind.words(), key.meaning),
-            );
+            self.complain(name, format!("is missing; it is {}: {}", key.kind.words(), key.meaning));
         }
     }
 
@@ -185,12 +159,7 @@ impl<'a> Section<'a> {
     }
 
     pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
-        let names = self
-            .table
-            .map(|table| &table.0)
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str());
+        let names = self.table.map(|table| &table.0).into_iter().flatten().map(|(name, _)| name.as_str());
         names.filter(|name| register::keys_of(self.shape).all(|key| key.name != *name))
     }
 }
@@ -205,14 +174,15 @@ pub(crate) trait Readable: Sized + PartialOrd {
     fn from_value(value: &Value, kind: Kind) -> Result<Self, String>;
 }
 
-fn within<T: Readable>(key: &Key, value: T) -> Result<T, String> {
+/// `value` if it lies in the register's range; `written` is how it stands in the file.
+fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String> {
     let Some((least, most)) = key.bounds() else {
         return Ok(value);
     };
     let bound = |text| T::from_text(text).expect("the register's ranges are valid");
     match bound(least) <= value && value <= bound(most) {
         true => Ok(value),
-        false => Err(format!("is out of range; it may be {least} to {most}")),
+        false => Err(format!("{written} is out of range; it may be {least} to {most}")),
     }
 }
 
@@ -254,12 +224,11 @@ impl Readable for u64 {
         kind == Kind::Integer
     }
     fn from_text(text: &str) -> Result<u64, String> {
-        text.parse()
-            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
     }
     fn from_value(value: &Value, kind: Kind) -> Result<u64, String> {
         match value {
-            Value::Integer(number) if *number < 0 => Err(format!("{number} is negative")),
+            Value::Integer(number) if *number < 0 => Err(format!("must be a whole number of at least 0, not {number}")),
             Value::Integer(number) => Ok(u64::try_from(*number).unwrap_or(u64::MAX)),
             other => Err(not_the_kind(other, kind)),
         }
@@ -271,8 +240,7 @@ impl Readable for bool {
         kind == Kind::Flag
     }
     fn from_text(text: &str) -> Result<bool, String> {
-        text.parse()
-            .map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
     }
     fn from_value(value: &Value, kind: Kind) -> Result<bool, String> {
         match value {
@@ -299,11 +267,7 @@ impl Readable for String {
         };
         match names.contains(&text) {
             true => Ok(text.to_string()),
-            false => Err(format!(
-                "{}{}",
-                not_the_kind(value, kind),
-                did_you_mean(text, names.iter().copied())
-            )),
+            false => Err(format!("{}{}", not_the_kind(value, kind), did_you_mean(text, names.iter().copied()))),
         }
     }
 }

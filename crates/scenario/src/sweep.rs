@@ -23,7 +23,7 @@ pub(crate) struct Point {
 }
 
 /// More cells than this are a slip of the pen.
-const MOST_CELLS: usize = 1_000_000;
+const MOST_CELLS: usize = 100_000;
 
 /// Takes the axes out of what stands under `sweep`.
 pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
@@ -39,16 +39,15 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     };
     let mut axes = Vec::new();
     collect(table, "", &mut axes)?;
-    let cells = axes
-        .iter()
-        .try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
+    let mut names = HashSet::new();
+    if let Some(twice) = axes.iter().find(|axis| !names.insert(&axis.name)) {
+        let key = format!("sweep.{}", twice.name);
+        return Err(Error::one(node.place, key, "stands twice; write one axis with all values"));
+    }
+    let cells = axes.iter().try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
     match cells.is_some_and(|cells| cells <= MOST_CELLS) {
         true => Ok(axes),
-        false => Err(Error::one(
-            node.place,
-            "sweep",
-            format!("has more than {MOST_CELLS} cells"),
-        )),
+        false => Err(Error::one(node.place, "sweep", format!("has more than {MOST_CELLS} cells"))),
     }
 }
 
@@ -68,7 +67,10 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             Value::Array(items) => axes.push(case_axis(name, items, &node.place)?),
             Value::Table(inner) if is_scenario_key(&name) => collect(inner, &format!("{name}."), axes)?,
             other => {
-                let message = format!("must be a list, one cell for each value; here it is {}", other.kind());
+                let message = match is_scenario_key(&name) {
+                    true => format!("must be a list, one cell for each value; here it is {}", other.kind()),
+                    false => no_such_axis(&name),
+                };
                 return Err(Error::one(node.place.clone(), format!("sweep.{name}"), message));
             }
         }
@@ -83,14 +85,8 @@ fn is_scenario_key(name: &str) -> bool {
 }
 
 fn value_axis(name: String, items: &[Node]) -> Axis {
-    let point = |item: &Node| Point {
-        label: item.value.to_string(),
-        settings: vec![(name.clone(), item.clone())],
-    };
-    Axis {
-        points: items.iter().map(point).collect(),
-        name,
-    }
+    let point = |item: &Node| Point { label: item.value.to_string(), settings: vec![(name.clone(), item.clone())] };
+    Axis { points: items.iter().map(point).collect(), name }
 }
 
 /// An axis of named cases: tables with a `label` that set several keys together.
@@ -110,31 +106,21 @@ fn case_axis(name: String, items: &[Node], place: &Place) -> Result<Axis, Error>
             ));
         };
         if !labels.insert(label.to_string()) {
-            return Err(Error::one(
-                item.place.clone(),
-                key,
-                format!("the label \"{label}\" is used twice"),
-            ));
+            return Err(Error::one(item.place.clone(), key, format!("the label \"{label}\" is used twice")));
         }
         let mut settings = Vec::new();
         flatten(table, "", &mut settings);
         settings.retain(|(key, _)| key != "label");
-        points.push(Point {
-            label: label.to_string(),
-            settings,
-        });
+        points.push(Point { label: label.to_string(), settings });
     }
     Ok(Axis { name, points })
 }
 
 fn no_such_axis(name: &str) -> String {
-    let known: Vec<_> = register::keys_of("")
-        .map(|key| key.name)
-        .filter(|key| *key != "sweep")
-        .collect();
+    let known: Vec<_> = register::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
-        "no key of an experiment, which begin with {}, and no list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
+        "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
         known.join(", ")
     )
 }
@@ -154,11 +140,8 @@ fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
     let mut cells = vec![Vec::new()];
     for axis in axes {
-        let extend = |cell: Vec<_>| {
-            axis.points
-                .iter()
-                .map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>())
-        };
+        let extend =
+            |cell: Vec<_>| axis.points.iter().map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>());
         cells = cells.into_iter().flat_map(extend).collect();
     }
     cells

@@ -5,6 +5,9 @@ use crate::units::Nanos;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::path::Path;
 
+/// As long as the longest run.
+const LONGEST_MS: u64 = 1_000_000_000;
+
 impl Trace {
     /// Reads a trace: one whole number of milliseconds a line, not decreasing; equal lines are several opportunities of
     /// that millisecond; after the last one the trace starts again.
@@ -21,9 +24,9 @@ impl Trace {
         let mut last = Nanos::ZERO;
         for (number, line) in text.lines().enumerate() {
             let wrong = |what: String| format!("{}:{}: {what}", path.display(), number + 1);
-            let milliseconds = line.trim().parse::<u64>().ok().and_then(|ms| ms.checked_mul(1_000_000));
-            let Some(at) = milliseconds.map(Nanos) else {
-                return Err(wrong(format!("{line:?} is not a whole number of milliseconds")));
+            let milliseconds = line.trim().parse().ok().filter(|ms| *ms <= LONGEST_MS);
+            let Some(at) = milliseconds.map(Nanos::from_millis) else {
+                return Err(wrong(format!("{line:?} is not a whole number of milliseconds from 0 to {LONGEST_MS}")));
             };
             if at < last {
                 return Err(wrong(format!(
@@ -36,16 +39,9 @@ impl Trace {
             last = at;
         }
         if last == Nanos::ZERO {
-            return Err(format!(
-                "{}: a trace needs a line with at least 1 (millisecond)",
-                path.display()
-            ));
+            return Err(format!("{}: a trace needs a line with at least 1 (millisecond)", path.display()));
         }
-        Ok(Trace {
-            path: path.to_path_buf(),
-            opportunities,
-            period: last,
-        })
+        Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
     }
 
     /// Changes with every opportunity: FNV-1a, 128 bits, over their instants.

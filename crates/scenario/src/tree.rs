@@ -56,35 +56,20 @@ impl Table {
 
 /// Reads TOML; `file` names it in errors.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
-    let source = Source {
-        text,
-        place: &|line| Place::Line(file.clone(), line),
-    };
+    let source = Source { text, place: &|line| Place::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
-        let place = why
-            .span()
-            .map_or(Place::File(file.clone()), |span| source.at(span.start));
-        Error::one(
-            place,
-            "",
-            format!("not valid TOML: {}", why.message().replace('\n', ", ")),
-        )
+        let place = why.span().map_or(Place::File(file.clone()), |span| source.at(span.start));
+        Error::one(place, "", format!("not valid TOML: {}", why.message().replace('\n', ", ")))
     })?;
     Ok(source.table(document.get_ref()))
 }
 
 /// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.
 pub(crate) fn parse_override(text: &str) -> Node {
-    let source = Source {
-        text,
-        place: &|_| Place::Override,
-    };
+    let source = Source { text, place: &|_| Place::Override };
     match DeValue::parse(text) {
         Ok(value) => source.node(&value),
-        Err(_) => Node {
-            value: Value::Text(text.to_string()),
-            place: Place::Override,
-        },
+        Err(_) => Node { value: Value::Text(text.to_string()), place: Place::Override },
     }
 }
 
@@ -101,10 +86,7 @@ impl Source<'_> {
     }
 
     fn node(&self, value: &Spanned<DeValue>) -> Node {
-        Node {
-            value: self.value(value.get_ref()),
-            place: self.at(value.span().start),
-        }
+        Node { value: self.value(value.get_ref()), place: self.at(value.span().start) }
     }
 
     fn value(&self, value: &DeValue) -> Value {
@@ -129,10 +111,7 @@ impl Source<'_> {
     /// A value stands where its key stands.
     fn table(&self, table: &DeTable) -> Table {
         let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue>)| {
-            let node = Node {
-                value: self.value(value.get_ref()),
-                place: self.at(key.span().start),
-            };
+            let node = Node { value: self.value(value.get_ref()), place: self.at(key.span().start) };
             (key_text(key), node)
         };
         Table(table.iter().map(entry).collect())
@@ -185,11 +164,8 @@ impl fmt::Display for Value {
                 write!(f, "[{}]", items.join(", "))
             }
             Value::Table(table) => {
-                let entries: Vec<_> = table
-                    .0
-                    .iter()
-                    .map(|(key, node)| format!("{key} = {}", quoted(&node.value)))
-                    .collect();
+                let entries: Vec<_> =
+                    table.0.iter().map(|(key, node)| format!("{key} = {}", quoted(&node.value))).collect();
                 write!(f, "{{ {} }}", entries.join(", "))
             }
         }
@@ -222,19 +198,13 @@ fn set_in_table(table: &mut Table, parts: &[&str], node: &Node) -> Result<(), St
         return Ok(());
     }
     if table.get(first).is_none() {
-        let empty = Node {
-            value: Value::Table(Table::default()),
-            place: node.place.clone(),
-        };
+        let empty = Node { value: Value::Table(Table::default()), place: node.place.clone() };
         table.replace(first, empty);
     }
     let next = table.get_mut(first).expect("it was there or was made just now");
     if let (Value::Text(base), "profile") = (&next.value, first) {
         // A profile's name is short for a table with the name as its base.
-        let base = Node {
-            value: Value::Text(base.clone()),
-            place: next.place.clone(),
-        };
+        let base = Node { value: Value::Text(base.clone()), place: next.place.clone() };
         next.value = Value::Table(Table(vec![("base".into(), base)]));
     }
     set_below(next, first, rest, node)
@@ -244,10 +214,7 @@ fn set_below(parent: &mut Node, name: &str, rest: &[&str], node: &Node) -> Resul
     match &mut parent.value {
         Value::Table(table) => set_in_table(table, rest, node),
         Value::Array(items) => set_in_items(items, name, rest, node),
-        other => Err(format!(
-            "{name} is {} here, so that nothing can be set below it",
-            other.kind()
-        )),
+        other => Err(format!("{name} is {} here, so that nothing can be set below it", other.kind())),
     }
 }
 
@@ -259,10 +226,7 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
         _ => index.parse().ok().filter(|n| *n < count).into_iter().collect(),
     };
     if chosen.is_empty() {
-        return Err(format!(
-            "there is no {name}.{index}; {name} are numbered 0 to {}, and * stands for all",
-            count.saturating_sub(1)
-        ));
+        return Err(format!("there is no {name}.{index}; the file has {count}, counted from 0, and * stands for all"));
     }
     for n in chosen {
         match rest {

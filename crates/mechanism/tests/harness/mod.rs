@@ -1,9 +1,10 @@
 //! A mechanism and a socket to drive by hand.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use mechanism::sock::TcpSock;
+use mechanism::sock::{AckSample, RateSample, TcpSock, ca_event, ca_state};
 use mechanism::{Control, Error, Library};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::units::Nanos;
 use std::path::{Path, PathBuf};
 
 /// The library of this repository.
@@ -28,10 +29,7 @@ pub fn with_params(name: &str, params: &[(&str, ParamValue)]) -> Control {
 
 /// Any mechanism.
 pub fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
-    let params = params
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.clone()))
-        .collect();
+    let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     library().load(&CongestionControl { source, params }, 1)
 }
 
@@ -46,4 +44,96 @@ pub fn socket(cwnd: u32, ssthresh: u32) -> TcpSock {
         mss_cache: 1448,
         ..TcpSock::default()
     }
+}
+
+/// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause, marks.
+/// Returns the window after each step.
+pub fn live(control: &Control) -> Vec<u32> {
+    let mut sk = socket(10, mechanism::sock::INFINITE_SSTHRESH);
+    let mut windows = Vec::new();
+    sk.ecn_flags = mechanism::sock::ecn::OK;
+    sk.srtt_us = 8 * 20_000;
+    sk.snd_cwnd_clamp = 5_000;
+    at(control, &mut sk, 20_000);
+    control.init(&mut sk);
+    for round in 1..200_u64 {
+        at(control, &mut sk, 20_000 * (round + 1));
+        match round {
+            8 | 60 => lose(control, &mut sk, ca_state::RECOVERY),
+            10 | 62 | 122 => change_state(control, &mut sk, ca_state::OPEN),
+            120 => lose(control, &mut sk, ca_state::LOSS),
+            150 => control.cwnd_event(&mut sk, ca_event::TX_START),
+            160 => sk.snd_cwnd = control.undo_cwnd(&mut sk),
+            _ => {}
+        }
+        if round % 10 == 0 {
+            control.cwnd_event(&mut sk, ca_event::ECN_IS_CE);
+            control.cwnd_event(&mut sk, ca_event::ECN_NO_CE);
+            sk.delivered_ce += 1;
+        }
+        acknowledge(control, &mut sk, 20_000 + 100 * (round % 50) as i32);
+        windows.push(sk.snd_cwnd);
+    }
+    control.release(&mut sk);
+    assert!(sk.sim.storage.is_null());
+    windows
+}
+
+/// Sets the clock of the control and of the socket.
+pub fn at(control: &Control, sk: &mut TcpSock, us: u64) {
+    control.set_now(Nanos::from_micros(us));
+    sk.tcp_mstamp = us;
+}
+
+/// Acknowledges one window, two segments at a time, each ACK with the RTT given.
+pub fn acknowledge(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
+    sk.packets_out = sk.snd_cwnd;
+    sk.max_packets_out = sk.snd_cwnd;
+    sk.is_cwnd_limited = 1;
+    sk.snd_nxt = sk.snd_una.wrapping_add(sk.snd_cwnd * sk.mss_cache);
+    for _ in 0..sk.snd_cwnd.div_ceil(2) {
+        ack(control, sk, 2, rtt_us);
+    }
+}
+
+/// One ACK for `segments` segments.
+pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
+    sk.snd_una = sk.snd_una.wrapping_add(segments * sk.mss_cache);
+    sk.delivered += segments;
+    sk.lsndtime = (sk.tcp_mstamp / 1000) as u32;
+    control.in_ack_event(sk, 0);
+    control.pkts_acked(sk, &AckSample { pkts_acked: segments, rtt_us, in_flight: sk.packets_out * sk.mss_cache });
+    let una = sk.snd_una;
+    if control.has_cong_control() {
+        let sample = RateSample {
+            delivered: segments as i32,
+            acked_sacked: segments,
+            rtt_us: rtt_us as i64,
+            ..Default::default()
+        };
+        const DATA_ACKED_AND_ADVANCED: i32 = 0x404;
+        control.cong_control(sk, una, DATA_ACKED_AND_ADVANCED, &sample);
+    } else if sk.inet_conn.icsk_ca_state != ca_state::RECOVERY {
+        control.cong_avoid(sk, una, segments);
+    }
+}
+
+/// Tells the control, then enters the state.
+pub fn change_state(control: &Control, sk: &mut TcpSock, state: u8) {
+    control.set_state(sk, state);
+    sk.inet_conn.icsk_ca_state = state;
+}
+
+/// A loss as the kernel reports it: the threshold, the event, the state; then the window.
+pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
+    sk.prior_cwnd = sk.snd_cwnd;
+    sk.prior_ssthresh = sk.snd_ssthresh;
+    sk.high_seq = sk.snd_nxt;
+    sk.snd_ssthresh = control.ssthresh(sk);
+    if state == ca_state::LOSS {
+        control.cwnd_event(sk, ca_event::LOSS);
+    }
+    change_state(control, sk, state);
+    sk.snd_cwnd = if state == ca_state::LOSS { 1 } else { sk.snd_ssthresh.min(sk.snd_cwnd) };
+    sk.snd_cwnd_cnt = 0;
 }

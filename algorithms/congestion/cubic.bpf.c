@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, level around W_max, fast again beyond.
+ *
+ * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in the integer form
+ * that Linux gives it (card cubic); slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011; card hystart). The curve
+ * is read once a jiffy and turned into a number of ACKed segments for each additional one.
+ *
+ * Departures:
+ *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not the flight; the Reno estimate keeps its slope
+ *    when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
+ *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux overflows
+ *    at 346 s.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+
+PARAM(u32, c, 410, 1, 1000, "/1024", "scale C of the curve, segments per cubic second");
+PARAM(u32, beta, 717, 512, 1000, "/1024", "window that a loss leaves");
+PARAM(bool, fast_convergence, true, 0, 1, "", "a flow that loses before it regains W_max gives way");
+PARAM(bool, friendliness, true, 0, 1, "", "never slower than Reno would be");
+PARAM(bool, hystart, true, 0, 1, "", "leave slow start before it loses");
+PARAM(bool, hystart_train, true, 0, 1, "", "HyStart watches the length of ACK trains");
+PARAM(bool, hystart_delay, true, 0, 1, "", "HyStart watches the delay");
+PARAM(u32, hystart_low_window, 16, 2, 1000000, "packets", "HyStart acts from this window on");
+PARAM(u32, hystart_ack_delta, 2000, 0, 1000000, "us", "ACKs at most this far apart form a train");
+
+#define SHARE_BITS 10	  /* shares are in 1/1024 */
+#define SHARE (1U << SHARE_BITS)
+#define TIME_BITS 10	  /* the curve's time is in 1/1024 s */
+#define FARTHEST (1U << 18) /* from K, in that unit: C times its cube still fits 64 bits */
+#define HYSTART_SAMPLES 8
+#define HYSTART_DELAY_MIN 4000U	 /* us */
+#define HYSTART_DELAY_MAX 16000U /* us */
+
+/* Windows in segments; times in jiffies unless they say us. All zero: no loss yet, no epoch. */
+struct cubic {
+	__u32 acks_per_segment; /* ACKed segments for each additional one */
+	__u32 w_max;		/* window before the last loss */
+	__u32 last_cwnd;	/* at the last reading of the curve ... */
+	__u32 last_read;	/* ... which was then */
+	__u32 origin;		/* the curve's level part */
+	__u32 k;		/* from the epoch's start to the origin, 1/1024 s */
+	__u32 min_rtt_us;
+	__u32 epoch_start; /* 0: none */
+	__u32 acked;	   /* not yet turned into w_est */
+	__u32 w_est;	   /* the window that Reno would have */
+	__u16 unused;
+	__u8 samples; /* RTT samples in this round */
+	__u8 found;   /* HyStart has found the exit */
+	__u32 round_start_us;
+	__u32 round_end; /* sequence number */
+	__u32 last_ack_us;
+	__u32 round_min_rtt_us;
+};
+
+static __always_inline void cubic_reset(struct cubic *ca)
+{
+	*ca = (struct cubic){
+		.samples = ca->samples,
+		.round_start_us = ca->round_start_us,
+		.round_end = ca->round_end,
+		.last_ack_us = ca->last_ack_us,
+		.round_min_rtt_us = ca->round_min_rtt_us,
+	};
+}
+
+static __always_inline void hystart_new_round(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->round_start_us = ca->last_ack_us = clock_us(sk);
+	ca->round_end = tcp_sk(sk)->snd_nxt;
+	ca->round_min_rtt_us = ~0U;
+	ca->samples = 0;
+}
+
+static __always_inline void cubic_init(struct sock *sk)
+{
+	cubic_reset(inet_csk_ca(sk));
+	hystart_new_round(sk);
+}
+
+/* The largest x whose cube is at most a, bit by bit from the top. */
+static __always_inline __u32 cube_root(__u64 a)
+{
+	__u64 root = 0;
+
+	for (int shift = 63; shift >= 0; shift -= 3) {
+		root <<= 1;
+		__u64 step = 3 * root * (root + 1) + 1; /* (root + 1)^3 - root^3 */
+
+		if (a >> shift >= step) {
+			a -= step << shift;
+			root++;
+		}
+	}
+	return root;
+}
+
+/* K = cbrt((W_max - cwnd) / C), in 1/1024 s (card cubic, Linux integer form). */
+static __always_inline __u32 cubic_k(__u32 distance)
+{
+	return cube_root((1ULL << (SHARE_BITS + 3 * TIME_BITS)) / c * distance);
+}
+
+/* W(t), t in 1/1024 s since the epoch's start. */
+static __always_inline __u32 cubic_window(const struct cubic *ca, __u64 t)
+{
+	__u64 away = min(t < ca->k ? ca->k - t : t - ca->k, (__u64)FARTHEST);
+	__u32 delta = (c * away * away * away) >> (SHARE_BITS + 3 * TIME_BITS);
+
+	return t < ca->k ? ca->origin - delta : ca->origin + delta;
+}
+
+static __always_inline void cubic_start_epoch(struct cubic *ca, __u32 cwnd, __u32 acked)
+{
+	ca->epoch_start = tcp_jiffies32;
+	ca->acked = acked;
+	ca->w_est = cwnd;
+	ca->k = ca->w_max > cwnd ? cubic_k(ca->w_max - cwnd) : 0;
+	ca->origin = max(ca->w_max, cwnd);
+}
+
+/* Time on the curve that the next round trip ends at. */
+static __always_inline __u64 cubic_time(const struct cubic *ca)
+{
+	__u64 jiffies = tcp_jiffies32 - ca->epoch_start;
+
+	jiffies += (ca->min_rtt_us + USEC_PER_JIFFY - 1) / USEC_PER_JIFFY;
+	return (jiffies << TIME_BITS) / HZ;
+}
+
+static __always_inline void cubic_read_curve(struct cubic *ca, __u32 cwnd)
+{
+	__u32 target = cubic_window(ca, cubic_time(ca));
+
+	ca->acks_per_segment = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	/* Without a loss so far the curve says little about the path: at least 5 % a round trip. */
+	if (!ca->w_max)
+		ca->acks_per_segment = min(ca->acks_per_segment, 20U);
+}
+
+/* Reno's growth for the same share beta: alpha = 3 (1 - beta) / (1 + beta) a round trip. */
+static __always_inline void cubic_keep_up_with_reno(struct cubic *ca, __u32 cwnd)
+{
+	__u32 scale = 8 * (SHARE + beta) / 3 / (SHARE - beta);
+	__u32 acks_per_step = ((__u64)cwnd * scale) >> 3;
+
+	if (acks_per_step && ca->acked > acks_per_step) {
+		__u32 steps = (ca->acked - 1) / acks_per_step;
+
+		ca->acked -= steps * acks_per_step;
+		ca->w_est += steps;
+	}
+	if (ca->w_est > cwnd)
+		ca->acks_per_segment = min(ca->acks_per_segment, cwnd / (ca->w_est - cwnd));
+}
+
+static __always_inline void cubic_update(struct cubic *ca, __u32 cwnd, __u32 acked)
+{
+	__u32 now = tcp_jiffies32;
+
+	ca->acked += acked;
+	if (ca->last_cwnd == cwnd && (__s32)(now - ca->last_read) <= (__s32)(HZ / 32))
+		return;
+	if (!ca->epoch_start || now != ca->last_read) {
+		ca->last_cwnd = cwnd;
+		ca->last_read = now;
+		if (!ca->epoch_start)
+			cubic_start_epoch(ca, cwnd, acked);
+		cubic_read_curve(ca, cwnd);
+	}
+	if (friendliness)
+		cubic_keep_up_with_reno(ca, cwnd);
+	ca->acks_per_segment = max(ca->acks_per_segment, 2U); /* at most 1.5 times a round trip */
+}
+
+static __always_inline void cubic_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cubic_update(ca, tp->snd_cwnd, acked);
+	tcp_cong_avoid_ai(tp, ca->acks_per_segment, acked);
+}
+
+/* The curve starts again from the window that the next ACK finds; W_max stays. */
+static __always_inline void cubic_end_epoch(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->epoch_start = 0;
+}
+
+static __always_inline __u32 cubic_ssthresh(struct sock *sk)
+{
+	__u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	struct cubic *ca = inet_csk_ca(sk);
+
+	cubic_end_epoch(sk);
+	if (fast_convergence && cwnd < ca->w_max)
+		ca->w_max = (__u64)cwnd * (SHARE + beta) / (2 * SHARE);
+	else
+		ca->w_max = cwnd;
+	return max((__u32)((__u64)cwnd * beta / SHARE), 2U);
+}
+
+static __always_inline void cubic_set_state(struct sock *sk, __u8 new_state)
+{
+	if (new_state == TCP_CA_Loss)
+		cubic_init(sk);
+}
+
+/* Time in which the window could not move does not count: the epoch starts so much later, but not in the future. */
+static __always_inline void cubic_shift_epoch(struct sock *sk, __u32 jiffies)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	__u32 now = tcp_jiffies32;
+
+	if (!ca->epoch_start)
+		return;
+	ca->epoch_start += jiffies;
+	if (after(ca->epoch_start, now))
+		ca->epoch_start = now;
+}
+
+static __always_inline void cubic_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	__s32 idle = tcp_jiffies32 - tcp_sk(sk)->lsndtime;
+
+	if (event == CA_EVENT_TX_START && idle > 0)
+		cubic_shift_epoch(sk, idle);
+}
+
+/* How long one burst of the sender keeps ACKs together: four of the largest at the pacing rate, at most 1 ms. */
+static __always_inline __u32 hystart_burst_us(const struct sock *sk)
+{
+	if (!sk->sk_pacing_rate)
+		return 0;
+	return min(USEC_PER_MSEC, (__u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / sk->sk_pacing_rate);
+}
+
+/* A train of ACKs as long as half the round trip, or the whole one where packets are paced, has filled the path. */
+static __always_inline bool hystart_train_is_long(struct sock *sk, struct cubic *ca)
+{
+	__u32 now = clock_us(sk);
+	__u32 limit = ca->min_rtt_us + hystart_burst_us(sk);
+
+	if ((__s32)(now - ca->last_ack_us) > (__s32)hystart_ack_delta)
+		return false;
+	ca->last_ack_us = now;
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		limit >>= 1;
+	return (__s32)(now - ca->round_start_us) > (__s32)limit;
+}
+
+/* How much the delay may rise in slow start: an eighth, within 4 and 16 ms. */
+static __always_inline __u32 hystart_tolerance_us(__u32 min_rtt_us)
+{
+	return min(max(min_rtt_us >> 3, HYSTART_DELAY_MIN), HYSTART_DELAY_MAX);
+}
+
+/* Even the least delay of the round has risen. */
+static __always_inline bool hystart_delay_rose(struct cubic *ca, __u32 rtt_us)
+{
+	ca->round_min_rtt_us = min(ca->round_min_rtt_us, rtt_us);
+	if (ca->samples < HYSTART_SAMPLES) {
+		ca->samples++;
+		return false;
+	}
+	return ca->round_min_rtt_us > ca->min_rtt_us + hystart_tolerance_us(ca->min_rtt_us);
+}
+
+static __always_inline void hystart_update(struct sock *sk, struct cubic *ca, __u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (after(tp->snd_una, ca->round_end))
+		hystart_new_round(sk);
+	if (tp->snd_cwnd < hystart_low_window)
+		return;
+	if (hystart_train && hystart_train_is_long(sk, ca))
+		ca->found = 1;
+	if (hystart_delay && hystart_delay_rose(ca, rtt_us))
+		ca->found = 1;
+	if (ca->found)
+		tp->snd_ssthresh = tp->snd_cwnd;
+}
+
+static __always_inline void cubic_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	if (sample->rtt_us < 0)
+		return;
+	/* In the first second after a loss the queue of before still drains. */
+	if (ca->epoch_start && (__s32)(tcp_jiffies32 - ca->epoch_start) < (__s32)HZ)
+		return;
+	__u32 rtt_us = max(sample->rtt_us, 1);
+
+	if (!ca->min_rtt_us || rtt_us < ca->min_rtt_us)
+		ca->min_rtt_us = rtt_us;
+	if (hystart && !ca->found && tcp_in_slow_start(tcp_sk(sk)))
+		hystart_update(sk, ca, rtt_us);
+}
+
+#ifndef CUBIC_AS_BASE
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	cubic_init(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	cubic_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return cubic_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
+{
+	cubic_set_state(sk, new_state);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	cubic_cwnd_event(sk, event);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	cubic_pkts_acked(sk, sample);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops cubic = {
+	.init = (void *)init,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.cwnd_event = (void *)cwnd_event,
+	.pkts_acked = (void *)pkts_acked,
+	.undo_cwnd = (void *)undo_cwnd,
+	.name = CONTROL_NAME("cubic"),
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+#endif

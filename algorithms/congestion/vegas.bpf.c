@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Vegas: once a round trip, compare the window with what an empty queue would need, and keep two to four segments queued.
+ *
+ * From Brakmo, Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, in the form that Linux
+ * gives it (card vegas).
+ *
+ * Departures from the paper, all of them Linux's:
+ *  - the segments in the queue are reckoned as cwnd (rtt - base) / base, a little more than the paper's cwnd (rtt - base) / rtt;
+ *  - slow start doubles every round trip, not every second one;
+ *  - the retransmission timer of the paper is not used; a loss halves the window.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+
+PARAM(u32, alpha, 2, 1, 10000, "packets", "fewer queued: the window grows");
+PARAM(u32, beta, 4, 1, 10000, "packets", "more queued: the window shrinks");
+PARAM(u32, gamma, 1, 0, 10000, "packets", "more queued: slow start ends");
+
+#define VEGAS_SAMPLES 2 /* a round with no more says nothing */
+#define NO_RTT 0x7fffffff
+
+struct vegas {
+	__u32 base_rtt_us;  /* least ever */
+	__u32 round_rtt_us; /* least of this round */
+	__u32 round_end;    /* sequence number */
+	__u32 samples;	    /* in this round */
+	__u8 enabled;	    /* not while losses are repaired */
+};
+
+static __always_inline void vegas_clear_round(struct vegas *ca)
+{
+	ca->samples = 0;
+	ca->round_rtt_us = NO_RTT;
+}
+
+static __always_inline void vegas_enable(struct sock *sk)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	ca->enabled = 1;
+	ca->round_end = tcp_sk(sk)->snd_nxt;
+	vegas_clear_round(ca);
+}
+
+static __always_inline void vegas_init(struct sock *sk)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	ca->base_rtt_us = NO_RTT;
+	vegas_enable(sk);
+}
+
+static __always_inline void vegas_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (sample->rtt_us < 0)
+		return;
+	__u32 rtt_us = sample->rtt_us + 1; /* never zero */
+
+	ca->base_rtt_us = min(ca->base_rtt_us, rtt_us);
+	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
+	ca->samples++;
+}
+
+static __always_inline void vegas_set_state(struct sock *sk, __u8 new_state)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (new_state == TCP_CA_Open)
+		vegas_enable(sk);
+	else
+		ca->enabled = 0;
+}
+
+/* After a pause the path may be another. */
+static __always_inline void vegas_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
+		vegas_init(sk);
+}
+
+static __always_inline void vegas_adjust(struct tcp_sock *tp, const struct vegas *ca, __u32 acked)
+{
+	__u32 cwnd = tp->snd_cwnd, rtt = ca->round_rtt_us, base = ca->base_rtt_us;
+	__u64 queued = (__u64)cwnd * (rtt - base) / base;
+
+	if (tcp_in_slow_start(tp)) {
+		if (queued > gamma) {
+			__u64 fitting = (__u64)cwnd * base / rtt;
+
+			tp->snd_cwnd = min((__u64)cwnd, fitting + 1);
+			tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+		} else {
+			tcp_slow_start(tp, acked);
+		}
+	} else if (queued > beta) {
+		tp->snd_cwnd = cwnd - 1;
+		tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	} else if (queued < alpha) {
+		tp->snd_cwnd = cwnd + 1;
+	}
+	tp->snd_cwnd = min(max(tp->snd_cwnd, 2U), tp->snd_cwnd_clamp);
+	tp->snd_ssthresh = max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
+}
+
+static __always_inline void vegas_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (!ca->enabled) {
+		tcp_reno_cong_avoid(sk, ack, acked);
+	} else if (after(ack, ca->round_end)) {
+		ca->round_end = tp->snd_nxt;
+		if (ca->samples > VEGAS_SAMPLES)
+			vegas_adjust(tp, ca, acked);
+		else
+			tcp_reno_cong_avoid(sk, ack, acked);
+		vegas_clear_round(ca);
+	} else if (tcp_in_slow_start(tp)) {
+		tcp_slow_start(tp, acked);
+	}
+}
+
+#ifndef VEGAS_AS_BASE
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	vegas_init(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	vegas_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
+{
+	vegas_set_state(sk, new_state);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	vegas_cwnd_event(sk, event);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	vegas_pkts_acked(sk, sample);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops vegas = {
+	.init = (void *)init,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.cwnd_event = (void *)cwnd_event,
+	.pkts_acked = (void *)pkts_acked,
+	.undo_cwnd = (void *)undo_cwnd,
+	.name = CONTROL_NAME("vegas"),
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Delayed window update: a gate in front of any loss-based congestion control. It watches how many segments still see an empty queue
+ * and where the mean RTT goes, and holds or cuts the window before the queue overflows. The base's own formulae stay as they are.
+ *
+ * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016 (card cubic-plus).
+ * Over each period, U is the share of segments whose RTT was above the least, J the change of the mean RTT since the period before:
+ *
+ *    U = 100 %  and J > 0   serious: the window falls to theta of itself and is held for a random part of the least RTT
+ *    U > u_hi   and J > 0   mild: the window is held for a random part of the least RTT
+ *    U <= u_hi  and |J| < threshold   clear: the window is released
+ *
+ * Apart from that the window is held while the mean RTT is in the upper half of what has been seen.
+ *
+ * Where the paper is silent or says two things, a parameter decides (in brackets: the card's name of the question):
+ *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does [A3];
+ *  - "decreased by 1 - theta" is a cut to theta [A4]; serious congestion needs J > 0, `serious_needs_jitter` [A1];
+ *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a serious verdict ends it,
+ *    `exit_ss_on_serious`; a window-over-time base does not run on while held, `shift_epoch_on_hold`.
+ *
+ * To gate a base: keep a struct delayed_window beside its state, and call delayed_window_init(), _set_state(), _cwnd_event(),
+ * _pkts_acked() after the base's own, and the base's cong_avoid() only if delayed_window_is_open(). cubic_plus.bpf.c shows it.
+ */
+#ifndef UNBLOAT_DELAYED_WINDOW_UPDATE_H
+#define UNBLOAT_DELAYED_WINDOW_UPDATE_H
+
+#include "control.h"
+
+PARAM(u32, period, 0, 0, 10000000, "us", "evaluation period; 0 = four times the least RTT, within 100 and 200 ms");
+PARAM(u32, threshold, 0, 0, 10000000, "us", "jitter that is none; 0 = 30 ms below a least RTT of 50 ms, else 0.6 ms");
+PARAM(u32, theta, 90, 1, 100, "%", "window that a serious verdict leaves");
+PARAM(u32, u_hi, 99, 0, 99, "%", "share of delayed segments above which congestion shows");
+PARAM(u32, eps, 0, 0, 1000000, "us", "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
+PARAM(u32, eps_shift, 10, 0, 31, "", "with eps = 0: the least RTT over two to this power");
+PARAM(bool, serious_needs_jitter, true, 0, 1, "", "a standing queue alone is not serious");
+PARAM(bool, reset_max_rtt, false, 0, 1, "", "forget the largest RTT after each loss recovery");
+PARAM(bool, gate_slow_start, true, 0, 1, "", "hold and cut in slow start too");
+PARAM(bool, exit_ss_on_serious, true, 0, 1, "", "a serious verdict ends slow start");
+PARAM(bool, shift_epoch_on_hold, true, 0, 1, "", "the base's clock stands still while the window is held");
+
+/* 64 bits on a 4-byte boundary: the state must fit beside CUBIC's. */
+typedef __u64 __attribute__((aligned(4))) dwu_u64;
+
+/* Times in us; the clock wraps after 71 minutes. */
+struct delayed_window {
+	__u32 min_rtt; /* least ever */
+	__u32 max_rtt; /* largest ever, or since the last recovery */
+	__u32 period_start;
+	__u32 total;	   /* segments with an RTT sample in this period ... */
+	__u32 clear;	   /* ... of which so many saw no queue */
+	dwu_u64 rtt_sum;   /* over those segments */
+	__u32 last_mean;   /* of the period before; 0 = unknown */
+	__u32 held_until;  /* end of the suspension */
+	__u32 closed_at;   /* when the gate was first found closed, jiffies */
+	__u8 suspended;	   /* suspend_flag of the paper */
+	__u8 high;	   /* flag of the paper: the mean RTT is in the upper half */
+	__u8 closed;	   /* closed_at is set */
+	__u8 running;	   /* period_start is set */
+};
+
+enum dwu_verdict {
+	DWU_NONE,
+	DWU_CLEAR,
+	DWU_MILD,
+	DWU_SERIOUS,
+};
+
+static __always_inline __u32 dwu_period(const struct delayed_window *dw)
+{
+	return period ?: min(max(4 * (__u64)dw->min_rtt, 100 * USEC_PER_MSEC), 200 * USEC_PER_MSEC);
+}
+
+static __always_inline __u32 dwu_threshold(const struct delayed_window *dw)
+{
+	return threshold ?: dw->min_rtt < 50 * USEC_PER_MSEC ? 30000 : 600;
+}
+
+static __always_inline __u32 dwu_eps(const struct delayed_window *dw)
+{
+	return eps ?: max(1U, dw->min_rtt >> eps_shift);
+}
+
+/* A random part of the least RTT, in (0, 1] for x over all 32-bit numbers (equation 4). */
+static __always_inline __u32 dwu_suspension(__u32 min_rtt, __u32 x)
+{
+	return (min_rtt * ((__u64)x + 1)) >> 32;
+}
+
+static __always_inline __u32 dwu_cut(__u32 cwnd)
+{
+	return max((__u32)((__u64)cwnd * theta / 100), 2U);
+}
+
+static __always_inline void dwu_clear_period(struct delayed_window *dw)
+{
+	dw->total = 0;
+	dw->clear = 0;
+	dw->rtt_sum = 0;
+}
+
+/* Detection starts afresh; what is known of the path's RTT stays. */
+static __always_inline void dwu_restart(struct delayed_window *dw)
+{
+	dwu_clear_period(dw);
+	dw->last_mean = 0;
+	dw->running = 0;
+}
+
+/* Equations 1 to 3 and section 3.4. `rise` says whether the mean RTT rose, `change` by how much it differs. */
+static __always_inline enum dwu_verdict dwu_verdict(const struct delayed_window *dw, bool rise, __u32 change)
+{
+	__u64 delayed_over_u_hi = (__u64)dw->total * (100 - u_hi); /* n_clear below this: U > u_hi */
+
+	if (!dw->clear && (rise || !serious_needs_jitter))
+		return DWU_SERIOUS;
+	if (100 * (__u64)dw->clear < delayed_over_u_hi)
+		return rise ? DWU_MILD : DWU_NONE;
+	return change < dwu_threshold(dw) ? DWU_CLEAR : DWU_NONE;
+}
+
+/* The end of a period: the verdict, and the paper's two flags after it. */
+static __always_inline enum dwu_verdict dwu_evaluate(struct delayed_window *dw, __u32 now)
+{
+	__u32 mean = dw->rtt_sum / dw->total;
+	__u32 last = dw->last_mean ?: mean;
+	bool rise = mean > last;
+	enum dwu_verdict verdict = dwu_verdict(dw, rise, rise ? mean - last : last - mean);
+
+	if (verdict == DWU_MILD || verdict == DWU_SERIOUS) {
+		dw->suspended = 1;
+		dw->held_until = now + dwu_suspension(dw->min_rtt, bpf_get_prandom_u32());
+	} else if (verdict == DWU_CLEAR) {
+		dw->suspended = 0;
+	}
+	dw->high = 2 * dw->rtt_sum > ((__u64)dw->min_rtt + dw->max_rtt) * dw->total;
+	dw->last_mean = mean;
+	return verdict;
+}
+
+static __always_inline void dwu_sample(struct delayed_window *dw, __u32 rtt, __u32 segments, bool counts)
+{
+	dw->min_rtt = min(dw->min_rtt, rtt);
+	dw->max_rtt = max(dw->max_rtt, rtt);
+	if (!counts)
+		return;
+	dw->total += segments;
+	dw->rtt_sum += (__u64)rtt * segments;
+	if (rtt <= dw->min_rtt + dwu_eps(dw))
+		dw->clear += segments;
+}
+
+static __always_inline void delayed_window_init(struct delayed_window *dw)
+{
+	*dw = (struct delayed_window){ .min_rtt = ~0U };
+}
+
+/* Returns true if the verdict was serious and the window has been cut: a base that follows a curve in time starts it afresh. */
+static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw,
+						      const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 now = clock_us(sk);
+	bool repairing = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state) >= TCP_CA_CWR;
+
+	if (sample->rtt_us >= 0)
+		dwu_sample(dw, max(sample->rtt_us, 1), sample->pkts_acked, !repairing);
+	if (repairing)
+		return false;
+	if (dw->suspended && !before(now, dw->held_until))
+		dw->suspended = 0;
+	if (!dw->running) {
+		dw->running = 1;
+		dw->period_start = now;
+	}
+	if (now - dw->period_start < dwu_period(dw))
+		return false;
+	dw->period_start = now;
+	if (!dw->total)
+		return false;
+	enum dwu_verdict verdict = dwu_evaluate(dw, now);
+	bool slow_start = tcp_in_slow_start(tp);
+
+	dwu_clear_period(dw);
+	if (verdict != DWU_SERIOUS || (slow_start && !gate_slow_start))
+		return false;
+	tp->snd_cwnd = dwu_cut(tp->snd_cwnd);
+	if (slow_start && exit_ss_on_serious)
+		tp->snd_ssthresh = tp->snd_cwnd;
+	return true;
+}
+
+/* May the base raise the window now? */
+static __always_inline bool delayed_window_is_open(struct sock *sk, struct delayed_window *dw)
+{
+	bool held = dw->suspended || dw->high;
+
+	if (!held || (!gate_slow_start && tcp_in_slow_start(tcp_sk(sk))))
+		return true;
+	if (!dw->closed) {
+		dw->closed = 1;
+		dw->closed_at = tcp_jiffies32;
+	}
+	return false;
+}
+
+/* Jiffies that the window was held and the base has not been told of: it shifts its clock by them. */
+static __always_inline __u32 delayed_window_held_time(struct delayed_window *dw)
+{
+	if (!dw->closed)
+		return 0;
+	dw->closed = 0;
+	return shift_epoch_on_hold ? tcp_jiffies32 - dw->closed_at : 0;
+}
+
+/* A loss, a timeout or an ECN mark opens the gate; detection starts afresh, and once more when the repair is over. */
+static __always_inline void delayed_window_set_state(struct sock *sk, struct delayed_window *dw, __u8 new_state)
+{
+	__u8 old_state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+
+	if (new_state < TCP_CA_CWR && old_state < TCP_CA_CWR)
+		return;
+	dw->suspended = 0;
+	dw->high = 0;
+	dw->closed = 0;
+	dwu_restart(dw);
+	if (reset_max_rtt && new_state < TCP_CA_CWR && old_state >= TCP_CA_Recovery)
+		dw->max_rtt = 0;
+}
+
+/* After a pause the counters would mix two times. */
+static __always_inline void delayed_window_cwnd_event(struct delayed_window *dw, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START)
+		dwu_restart(dw);
+}
+
+#endif

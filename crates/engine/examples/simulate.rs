@@ -1,0 +1,28 @@
+//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE [key=value]...`.
+
+use engine::Options;
+use mechanism::Library;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().expect("usage: simulate FILE [key=value]...");
+    let overrides: Vec<_> =
+        arguments.map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())).expect("key=value")).collect();
+    let experiment = scenario::load(Path::new(&file), &overrides).unwrap_or_else(|e| panic!("{e}"));
+    let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+    for cell in &experiment.cells {
+        let start = Instant::now();
+        let outcome = engine::run(&cell.scenario, &library, &Options::default(), &mut |_| ControlFlow::Continue(()))
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain"));
+        eprintln!(
+            "{} data packets in {seconds:.2} s: {:.2} million a second",
+            outcome.data_packets,
+            outcome.data_packets as f64 / seconds / 1e6
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! The dumbbell: each sender's access link, the bottleneck, the way back.
+
+use crate::agenda::{Agenda, Source};
+use crate::packet::{Ack, Data};
+use crate::tap::{Event, Tap};
+use path::{Fate, Link};
+use scenario::model::{Access, Scenario};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::collections::VecDeque;
+
+/// Keep the draws of the two directions apart.
+const FORWARD_DRAWS: u64 = 1;
+const REVERSE_DRAWS: u64 = 2;
+
+/// A first-in-first-out of packets on their way, each with its time of arrival.
+struct Pipe<P> {
+    packets: VecDeque<(Nanos, P)>,
+}
+
+impl<P> Pipe<P> {
+    fn new() -> Pipe<P> {
+        Pipe { packets: VecDeque::new() }
+    }
+    fn next(&self) -> Nanos {
+        self.packets.front().map_or(Nanos::NEVER, |p| p.0)
+    }
+}
+
+/// The sender's side of the bottleneck: a transmitter with an endless queue, then a delay.
+struct AccessLink {
+    rate: Option<Rate>,
+    delay: Nanos,
+    free_at: Nanos,
+    pipe: Pipe<Data>,
+}
+
+impl AccessLink {
+    fn send(&mut self, now: Nanos, data: Data) {
+        let out = match self.rate {
+            None => now,
+            Some(rate) => now.max(self.free_at) + rate.time_to_send(Bytes(data.bytes as u64)),
+        };
+        self.free_at = out;
+        self.pipe.packets.push_back((out + self.delay, data));
+    }
+}
+
+/// Which events a source stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A data packet is at the end of an access link.
+    Access(u32),
+    /// A data packet is at the receivers' end of the bottleneck.
+    Forward,
+    /// An acknowledgement is at the senders' end of the way back.
+    Reverse,
+    /// An acknowledgement is at the end of an access link.
+    AccessBack(u32),
+    /// A sender's timer.
+    Sender(u32),
+    /// A receiver's timer.
+    Receiver(u32),
+    /// Time for a sample of the series.
+    Sample,
+}
+
+/// No access link of its own.
+const DIRECT: u32 = u32::MAX;
+
+/// All that lies between the hosts, and the agenda of the run.
+pub struct Network {
+    pub agenda: Agenda,
+    pub forward: Link<Data>,
+    pub reverse: Link<Ack>,
+    access: Vec<AccessLink>,
+    back: Vec<(Nanos, Pipe<Ack>)>,
+    /// For each flow: its access link, and the group's pipe back.
+    access_of: Vec<u32>,
+    back_of: Vec<u32>,
+    /// Data packets of each flow that were dropped or lost since the end of the warm-up.
+    lost: Vec<u64>,
+    warmup: Nanos,
+    flows: u32,
+}
+
+impl Network {
+    /// The network of a scenario with `flows` flows.
+    pub fn new(scenario: &Scenario) -> Network {
+        let flows: u32 = scenario.flows.iter().map(|g| g.count).sum();
+        let measure = |link, draws| Link::new(link, scenario.seed, draws, scenario.warmup, scenario.duration);
+        let mut network = Network {
+            agenda: Agenda::new(1),
+            forward: measure(&scenario.bottleneck, FORWARD_DRAWS),
+            reverse: {
+                let link = &scenario.reverse;
+                Link::new(link, scenario.seed, REVERSE_DRAWS, scenario.warmup, scenario.duration)
+            },
+            access: vec![],
+            back: vec![],
+            access_of: vec![],
+            back_of: vec![],
+            lost: vec![0; flows as usize],
+            warmup: scenario.warmup,
+            flows,
+        };
+        for group in &scenario.flows {
+            network.connect(&group.access, group.count);
+        }
+        let sources = 3 + network.access.len() as u32 + network.back.len() as u32 + 2 * flows;
+        network.agenda = Agenda::new(sources);
+        network
+    }
+
+    /// Gives the flows of a group their access: one link each if its rate is limited, one pipe for all if it only delays.
+    fn connect(&mut self, access: &Access, count: u32) {
+        let first = self.access.len() as u32;
+        let link = || AccessLink { rate: access.rate, delay: access.delay, free_at: Nanos::ZERO, pipe: Pipe::new() };
+        let delayed = access.delay > Nanos::ZERO;
+        let links = match (access.rate, delayed) {
+            (Some(_), _) => count,
+            (None, true) => 1,
+            (None, false) => 0,
+        };
+        self.access.extend((0..links).map(|_| link()));
+        self.access_of.extend((0..count).map(|i| if links == 0 { DIRECT } else { first + i.min(links - 1) }));
+        let back = self.back.len() as u32;
+        if delayed {
+            self.back.push((access.delay, Pipe::new()));
+        }
+        self.back_of.extend((0..count).map(|_| if delayed { back } else { DIRECT }));
+    }
+
+    // Sources in the order of their numbers; at equal times the lower goes first.
+    const REVERSE: Source = 0;
+    const FORWARD: Source = 1;
+    const SAMPLE: Source = 2;
+
+    fn access_source(&self, link: u32) -> Source {
+        3 + link
+    }
+    fn back_source(&self, pipe: u32) -> Source {
+        3 + self.access.len() as u32 + pipe
+    }
+    fn timers(&self) -> Source {
+        3 + (self.access.len() + self.back.len()) as u32
+    }
+
+    /// The source of a sender's timer.
+    #[inline]
+    pub fn sender_timer(&self, flow: u32) -> Source {
+        self.timers() + flow
+    }
+    /// The source of a receiver's timer.
+    #[inline]
+    pub fn receiver_timer(&self, flow: u32) -> Source {
+        self.timers() + self.flows + flow
+    }
+    /// Sets the time of the next sample.
+    pub fn sample_at(&mut self, at: Nanos) {
+        self.agenda.set(Self::SAMPLE, at);
+    }
+
+    /// What a source stands for.
+    #[inline]
+    pub fn occasion(&self, source: Source) -> Occasion {
+        let timers = self.timers();
+        match source {
+            Self::REVERSE => Occasion::Reverse,
+            Self::FORWARD => Occasion::Forward,
+            Self::SAMPLE => Occasion::Sample,
+            s if s >= timers + self.flows => Occasion::Receiver(s - timers - self.flows),
+            s if s >= timers => Occasion::Sender(s - timers),
+            s if s < self.back_source(0) => Occasion::Access(s - 3),
+            s => Occasion::AccessBack(s - self.back_source(0)),
+        }
+    }
+
+    /// A sender's packet leaves its host.
+    #[inline]
+    pub fn send<T: Tap>(&mut self, now: Nanos, data: Data, tap: &mut T) {
+        tap.data(now, Event::Sent, &data);
+        match self.access_of[data.flow as usize] {
+            DIRECT => self.offer_forward(now, data, tap),
+            link => {
+                self.access[link as usize].send(now, data);
+                let next = self.access[link as usize].pipe.next();
+                self.agenda.set(self.access_source(link), next);
+            }
+        }
+    }
+
+    fn offer_forward<T: Tap>(&mut self, now: Nanos, data: Data, tap: &mut T) {
+        let fate = self.forward.offer(now, data);
+        match fate {
+            Fate::Arrives(_) => {}
+            Fate::LostOnTheWire => tap.data(now, Event::LostOnTheWire, &data),
+            Fate::Dropped => tap.data(now, Event::Dropped, &data),
+        }
+        let lost = !matches!(fate, Fate::Arrives(_)) && data.flags & crate::packet::flag::SYN == 0;
+        if lost && now >= self.warmup {
+            self.lost[data.flow as usize] += 1;
+        }
+        self.agenda.set(Self::FORWARD, self.forward.next());
+    }
+
+    /// A data packet is at the end of an access link: on to the bottleneck.
+    pub fn pass_on<T: Tap>(&mut self, now: Nanos, link: u32, tap: &mut T) {
+        let pipe = &mut self.access[link as usize].pipe;
+        let popped = pipe.packets.pop_front();
+        let next = pipe.next();
+        self.agenda.set(self.access_source(link), next);
+        if let Some((_, data)) = popped {
+            self.offer_forward(now, data, tap);
+        }
+    }
+
+    /// A receiver's acknowledgement leaves its host.
+    #[inline]
+    pub fn reply<T: Tap>(&mut self, now: Nanos, ack: Ack, tap: &mut T) {
+        tap.ack(now, Event::Sent, &ack);
+        match self.reverse.offer(now, ack) {
+            Fate::Arrives(_) => {}
+            Fate::LostOnTheWire => tap.ack(now, Event::LostOnTheWire, &ack),
+            Fate::Dropped => tap.ack(now, Event::Dropped, &ack),
+        }
+        self.agenda.set(Self::REVERSE, self.reverse.next());
+    }
+
+    /// Takes the data packet that has come to the receivers' end.
+    #[inline]
+    pub fn arrived(&mut self) -> Option<Data> {
+        let data = self.forward.take();
+        self.agenda.set(Self::FORWARD, self.forward.next());
+        data
+    }
+
+    /// Takes the acknowledgement that has come to the senders' end; none if its access link still lies ahead.
+    #[inline]
+    pub fn returned(&mut self, now: Nanos) -> Option<Ack> {
+        let ack = self.reverse.take();
+        self.agenda.set(Self::REVERSE, self.reverse.next());
+        let ack = ack?;
+        match self.back_of[ack.flow as usize] {
+            DIRECT => Some(ack),
+            pipe => {
+                let (delay, back) = &mut self.back[pipe as usize];
+                back.packets.push_back((now + *delay, ack));
+                let next = back.next();
+                self.agenda.set(self.back_source(pipe), next);
+                None
+            }
+        }
+    }
+
+    /// Takes the acknowledgement that has passed an access link.
+    pub fn returned_through(&mut self, pipe: u32) -> Option<Ack> {
+        let back = &mut self.back[pipe as usize].1;
+        let popped = back.packets.pop_front();
+        let next = back.next();
+        self.agenda.set(self.back_source(pipe), next);
+        popped.map(|(_, ack)| ack)
+    }
+
+    /// Data packets of a flow that were dropped or lost since the end of the warm-up.
+    pub fn lost(&self, flow: u32) -> u64 {
+        self.lost[flow as usize]
+    }
+}

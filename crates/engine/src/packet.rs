@@ -1,0 +1,110 @@
+//! What travels: data forward, acknowledgements back.
+
+use path::Packet;
+
+/// IPv4 and TCP headers without options.
+pub const BASE_HEADER: u32 = 40;
+/// The timestamps option, padded (RFC 7323, appendix A).
+pub const TIMESTAMP_OPTION: u32 = 12;
+/// A SYN or SYN-ACK with MSS, SACK-permitted, timestamps and window scale.
+pub const SYN_BYTES: u32 = 60;
+
+/// Bits of [`Data::flags`] and [`Ack::flags`].
+pub mod flag {
+    /// Opens the connection.
+    pub const SYN: u8 = 1;
+    /// Sent before.
+    pub const RETRANSMISSION: u8 = 2;
+    /// ECN-capable transport.
+    pub const ECT: u8 = 4;
+    /// Congestion experienced.
+    pub const CE: u8 = 8;
+    /// The sender has reduced its window.
+    pub const CWR: u8 = 16;
+    /// The receiver saw a mark.
+    pub const ECE: u8 = 32;
+    /// Last segment of a finite transfer.
+    pub const LAST: u8 = 64;
+}
+
+/// A data segment; `segment` counts from 0 in units of the MSS.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub flow: u32,
+    pub segment: u32,
+    /// Sender's timestamp clock, ms.
+    pub tsval: u32,
+    /// IP length.
+    pub bytes: u16,
+    pub flags: u8,
+}
+
+/// At most this many SACK blocks fit beside timestamps, one more without.
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+/// Segments `start..end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// An acknowledgement of all segments below `next`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    pub flow: u32,
+    pub next: u32,
+    /// Receiver's timestamp clock, ms.
+    pub tsval: u32,
+    /// Echo of the sender's timestamp.
+    pub tsecr: u32,
+    /// Receive window, bytes.
+    pub window: u32,
+    pub bytes: u16,
+    pub flags: u8,
+    pub block_count: u8,
+    pub blocks: [Block; MAX_SACK_BLOCKS],
+}
+
+impl Ack {
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks[..self.block_count as usize]
+    }
+}
+
+/// IP length of a pure acknowledgement.
+pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
+    let options = if timestamps { TIMESTAMP_OPTION } else { 0 } + if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
+    (BASE_HEADER + options) as u16
+}
+
+impl Packet for Data {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes as u32
+    }
+    #[inline]
+    fn ecn_capable(&self) -> bool {
+        self.flags & flag::ECT != 0
+    }
+    #[inline]
+    fn mark_ce(&mut self) {
+        self.flags |= flag::CE;
+    }
+}
+
+impl Packet for Ack {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes as u32
+    }
+    // Pure acknowledgements are not ECN-capable (RFC 3168, section 6.1.4).
+    #[inline]
+    fn ecn_capable(&self) -> bool {
+        false
+    }
+    #[inline]
+    fn mark_ce(&mut self) {
+        self.flags |= flag::CE;
+    }
+}

@@ -1,0 +1,273 @@
+//! What the sender knows of each segment between snd_una and snd_nxt.
+//!
+//! Three views of one ring: by number (the ring itself), by state (two sets: still undelivered; lost and waiting to be sent
+//! again) and by the time of the last transmission (a linked list through the ring, as RACK needs it). Every step costs the same
+//! however large the window is.
+
+use crate::bits::SegmentSet;
+
+/// States of a segment, as bits. A segment that is none of them was sent once and is in flight.
+pub mod state {
+    /// Selectively acknowledged.
+    pub const SACKED: u8 = 1;
+    /// Given up for lost.
+    pub const LOST: u8 = 2;
+    /// Sent again, and that transmission is in flight.
+    pub const RETRANS: u8 = 4;
+    /// Was ever sent again.
+    pub const EVER_RETRANS: u8 = 8;
+    /// The flow was application-limited when it was sent.
+    pub const APP_LIMITED: u8 = 16;
+    /// Its delivery has already given a rate sample.
+    pub const RATE_TAKEN: u8 = 32;
+}
+
+/// "No segment" in a list.
+const NONE: u32 = u32::MAX;
+const FIRST_CAPACITY: u32 = 16;
+
+/// One segment's transmission, as of the last time it was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// When it was sent, us.
+    pub sent_us: u64,
+    /// `tcp_sock.first_tx_mstamp` at that time, us.
+    pub first_tx_us: u64,
+    /// `tcp_sock.delivered_mstamp` at that time, us.
+    pub delivered_us: u64,
+    /// `tcp_sock.delivered` at that time.
+    pub delivered: u32,
+    /// `tcp_sock.delivered_ce` at that time.
+    pub delivered_ce: u32,
+    pub(crate) earlier: u32,
+    pub(crate) later: u32,
+    pub state: u8,
+    pub(crate) listed: bool,
+}
+
+/// The segments `una..nxt`.
+pub struct Scoreboard {
+    ring: Vec<Segment>,
+    mask: u32,
+    pub una: u32,
+    pub nxt: u32,
+    /// One above the highest selectively acknowledged segment; `una` if there is none.
+    pub highest_sacked: u32,
+    /// Neither selectively nor cumulatively acknowledged.
+    undelivered: SegmentSet,
+    /// Lost, and its retransmission not in flight.
+    to_resend: SegmentSet,
+    /// Ends of the list of segments in flight by time of transmission.
+    oldest: u32,
+    newest: u32,
+}
+
+impl Scoreboard {
+    pub fn new() -> Scoreboard {
+        Scoreboard {
+            ring: vec![Segment::default(); FIRST_CAPACITY as usize],
+            mask: FIRST_CAPACITY - 1,
+            una: 0,
+            nxt: 0,
+            highest_sacked: 0,
+            undelivered: SegmentSet::new(FIRST_CAPACITY),
+            to_resend: SegmentSet::new(FIRST_CAPACITY),
+            oldest: NONE,
+            newest: NONE,
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, segment: u32) -> &Segment {
+        &self.ring[(segment & self.mask) as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, segment: u32) -> &mut Segment {
+        &mut self.ring[(segment & self.mask) as usize]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.una == self.nxt
+    }
+
+    /// Appends the segment `nxt`, just sent.
+    #[inline]
+    pub fn push(&mut self, segment: Segment) {
+        if self.nxt - self.una > self.mask {
+            self.grow();
+        }
+        let number = self.nxt;
+        *self.get_mut(number) = segment;
+        self.undelivered.insert(number);
+        self.nxt += 1;
+        self.list_as_newest(number);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = (self.mask + 1) * 2;
+        let mut ring = vec![Segment::default(); capacity as usize];
+        for number in self.una..self.nxt {
+            ring[(number & (capacity - 1)) as usize] = *self.get(number);
+        }
+        self.undelivered = self.undelivered.grown(capacity, self.una, self.nxt);
+        self.to_resend = self.to_resend.grown(capacity, self.una, self.nxt);
+        self.ring = ring;
+        self.mask = capacity - 1;
+    }
+
+    /// Removes the segment `una`, cumulatively acknowledged, and gives what was known of it.
+    #[inline]
+    pub fn pop(&mut self) -> Segment {
+        let number = self.una;
+        self.unlist(number);
+        self.undelivered.remove(number);
+        if self.to_resend.len() > 0 {
+            self.to_resend.remove(number);
+        }
+        self.una += 1;
+        self.highest_sacked = self.highest_sacked.max(self.una);
+        *self.get(number)
+    }
+
+    /// The lowest segment of `from..to` that has not been delivered.
+    #[inline]
+    pub fn undelivered_in(&self, from: u32, to: u32) -> Option<u32> {
+        self.undelivered.first_in(from.max(self.una), to.min(self.nxt))
+    }
+
+    /// Notes a selective acknowledgement.
+    #[inline]
+    pub fn mark_sacked(&mut self, number: u32) {
+        self.get_mut(number).state |= state::SACKED;
+        self.undelivered.remove(number);
+        self.to_resend.remove(number);
+        self.unlist(number);
+        self.highest_sacked = self.highest_sacked.max(number + 1);
+    }
+
+    /// Notes a loss: the segment waits to be sent again.
+    #[inline]
+    pub fn mark_lost(&mut self, number: u32) {
+        let s = self.get_mut(number);
+        s.state = (s.state | state::LOST) & !state::RETRANS;
+        self.to_resend.insert(number);
+        self.unlist(number);
+    }
+
+    /// Takes back a loss.
+    pub fn unmark_lost(&mut self, number: u32) {
+        self.get_mut(number).state &= !state::LOST;
+        self.to_resend.remove(number);
+    }
+
+    /// The lowest segment that waits to be sent again.
+    #[inline]
+    pub fn next_to_resend(&self) -> Option<u32> {
+        self.to_resend.first_in(self.una, self.nxt)
+    }
+
+    /// Notes a new transmission of a segment: it becomes the newest of those in flight.
+    #[inline]
+    pub fn resent(&mut self, number: u32) {
+        self.to_resend.remove(number);
+        self.unlist(number);
+        self.list_as_newest(number);
+    }
+
+    /// Of the segments in flight, the one sent first.
+    #[inline]
+    pub fn oldest_in_flight(&self) -> Option<u32> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// Of the segments in flight, the one sent next after `number`.
+    #[inline]
+    pub fn sent_after(&self, number: u32) -> Option<u32> {
+        let later = self.get(number).later;
+        (later != NONE).then_some(later)
+    }
+
+    #[inline]
+    fn list_as_newest(&mut self, number: u32) {
+        let earlier = self.newest;
+        let s = self.get_mut(number);
+        s.earlier = earlier;
+        s.later = NONE;
+        s.listed = true;
+        match earlier {
+            NONE => self.oldest = number,
+            _ => self.get_mut(earlier).later = number,
+        }
+        self.newest = number;
+    }
+
+    #[inline]
+    fn unlist(&mut self, number: u32) {
+        let Segment { earlier, later, listed, .. } = *self.get(number);
+        if !listed {
+            return;
+        }
+        match earlier {
+            NONE => self.oldest = later,
+            _ => self.get_mut(earlier).later = later,
+        }
+        match later {
+            NONE => self.newest = earlier,
+            _ => self.get_mut(later).earlier = earlier,
+        }
+        self.get_mut(number).listed = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(count: u32) -> Scoreboard {
+        let mut board = Scoreboard::new();
+        for n in 0..count {
+            board.push(Segment { sent_us: n as u64, ..Default::default() });
+        }
+        board
+    }
+
+    fn in_flight(board: &Scoreboard) -> Vec<u32> {
+        std::iter::successors(board.oldest_in_flight(), |n| board.sent_after(*n)).collect()
+    }
+
+    #[test]
+    fn a_resent_segment_is_the_newest() {
+        let mut board = sent(4);
+        board.mark_sacked(2);
+        board.mark_lost(0);
+        assert_eq!(in_flight(&board), [1, 3]);
+        assert_eq!(board.next_to_resend(), Some(0));
+        board.resent(0);
+        assert_eq!(in_flight(&board), [1, 3, 0]);
+        assert_eq!(board.next_to_resend(), None);
+    }
+
+    #[test]
+    fn growing_keeps_every_view() {
+        let mut board = sent(60);
+        board.mark_sacked(7);
+        board.mark_lost(3);
+        for n in 60..1000 {
+            board.push(Segment { sent_us: n, ..Default::default() });
+        }
+        assert_eq!(board.next_to_resend(), Some(3));
+        assert_eq!(board.undelivered_in(7, 1000), Some(8));
+        let expected: Vec<u32> = (0..1000).filter(|n| *n != 3 && *n != 7).collect();
+        assert_eq!(in_flight(&board), expected);
+    }
+
+    #[test]
+    fn acknowledged_segments_leave_every_view() {
+        let mut board = sent(3);
+        board.mark_lost(0);
+        assert_eq!(board.pop().sent_us, 0);
+        assert_eq!((board.una, board.next_to_resend(), in_flight(&board)), (1, None, vec![1, 2]));
+    }
+}

@@ -1,0 +1,398 @@
+//! What an acknowledgement changes, in the order in which the kernel's `tcp_ack` works.
+
+use super::recovery::Next;
+use super::{Env, Gathered, Phase, Sender, ack_flag as flag, rate, rtt, window};
+use crate::clock::{self, after, before};
+use crate::packet::{Ack, flag as packet_flag};
+use crate::scoreboard::state;
+use crate::tap::Tap;
+use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
+use scenario::units::Nanos;
+
+/// What the segments that an acknowledgement removes from the window tell.
+#[derive(Default)]
+struct Removed {
+    count: u32,
+    /// Transmission time of the first and last segment that was never sent twice and not SACKed, us.
+    first_us: Option<u64>,
+    last_us: u64,
+    /// The lowest segment that was acknowledged in full and never sent twice.
+    lowest_original: Option<u32>,
+}
+
+impl Sender {
+    /// Handles an acknowledgement that arrives at `env.now`.
+    pub fn on_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+        self.set_clock(env.now);
+        if ack.flags & packet_flag::SYN != 0 {
+            return self.on_syn_ack(env, ack);
+        }
+        if self.phase != Phase::Established || ack.next < self.board.una {
+            return;
+        }
+        self.sk.rx_opt.saw_tstamp = self.stack.timestamps as u8;
+        self.sk.rx_opt.rcv_tsval = ack.tsval;
+        self.sk.rx_opt.rcv_tsecr = ack.tsecr;
+        self.sk.snd_wnd = ack.window;
+        self.sk.rcv_tstamp = clock::jiffies(env.now);
+        self.process(env, ack);
+        if self.board.una == self.segments {
+            self.meter.complete(env.now, self.start);
+            return self.finish();
+        }
+        self.transmit_new(env);
+    }
+
+    fn on_syn_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+        if self.phase != Phase::SynSent {
+            return;
+        }
+        // Karn: a SYN sent twice gives no sample.
+        if self.sk.total_retrans == 0 {
+            let rtt_us = (self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32;
+            rtt::estimate(&mut self.sk, rtt_us);
+            rtt::set_timeout(&mut self.sk);
+            rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
+        }
+        if self.sk.ecn_flags & ecn::OK != 0 && ack.flags & packet_flag::ECE == 0 {
+            self.sk.ecn_flags &= !ecn::OK;
+        }
+        self.establish(env, ack.window);
+    }
+
+    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+        let prior_una = self.board.una;
+        let prior_highest_sacked = self.board.highest_sacked;
+        let (prior_delivered, prior_lost) = (self.sk.delivered, self.sk.lost);
+        let mut g = Gathered::default();
+        g.rate.prior_in_flight = self.sk.packets_in_flight();
+        g.rate.rtt_us = -1;
+        if ack.next > prior_una {
+            g.flags |= flag::SND_UNA_ADVANCED;
+            self.sk.inet_conn.icsk_retransmits = 0;
+        }
+        self.read_header(env, ack, &mut g);
+        if self.board.is_empty() {
+            return;
+        }
+        let removed = self.clean_retransmission_queue(ack.next, &mut g);
+        self.sample_rtt(env, &removed, prior_highest_sacked, &mut g);
+        self.update_reordering_window(g.rate.prior_delivered);
+        if self.sk.tlp_high_seq != 0 {
+            self.process_tlp_ack(env.control, g.flags);
+        }
+        self.sk.snd_una = self.seq(self.board.una);
+        let next = if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Next::InTurn };
+        if g.flags & flag::SET_XMIT_TIMER != 0 {
+            self.set_transmit_timer(env.now);
+        }
+        g.newly_acked = self.sk.delivered.wrapping_sub(prior_delivered);
+        let lost = self.sk.lost.wrapping_sub(prior_lost);
+        g.rate.is_ack_delayed = (g.flags & flag::ACK_MAYBE_DELAYED != 0) as u8;
+        let newly_acked = g.newly_acked;
+        rate::complete(&mut self.sk, &mut g, newly_acked, lost);
+        self.control_congestion(env, &g, lost);
+        self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        self.recover(env, next);
+        self.partially_acked |= self.ca_state() == ca_state::RECOVERY && g.flags & flag::SND_UNA_ADVANCED != 0;
+    }
+
+    /// `tcp_xmit_recovery`: what the state machine asked for.
+    fn recover<T: Tap>(&mut self, env: &mut Env<T>, next: Next) {
+        match next {
+            Next::InTurn => {}
+            Next::Lost => self.retransmit_lost(env),
+            Next::Probe => {
+                self.transmit_new(env);
+                if !after(self.sk.snd_nxt, self.sk.high_seq) {
+                    self.sk.frto = 0;
+                    self.retransmit_lost(env);
+                }
+            }
+        }
+    }
+
+    /// SACK blocks, ECN echo, `in_ack_event`.
+    fn read_header<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, g: &mut Gathered) {
+        let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
+        if advanced {
+            self.sk.snd_una = self.seq(ack.next);
+            self.sk.bytes_acked += (ack.next - self.board.una) as u64 * self.mss as u64;
+        }
+        if ack.flags & packet_flag::ECE != 0 && self.sk.ecn_flags & ecn::OK != 0 {
+            g.flags |= flag::ECE;
+        }
+        if ack.block_count > 0 {
+            self.read_sack_blocks(ack, g);
+        }
+        let fast = advanced && ack.block_count == 0 && g.flags & flag::ECE == 0;
+        if !fast {
+            g.flags |= flag::SLOWPATH;
+        }
+        if env.control.has_in_ack_event() {
+            let event = match (fast, g.flags & flag::ECE != 0) {
+                (true, _) => ack_event::WIN_UPDATE,
+                (false, true) => ack_event::SLOWPATH | ack_event::ECE,
+                (false, false) => ack_event::SLOWPATH,
+            };
+            env.control.in_ack_event(&mut self.sk, event);
+        }
+    }
+
+    /// `tcp_sacktag_write_queue`.
+    fn read_sack_blocks(&mut self, ack: &Ack, g: &mut Gathered) {
+        let blocks = ack.blocks();
+        let first = blocks[0];
+        // RFC 2883: the first block reports a duplicate if it lies below the acknowledgement or inside the second block.
+        let inside = blocks.get(1).is_some_and(|b| first.start >= b.start && first.end <= b.end);
+        let duplicate = first.start < ack.next || inside;
+        if duplicate {
+            self.on_dsack(first.start, first.end, g);
+        }
+        let ece = g.flags & flag::ECE != 0;
+        for block in &blocks[duplicate as usize..] {
+            let mut from = block.start.max(ack.next);
+            while let Some(segment) = self.board.undelivered_in(from, block.end) {
+                self.on_sacked(segment, ece, g);
+                from = segment + 1;
+            }
+        }
+        if let Some(low) = g.reordered
+            && (self.ca_state() != ca_state::LOSS || self.sk.undo_marker != 0)
+        {
+            self.note_reordering(low);
+        }
+    }
+
+    fn on_dsack(&mut self, start: u32, end: u32, g: &mut Gathered) {
+        g.flags |= flag::DSACKING_ACK;
+        self.sk.rack.dsack_seen = 1;
+        self.sk.dsack_dups += end - start;
+        if self.sk.tlp_high_seq != 0 && self.seq(end) == self.sk.tlp_high_seq {
+            g.flags |= flag::DSACK_TLP;
+        }
+        if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(end), self.sk.undo_marker) {
+            self.sk.undo_retrans = (self.sk.undo_retrans - (end - start) as i32).max(0);
+        }
+    }
+
+    /// `tcp_sacktag_one`, for a segment that was not SACKed before.
+    fn on_sacked(&mut self, segment: u32, ece: bool, g: &mut Gathered) {
+        let known = *self.board.get(segment);
+        let end_seq = self.seq(segment + 1);
+        self.rack_advance(known.state, end_seq, known.sent_us);
+        rate::on_delivered(&mut self.sk, &mut g.rate, &known, end_seq);
+        let bits = known.state;
+        if bits & (state::RETRANS | state::EVER_RETRANS) == 0 {
+            if segment < self.board.highest_sacked {
+                g.reordered = Some(g.reordered.map_or(segment, |low| low.min(segment)));
+            }
+            if !after(end_seq, self.sk.high_seq) {
+                g.flags |= flag::ORIG_SACK_ACKED;
+            }
+            g.first_sacked_us.get_or_insert(known.sent_us);
+            g.last_sacked_us = known.sent_us;
+        }
+        if bits & state::LOST != 0 {
+            self.sk.lost_out -= 1;
+        }
+        if bits & state::RETRANS != 0 {
+            self.sk.retrans_out -= 1;
+        }
+        self.board.mark_sacked(segment);
+        self.board.get_mut(segment).state =
+            (bits & !(state::LOST | state::RETRANS)) | state::SACKED | state::RATE_TAKEN;
+        self.sacked_above += (segment >= self.lost_below) as u32;
+        g.flags |= flag::DATA_SACKED;
+        self.sk.sacked_out += 1;
+        self.count_delivered(1, ece);
+    }
+
+    pub(super) fn count_delivered(&mut self, segments: u32, ece: bool) {
+        self.sk.delivered = self.sk.delivered.wrapping_add(segments);
+        if ece {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(segments);
+        }
+    }
+
+    /// `tcp_clean_rtx_queue`: removes the segments below `next`.
+    fn clean_retransmission_queue(&mut self, next: u32, g: &mut Gathered) -> Removed {
+        let mut removed = Removed::default();
+        let ece = g.flags & flag::ECE != 0;
+        while self.board.una < next {
+            self.remove_head(ece, &mut removed, g);
+        }
+        if removed.count == 0 {
+            return removed;
+        }
+        g.flags |= flag::DATA_ACKED;
+        if !self.stack.sack {
+            self.remove_duplicates(removed.count, ece);
+            if g.flags & flag::RETRANS_DATA_ACKED != 0 {
+                g.flags &= !flag::ORIG_SACK_ACKED;
+            }
+        }
+        removed
+    }
+
+    #[inline]
+    fn remove_head(&mut self, ece: bool, removed: &mut Removed, g: &mut Gathered) {
+        let number = self.board.una;
+        let known = self.board.pop();
+        let end_seq = self.seq(number + 1);
+        let bits = known.state;
+        removed.count += 1;
+        self.sk.packets_out -= 1;
+        rate::on_delivered(&mut self.sk, &mut g.rate, &known, end_seq);
+        if bits & state::RETRANS != 0 {
+            self.sk.retrans_out -= 1;
+        }
+        if bits & state::EVER_RETRANS != 0 {
+            g.flags |= flag::RETRANS_DATA_ACKED;
+        } else if bits & state::SACKED == 0 {
+            removed.first_us.get_or_insert(known.sent_us);
+            removed.last_us = known.sent_us;
+            removed.lowest_original.get_or_insert(number);
+            if !after(end_seq, self.sk.high_seq) {
+                g.flags |= flag::ORIG_SACK_ACKED;
+            }
+        }
+        if bits & state::SACKED != 0 {
+            self.sk.sacked_out -= 1;
+        } else if self.stack.sack {
+            self.count_delivered(1, ece);
+            if self.stack.rack {
+                self.rack_advance(bits, end_seq, known.sent_us);
+            }
+        }
+        if bits & state::LOST != 0 {
+            self.sk.lost_out -= 1;
+        }
+        self.forget_below(number, bits);
+    }
+
+    /// RTT sample, timer flag, `pkts_acked`: the second half of `tcp_clean_rtx_queue`.
+    fn sample_rtt<T: Tap>(&mut self, env: &mut Env<T>, removed: &Removed, prior_highest_sacked: u32, g: &mut Gathered) {
+        let now_us = self.sk.tcp_mstamp;
+        let mut sample_us = None;
+        let mut latest_us = None;
+        if let Some(first) = removed.first_us
+            && g.flags & flag::RETRANS_DATA_ACKED == 0
+        {
+            sample_us = Some((now_us - first) as u32);
+            latest_us = Some((now_us - removed.last_us) as u32);
+            if removed.count == 1 && self.board.is_empty() && self.sk.sacked_out == 0 {
+                g.flags |= flag::ACK_MAYBE_DELAYED;
+            }
+        }
+        let sacked_us = g.first_sacked_us.map(|first| (now_us - first) as u32);
+        if g.first_sacked_us.is_some() {
+            latest_us = Some((now_us - g.last_sacked_us) as u32);
+        }
+        let updated = self.update_rtt(env.now, sample_us.or(sacked_us), latest_us, g);
+        if removed.count > 0 {
+            if !self.leaves_timer_running() {
+                g.flags |= flag::SET_XMIT_TIMER;
+            }
+            if self.stack.sack
+                && let Some(low) = removed.lowest_original
+                && low < prior_highest_sacked
+            {
+                self.note_reordering(low);
+            }
+        } else if updated && !self.board.is_empty() {
+            let head_us = now_us - self.board.get(self.board.una).sent_us;
+            // Only if the SACKed segment was sent before the head: else SACKs alone would put off the timeout for ever.
+            if sacked_us.is_some_and(|us| us as u64 > head_us) {
+                g.flags |= flag::SET_XMIT_TIMER;
+            }
+        }
+        if env.control.has_pkts_acked() {
+            let newly = self.sk.delivered.wrapping_sub(g.rate.prior_delivered);
+            let sample = AckSample {
+                pkts_acked: removed.count,
+                rtt_us: g.rate.rtt_us as i32,
+                in_flight: self.mss.wrapping_mul(newly),
+            };
+            env.control.pkts_acked(&mut self.sk, &sample);
+        }
+    }
+
+    /// `tcp_ack_update_rtt`: `sample_us` feeds the timeout, `latest_us` the congestion control.
+    fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut Gathered) -> bool {
+        // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section 4).
+        let by_timestamp = || {
+            let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
+            echoed.then(|| clock::timestamp(now).wrapping_sub(self.sk.rx_opt.rcv_tsecr).max(1) * 1000)
+        };
+        let Some(sample) = sample_us.or_else(by_timestamp) else {
+            return false;
+        };
+        let latest = latest_us.unwrap_or(sample);
+        g.rate.rtt_us = latest as i64;
+        rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+        rtt::estimate(&mut self.sk, sample);
+        rtt::set_timeout(&mut self.sk);
+        self.sk.inet_conn.icsk_backoff = 0;
+        self.meter.rtt(now, latest);
+        true
+    }
+
+    /// `tcp_ack_is_dubious`: anything but plain progress in the Open state.
+    fn is_dubious(&self, flags: u32) -> bool {
+        flags & flag::DATA_ACKED == 0
+            || flags & (flag::DATA_SACKED | flag::ECE | flag::DSACKING_ACK) != 0
+            || self.ca_state() != ca_state::OPEN
+    }
+
+    /// `tcp_cong_control`: the window after this acknowledgement.
+    fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &Gathered, lost: u32) {
+        let ack = self.sk.snd_una;
+        if env.control.has_cong_control() {
+            return env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
+        }
+        if self.in_cwnd_reduction() {
+            if self.stack.prr {
+                let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
+                window::proportional_rate_reduction(&mut self.sk, g.newly_acked, lost, advanced);
+            }
+        } else if self.may_raise_cwnd(g.flags) {
+            let acked = self.counted_for_growth(g.newly_acked);
+            env.control.cong_avoid(&mut self.sk, ack, acked);
+            self.sk.snd_cwnd_stamp = clock::jiffies(env.now);
+        }
+        self.update_pacing_rate(env.control);
+    }
+
+    /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may cover much that had arrived before.
+    /// Linux counts all of it.
+    fn counted_for_growth(&self, newly_acked: u32) -> u32 {
+        let textbook = !self.stack.prr;
+        if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
+    }
+
+    fn may_raise_cwnd(&self, flags: u32) -> bool {
+        let progress =
+            if self.sk.reordering > super::DUPLICATE_THRESHOLD { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
+        flags & progress != 0
+    }
+
+    /// `tcp_process_tlp_ack`: did the probe repair a loss?
+    fn process_tlp_ack(&mut self, control: &mechanism::Control, flags: u32) {
+        let ack = self.seq(self.board.una);
+        if before(ack, self.sk.tlp_high_seq) {
+            return;
+        }
+        let moved = flags & (flag::SND_UNA_ADVANCED | flag::DATA_ACKED | flag::DATA_SACKED) != 0;
+        if self.sk.tlp_retrans == 0 || flags & flag::DSACK_TLP != 0 {
+            self.sk.tlp_high_seq = 0;
+        } else if after(ack, self.sk.tlp_high_seq) {
+            self.begin_cwnd_reduction(control);
+            self.set_ca_state(control, ca_state::CWR);
+            self.end_cwnd_reduction(control);
+            self.keep_open(control);
+        } else if !moved {
+            self.sk.tlp_high_seq = 0;
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The sending end of a connection, as Linux's TCP does it. One file, one concern:
+//!
+//! * `ack`: what an acknowledgement changes, in the kernel's order of work
+//! * `recovery`: the states Open, Disorder, CWR, Recovery, Loss, and the ways between them
+//! * `rack`: which segments are lost
+//! * `timers`: retransmission timeout, tail loss probe, reordering timer
+//! * `transmit`: what is sent when
+//! * `rate`: delivery-rate samples
+//! * `rtt`, `window`: estimators and window arithmetic
+
+mod ack;
+mod rack;
+mod rate;
+mod recovery;
+mod rtt;
+mod timers;
+mod transmit;
+mod window;
+
+use crate::clock;
+use crate::measure::SenderMeter;
+use crate::network::Network;
+use crate::packet::{BASE_HEADER, TIMESTAMP_OPTION};
+use crate::scoreboard::Scoreboard;
+use crate::tap::Tap;
+use mechanism::Control;
+use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
+use scenario::model::{FlowGroup, Stack};
+use scenario::units::Nanos;
+use timers::Timer;
+
+/// What a sender may touch while it handles one event.
+pub struct Env<'a, T> {
+    pub now: Nanos,
+    pub control: &'a Control,
+    pub network: &'a mut Network,
+    pub tap: &'a mut T,
+}
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Its start lies ahead.
+    Closed,
+    SynSent,
+    Established,
+    /// All that it will ever send has been acknowledged.
+    Finished,
+}
+
+/// `reordering` and duplicate threshold at the start (`tcp_reordering`).
+pub const DUPLICATE_THRESHOLD: u32 = 3;
+/// Sequence number of the SYN; the first data byte follows.
+const INITIAL_SEQUENCE: u32 = 0;
+/// More segments than any run sends: a transfer without end.
+const ENDLESS: u32 = u32::MAX;
+
+/// The sending end of one connection.
+pub struct Sender {
+    pub sk: TcpSock,
+    board: Scoreboard,
+    stack: Stack,
+    flow: u32,
+    phase: Phase,
+    /// Payload of a full segment.
+    mss: u32,
+    /// IP header, TCP header and options of a data segment.
+    header: u32,
+    /// Segments that the application will write.
+    segments: u32,
+    /// Payload of the last of them.
+    last_payload: u32,
+    start: Nanos,
+    stop: Option<Nanos>,
+    timer: Timer,
+    /// When the pacer lets the next segment go; `Nanos::NEVER` when nobody waits for it.
+    pace_at: Nanos,
+    /// One retransmission may leave although the window is full (RFC 6675 step 4.3, RFC 6582 step 4).
+    free_retransmission: bool,
+    /// A partial acknowledgement came in this recovery.
+    partially_acked: bool,
+    /// Without RACK: below this segment, at least three SACKed segments stand above (RFC 6675 IsLost).
+    lost_below: u32,
+    /// SACKed segments from `lost_below` on.
+    sacked_above: u32,
+    pub meter: SenderMeter,
+}
+
+impl Sender {
+    /// The sender of flow `flow`, number `index` of its group.
+    pub fn new(flow: u32, index: u32, group: &FlowGroup, needs_ecn: bool, meter: SenderMeter) -> Sender {
+        let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
+        let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
+        let mss = group.packet.0 as u32 - header;
+        let (segments, last_payload) = match group.size {
+            None => (ENDLESS, mss),
+            Some(size) => (size.0.div_ceil(mss as u64) as u32, ((size.0 - 1) % mss as u64 + 1) as u32),
+        };
+        let start = group.start + Nanos(group.stagger.0 * index as u64);
+        let mut sender = Sender {
+            sk: TcpSock::default(),
+            board: Scoreboard::new(),
+            stack,
+            flow,
+            phase: Phase::Closed,
+            mss,
+            header,
+            segments,
+            last_payload,
+            start,
+            stop: group.stop,
+            timer: Timer::none(),
+            pace_at: Nanos::NEVER,
+            free_retransmission: false,
+            partially_acked: false,
+            lost_below: 0,
+            sacked_above: 0,
+            meter,
+        };
+        sender.fill_socket(&stack);
+        sender
+    }
+
+    fn fill_socket(&mut self, stack: &Stack) {
+        let sk = &mut self.sk;
+        sk.mss_cache = self.mss;
+        sk.advmss = self.mss as u16;
+        sk.tcp_header_len = (self.header - 20) as u16;
+        sk.reordering = DUPLICATE_THRESHOLD;
+        sk.rack.reo_wnd_steps = 1;
+        sk.snd_una = INITIAL_SEQUENCE;
+        sk.snd_nxt = INITIAL_SEQUENCE;
+        sk.inet_conn.icsk_rto = rtt::TIMEOUT_INIT;
+        sk.inet_conn.icsk_rto_min = clock::micros_to_jiffies(stack.rto_min.as_micros());
+        sk.rx_opt.sack_ok = stack.sack as u8;
+        sk.rx_opt.tstamp_ok = stack.timestamps as u8;
+        sk.rx_opt.wscale_ok = stack.window_scaling as u8;
+        sk.ecn_flags = if stack.ecn { ecn::OK } else { 0 };
+        sk.inet_conn.sk.sk_pacing_status = stack.pacing as u32;
+    }
+
+    /// Sequence number of the first byte of a segment.
+    #[inline]
+    fn seq(&self, segment: u32) -> u32 {
+        let seq = (INITIAL_SEQUENCE + 1).wrapping_add(segment.wrapping_mul(self.mss));
+        if segment == self.segments { seq.wrapping_sub(self.mss - self.last_payload) } else { seq }
+    }
+
+    /// IP length of a segment.
+    #[inline]
+    fn segment_bytes(&self, segment: u32) -> u32 {
+        self.header + if segment + 1 == self.segments { self.last_payload } else { self.mss }
+    }
+
+    /// When the sender next has to be woken.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        let due = self.timer.at.min(self.pace_at);
+        match (self.phase, self.stop) {
+            (Phase::Closed, _) => self.start,
+            (Phase::Established, Some(stop)) => due.min(stop),
+            _ => due,
+        }
+    }
+
+    #[inline]
+    fn set_clock(&mut self, now: Nanos) {
+        self.sk.tcp_clock_cache = clock::ktime(now).0;
+        self.sk.tcp_mstamp = clock::micros(now);
+    }
+
+    /// Does what is due at `env.now`.
+    pub fn wake<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.set_clock(env.now);
+        if self.phase == Phase::Closed && self.start <= env.now {
+            return self.open(env);
+        }
+        if self.phase == Phase::Established && self.stop.is_some_and(|stop| stop <= env.now) {
+            return self.stop_writing(env.now);
+        }
+        if self.timer.at <= env.now {
+            self.timer_expired(env);
+        }
+        if self.pace_at <= env.now {
+            self.pace_at = Nanos::NEVER;
+            self.retransmit_lost(env);
+            self.transmit_new(env);
+        }
+    }
+
+    /// Sends the SYN.
+    fn open<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.phase = Phase::SynSent;
+        self.send_syn(env);
+    }
+
+    /// The application stops: what is in flight is still delivered.
+    fn stop_writing(&mut self, now: Nanos) {
+        self.stop = None;
+        self.segments = self.board.nxt;
+        self.last_payload = self.mss;
+        self.meter.stop(now);
+        if self.board.is_empty() {
+            self.finish();
+        }
+    }
+
+    fn finish(&mut self) {
+        self.phase = Phase::Finished;
+        self.timer = Timer::none();
+        self.pace_at = Nanos::NEVER;
+    }
+
+    /// The three-way handshake is done: `tcp_finish_connect`.
+    fn establish<T: Tap>(&mut self, env: &mut Env<T>, window: u32) {
+        let sk = &mut self.sk;
+        self.phase = Phase::Established;
+        sk.inet_conn.sk.sk_state = 1; // TCP_ESTABLISHED
+        sk.snd_una = INITIAL_SEQUENCE + 1;
+        sk.snd_nxt = INITIAL_SEQUENCE + 1;
+        sk.write_seq = INITIAL_SEQUENCE + 1;
+        sk.snd_wnd = window;
+        sk.max_window = window;
+        sk.delivered = 1;
+        sk.delivered_mstamp = sk.tcp_mstamp;
+        // A lost SYN says the path is congested: one segment (RFC 6298, section 5.7; RFC 5681, section 3.1).
+        sk.snd_cwnd = if sk.total_retrans > 0 { 1 } else { self.stack.initial_window };
+        sk.snd_cwnd_stamp = clock::jiffies(env.now);
+        sk.lsndtime = clock::jiffies(env.now);
+        sk.inet_conn.icsk_backoff = 0;
+        sk.inet_conn.icsk_retransmits = 0;
+        sk.retrans_stamp = 0;
+        sk.total_retrans = 0;
+        self.timer = Timer::none();
+        env.control.init(&mut self.sk);
+        self.sk.inet_conn.icsk_ca_initialized = 1;
+        self.update_pacing_rate(env.control);
+        self.transmit_new(env);
+    }
+
+    fn ca_state(&self) -> u8 {
+        self.sk.inet_conn.icsk_ca_state
+    }
+
+    fn set_ca_state(&mut self, control: &Control, state: u8) {
+        control.set_state(&mut self.sk, state);
+        self.sk.inet_conn.icsk_ca_state = state;
+    }
+
+    /// In CWR or Recovery: PRR, not the congestion control, sets the window.
+    fn in_cwnd_reduction(&self) -> bool {
+        matches!(self.ca_state(), ca_state::CWR | ca_state::RECOVERY)
+    }
+
+    /// `tcp_update_pacing_rate`: twice the window an RTT in slow start, 1.2 times after.
+    fn update_pacing_rate(&mut self, control: &Control) {
+        let sk = &mut self.sk;
+        if control.has_cong_control() || sk.srtt_us == 0 {
+            return;
+        }
+        let percent = if sk.snd_cwnd < sk.snd_ssthresh / 2 { 200 } else { 120 };
+        let window = sk.snd_cwnd.max(sk.packets_out) as u64 * sk.mss_cache as u64;
+        // srtt_us holds eighths of a microsecond.
+        let rate = window * (1_000_000 / 100 * 8) * percent / sk.srtt_us as u64;
+        sk.inet_conn.sk.sk_pacing_rate = rate.min(sk.inet_conn.sk.sk_max_pacing_rate);
+    }
+
+    /// Frees what the congestion control holds for this socket.
+    pub fn close(&mut self, control: &Control) {
+        if self.sk.inet_conn.icsk_ca_initialized != 0 {
+            control.release(&mut self.sk);
+        }
+    }
+
+    /// The flow's number.
+    pub fn number(&self) -> u32 {
+        self.flow
+    }
+}
+
+/// What one acknowledgement brought, gathered on the way through `ack`.
+#[derive(Default)]
+struct Gathered {
+    flags: u32,
+    rate: RateSample,
+    /// Transmission time of the first and the last segment newly SACKed and never sent twice, us.
+    first_sacked_us: Option<u64>,
+    last_sacked_us: u64,
+    /// The lowest segment that arrived out of order, if below the highest SACKed.
+    reordered: Option<u32>,
+    /// Newly acknowledged or SACKed.
+    newly_acked: u32,
+}
+
+/// The flags of an acknowledgement (`FLAG_*` of the kernel's tcp_input.c, whose values a `cong_control` sees).
+mod ack_flag {
+    pub const DATA_ACKED: u32 = 0x04;
+    pub const RETRANS_DATA_ACKED: u32 = 0x08;
+    pub const DATA_SACKED: u32 = 0x20;
+    pub const ECE: u32 = 0x40;
+    pub const LOST_RETRANS: u32 = 0x80;
+    pub const SLOWPATH: u32 = 0x100;
+    pub const ORIG_SACK_ACKED: u32 = 0x200;
+    pub const SND_UNA_ADVANCED: u32 = 0x400;
+    pub const DSACKING_ACK: u32 = 0x800;
+    pub const SET_XMIT_TIMER: u32 = 0x1000;
+    pub const ACK_MAYBE_DELAYED: u32 = 0x10000;
+    pub const DSACK_TLP: u32 = 0x20000;
+    pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
+}

@@ -1,0 +1,182 @@
+//! The sender's one timer, which stands for the retransmission timeout, the tail loss probe or RACK's reordering timer.
+
+use super::{Env, Phase, Sender, rtt, window};
+use crate::clock::{self, jiffies_to_nanos, micros_to_jiffies};
+use crate::tap::Tap;
+use mechanism::sock::{HZ, ca_state};
+use scenario::units::Nanos;
+
+/// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
+const TIMEOUT_MIN_US: u64 = 2 * 1_000_000 / HZ;
+
+/// What happens when the timer rings (`icsk_pending`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Retransmit,
+    Probe,
+    Reordering,
+}
+
+/// At most one of the three is set.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    pub kind: Kind,
+    pub at: Nanos,
+}
+
+impl Timer {
+    pub fn none() -> Timer {
+        Timer { kind: Kind::Retransmit, at: Nanos::NEVER }
+    }
+}
+
+impl Sender {
+    fn arm(&mut self, kind: Kind, jiffies: u32, now: Nanos) {
+        self.timer = Timer { kind, at: now + jiffies_to_nanos(jiffies.clamp(1, rtt::RTO_MAX)) };
+    }
+
+    pub(super) fn arm_retransmit(&mut self, now: Nanos) {
+        self.arm(Kind::Retransmit, self.sk.inet_conn.icsk_rto, now);
+    }
+
+    /// True while RACK waits for reordered segments.
+    pub(super) fn waits_for_reordering(&self) -> bool {
+        self.timer.at != Nanos::NEVER && self.timer.kind == Kind::Reordering
+    }
+
+    pub(super) fn arm_reordering_timer(&mut self, wait_us: u64, now: Nanos) {
+        self.arm(Kind::Reordering, micros_to_jiffies(wait_us + TIMEOUT_MIN_US), now);
+    }
+
+    /// `tcp_set_xmit_timer`: new data was acknowledged.
+    pub(super) fn set_transmit_timer(&mut self, now: Nanos) {
+        if !self.schedule_loss_probe(true, now) {
+            self.rearm_retransmit(now);
+        }
+    }
+
+    /// `tcp_rto_delta_us`: how far off the timeout of the head segment is, us; not positive: past.
+    fn timeout_in_us(&self) -> i64 {
+        let head_us = self.board.get(self.board.una).sent_us;
+        let rto_us = self.sk.inet_conn.icsk_rto as u64 * (1_000_000 / HZ);
+        (head_us + rto_us) as i64 - self.sk.tcp_mstamp as i64
+    }
+
+    /// `tcp_rearm_rto`: the time that a probe or the reordering timer waited counts.
+    pub(super) fn rearm_retransmit(&mut self, now: Nanos) {
+        if self.board.is_empty() {
+            self.timer = Timer::none();
+            return;
+        }
+        if self.timer.at != Nanos::NEVER && self.timer.kind != Kind::Retransmit {
+            let left = self.timeout_in_us().max(1) as u64;
+            return self.arm(Kind::Retransmit, micros_to_jiffies(left), now);
+        }
+        self.arm_retransmit(now);
+    }
+
+    /// `tcp_schedule_loss_probe`: two RTTs, never later than the timeout.
+    pub(super) fn schedule_loss_probe(&mut self, advancing: bool, now: Nanos) -> bool {
+        let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);
+        if !self.stack.tlp || !self.stack.sack || self.sk.packets_out == 0 || !open {
+            return false;
+        }
+        let mut timeout = rtt::TIMEOUT_INIT;
+        if self.sk.srtt_us != 0 {
+            // One segment may wait for a delayed acknowledgement.
+            let margin_us = if self.sk.packets_out == 1 {
+                self.sk.inet_conn.icsk_rto_min as u64 * (1_000_000 / HZ)
+            } else {
+                TIMEOUT_MIN_US
+            };
+            timeout = micros_to_jiffies((self.sk.srtt_us >> 2) as u64 + margin_us);
+        }
+        let timeout_us =
+            if advancing { self.sk.inet_conn.icsk_rto as i64 * (1_000_000 / HZ as i64) } else { self.timeout_in_us() };
+        if timeout_us > 0 {
+            timeout = timeout.min(micros_to_jiffies(timeout_us as u64));
+        }
+        self.arm(Kind::Probe, timeout, now);
+        true
+    }
+
+    pub(super) fn timer_expired<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.phase == Phase::SynSent {
+            self.timer = Timer::none();
+            return self.send_syn(env);
+        }
+        match self.timer.kind {
+            Kind::Retransmit => {
+                self.timer = Timer::none();
+                self.retransmission_timeout(env);
+            }
+            Kind::Probe => self.send_loss_probe(env),
+            Kind::Reordering => self.reordering_timeout(env),
+        }
+        self.meter.cwnd(env.now, self.sk.snd_cwnd);
+    }
+
+    /// `tcp_retransmit_timer`.
+    fn retransmission_timeout<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.enter_loss(env.control, env.now);
+        self.meter.timeout(env.now);
+        self.sk.inet_conn.icsk_retransmits = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
+        self.resend(env, self.board.una);
+        self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
+        self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+        self.arm_retransmit(env.now);
+    }
+
+    /// `tcp_send_loss_probe`: a new segment, or the last one again; one probe a tail.
+    fn send_loss_probe<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.sk.tlp_high_seq == 0 && !self.board.is_empty() {
+            self.sk.tlp_retrans = 0;
+            if self.has_new_data() {
+                self.send_new_segment(env);
+            } else {
+                let last = self.board.nxt - 1;
+                self.send_again(env, last);
+                self.sk.tlp_retrans = 1;
+            }
+            self.sk.tlp_high_seq = self.sk.snd_nxt;
+            self.timer = Timer::none();
+        }
+        self.rearm_retransmit(env.now);
+    }
+
+    /// `tcp_rack_reo_timeout`.
+    fn reordering_timeout<T: Tap>(&mut self, env: &mut Env<T>) {
+        let prior = self.sk.packets_in_flight();
+        let wait = self.rack_detect_loss();
+        if let Some(wait_us) = wait {
+            self.arm_reordering_timer(wait_us, env.now);
+        }
+        if self.sk.packets_in_flight() != prior {
+            if self.ca_state() != ca_state::RECOVERY {
+                self.enter_recovery(env.control, false);
+                if !env.control.has_cong_control() && self.stack.prr {
+                    window::proportional_rate_reduction(&mut self.sk, 1, 0, false);
+                }
+            }
+            self.retransmit_lost(env);
+        }
+        if wait.is_none() && self.timer.kind != Kind::Retransmit {
+            self.rearm_retransmit(env.now);
+        }
+    }
+
+    /// The SYN, again and again with doubled timeout until it is answered.
+    pub(super) fn send_syn<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.sk.first_tx_mstamp == 0 {
+            self.sk.first_tx_mstamp = clock::micros(env.now);
+        } else {
+            self.sk.total_retrans += 1;
+            self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+        }
+        self.emit_syn(env);
+        self.arm_retransmit(env.now);
+    }
+}

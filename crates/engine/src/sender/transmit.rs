@@ -1,0 +1,213 @@
+//! What is sent when: new data within the windows, lost segments first.
+
+use super::{Env, Sender, rate, window};
+use crate::clock;
+use crate::packet::{Data, SYN_BYTES, flag};
+use crate::scoreboard::{Segment, state};
+use crate::tap::Tap;
+use mechanism::sock::{ca_event, ca_state, ecn};
+use scenario::units::Nanos;
+
+/// The first segments of a connection are not paced.
+const UNPACED_SEGMENTS: u32 = 10;
+
+impl Sender {
+    /// The application has written more, and the receiver has room for it.
+    pub(super) fn has_new_data(&self) -> bool {
+        let window = self.sk.snd_wnd / self.mss;
+        self.board.nxt < self.segments && self.board.nxt - self.board.una < window
+    }
+
+    /// Room in the congestion window, in segments.
+    fn quota(&self) -> u32 {
+        let mut in_flight = self.sk.packets_in_flight();
+        if !self.stack.limited_transmit && self.ca_state() <= ca_state::DISORDER {
+            // Segments that left the network let no new ones in before recovery starts.
+            in_flight += self.sk.sacked_out;
+        }
+        self.sk.snd_cwnd.saturating_sub(in_flight)
+    }
+
+    /// `tcp_write_xmit`: new segments, as many as the windows and the pacer allow.
+    pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.sk.packets_out == 0 {
+            self.restart_after_idle(env);
+        }
+        let mut sent = 0;
+        let mut quota = self.quota();
+        while quota > 0 && self.has_new_data() && !self.pacer_holds(env) {
+            self.send_new_segment(env);
+            quota -= 1;
+            sent += 1;
+        }
+        if sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.sk.prr_out += sent;
+            }
+            self.schedule_loss_probe(false, env.now);
+        }
+        let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
+        if sent > 0 || limited {
+            self.validate_cwnd(env, limited);
+        }
+    }
+
+    /// `tcp_cwnd_validate`.
+    fn validate_cwnd<T: Tap>(&mut self, env: &mut Env<T>, limited: bool) {
+        if !self.stack.cwnd_validation {
+            // Every acknowledgement may grow the window, used or not.
+            self.sk.is_cwnd_limited = 1;
+            self.sk.max_packets_out = self.sk.snd_cwnd;
+            return;
+        }
+        window::note_usage(&mut self.sk, limited);
+        let idle_application = self.board.nxt == self.segments;
+        if idle_application && self.ca_state() == ca_state::OPEN && !env.control.has_cong_control() {
+            window::decay_unused(&mut self.sk, clock::jiffies(env.now), self.stack.initial_window);
+        }
+    }
+
+    fn restart_after_idle<T: Tap>(&mut self, env: &mut Env<T>) {
+        let now = clock::jiffies(env.now);
+        let idle = now.wrapping_sub(self.sk.lsndtime);
+        if self.stack.cwnd_validation && !env.control.has_cong_control() && idle > self.sk.inet_conn.icsk_rto {
+            env.control.cwnd_event(&mut self.sk, ca_event::CWND_RESTART);
+            window::restart_after_idle(&mut self.sk, idle, now, self.stack.initial_window);
+        }
+    }
+
+    /// Sends the next segment for the first time.
+    pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.sk.packets_in_flight() == 0 {
+            env.control.cwnd_event(&mut self.sk, ca_event::TX_START);
+        }
+        let number = self.board.nxt;
+        let record = rate::on_sent(&mut self.sk);
+        self.board.push(record);
+        self.sk.packets_out += 1;
+        self.sk.snd_nxt = self.seq(number + 1);
+        self.sk.write_seq = self.sk.snd_nxt;
+        let mut flags = 0;
+        if self.sk.ecn_flags & ecn::OK != 0 {
+            flags = flag::ECT;
+            if self.sk.ecn_flags & ecn::QUEUE_CWR != 0 {
+                self.sk.ecn_flags &= !ecn::QUEUE_CWR;
+                flags |= flag::CWR;
+            }
+        }
+        self.emit(env, number, flags);
+        if self.sk.packets_out == 1 {
+            self.arm_retransmit(env.now);
+        }
+    }
+
+    /// `tcp_xmit_retransmit_queue`: lost segments, lowest first, as the window allows.
+    pub(super) fn retransmit_lost<T: Tap>(&mut self, env: &mut Env<T>) {
+        let mut rearm = false;
+        while let Some(segment) = self.board.next_to_resend() {
+            let room = self.sk.packets_in_flight() < self.sk.snd_cwnd;
+            if !room && !self.free_retransmission {
+                break;
+            }
+            if self.sk.retrans_out >= self.sk.lost_out || self.pacer_holds(env) {
+                break;
+            }
+            self.free_retransmission = false;
+            self.resend(env, segment);
+            if self.in_cwnd_reduction() {
+                self.sk.prr_out += 1;
+            }
+            rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
+        }
+        self.free_retransmission = false;
+        if rearm {
+            self.arm_retransmit(env.now);
+        }
+    }
+
+    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight.
+    pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
+        self.send_again(env, segment);
+        let s = self.board.get_mut(segment);
+        if s.state & state::RETRANS == 0 {
+            s.state |= state::RETRANS;
+            self.sk.retrans_out += 1;
+        }
+        if self.sk.retrans_stamp == 0 {
+            self.sk.retrans_stamp = self.sk.tcp_mstamp;
+        }
+        self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
+    }
+
+    /// `__tcp_retransmit_skb`: puts a segment on the wire again.
+    pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
+        let fresh = rate::on_sent(&mut self.sk);
+        let s = self.board.get_mut(segment);
+        let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
+        (s.sent_us, s.first_tx_us, s.delivered_us) = (sent_us, first_tx_us, delivered_us);
+        (s.delivered, s.delivered_ce) = (delivered, delivered_ce);
+        s.state |= state::EVER_RETRANS;
+        if s.state & state::SACKED == 0 {
+            self.board.resent(segment);
+        }
+        self.sk.total_retrans += 1;
+        self.sk.bytes_retrans += self.mss as u64;
+        let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
+        self.emit(env, segment, flag::RETRANSMISSION | if ect { flag::ECT } else { 0 });
+    }
+
+    /// Hands a segment to the network and keeps the counters that go with it.
+    fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
+        if segment + 1 == self.segments {
+            flags |= flag::LAST;
+        }
+        let bytes = self.segment_bytes(segment);
+        let data = Data { flow: self.flow, segment, tsval: clock::timestamp(env.now), bytes: bytes as u16, flags };
+        let sk = &mut self.sk;
+        sk.segs_out = sk.segs_out.wrapping_add(1);
+        sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
+        sk.bytes_sent += (bytes - self.header) as u64;
+        sk.lsndtime = clock::jiffies(env.now);
+        if sk.inet_conn.sk.sk_pacing_status != 0 {
+            self.charge_pacer(env.now, bytes);
+        }
+        env.network.send(env.now, data, env.tap);
+        self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
+    }
+
+    pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
+        let negotiate = if self.stack.ecn { flag::ECE | flag::CWR } else { 0 };
+        let data = Data {
+            flow: self.flow,
+            segment: 0,
+            tsval: clock::timestamp(env.now),
+            bytes: SYN_BYTES as u16,
+            flags: flag::SYN | negotiate,
+        };
+        env.network.send(env.now, data, env.tap);
+    }
+
+    /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.
+    fn pacer_holds<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+        let due = Nanos(self.sk.tcp_wstamp_ns);
+        if self.sk.inet_conn.sk.sk_pacing_status == 0 || due <= clock::ktime(env.now) {
+            return false;
+        }
+        self.pace_at = due - clock::BOOT;
+        true
+    }
+
+    /// `tcp_update_skb_after_send`: when the next segment may go.
+    fn charge_pacer(&mut self, now: Nanos, bytes: u32) {
+        let now = clock::ktime(now);
+        let rate = self.sk.inet_conn.sk.sk_pacing_rate;
+        if rate == 0 || rate == u64::MAX || self.sk.data_segs_out < UNPACED_SEGMENTS {
+            self.sk.tcp_wstamp_ns = now.0;
+            return;
+        }
+        let length = bytes as u64 * 1_000_000_000 / rate;
+        let late = now.0.saturating_sub(self.sk.tcp_wstamp_ns);
+        // A sender that woke late may catch up half a segment.
+        self.sk.tcp_wstamp_ns = now.0 + length - (length / 2).min(late);
+    }
+}

@@ -1,0 +1,199 @@
+//! One run: the hosts, the network between them, and the loop that lets time pass.
+
+use crate::measure::{self, ReceiverMeter, Sampler, SenderMeter};
+use crate::network::{Network, Occasion};
+use crate::packet::Ack;
+use crate::receiver::{Answers, Receiver};
+use crate::sender::{Env, Sender};
+use crate::tap::{Event, Tap};
+use crate::{Error, Outcome};
+use mechanism::{Control, Library};
+use scenario::model::Scenario;
+use scenario::records::Run;
+use scenario::units::Nanos;
+use std::ops::ControlFlow;
+
+/// Events between two calls of `progress`.
+const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
+
+/// The state of a run.
+pub struct Simulation<'a, T> {
+    scenario: &'a Scenario,
+    /// One per flow group.
+    controls: Vec<Control>,
+    group_of: Vec<u32>,
+    pub senders: Vec<Sender>,
+    pub receivers: Vec<Receiver>,
+    pub network: Network,
+    sampler: Option<Sampler>,
+    pub tap: T,
+}
+
+impl<'a, T: Tap> Simulation<'a, T> {
+    /// Sets up the hosts and loads one instance of each group's congestion control.
+    pub fn new(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
+        let mut simulation = Simulation {
+            scenario,
+            controls: vec![],
+            group_of: vec![],
+            senders: vec![],
+            receivers: vec![],
+            network: Network::new(scenario),
+            sampler: series.map(Sampler::new),
+            tap,
+        };
+        for (number, group) in scenario.flows.iter().enumerate() {
+            // Each instance draws from a stream of its own.
+            let seed = scenario.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
+            let control = library.load(&group.cc, seed).map_err(Error::Mechanism)?;
+            simulation.add_group(number as u32, control);
+        }
+        for flow in 0..simulation.senders.len() as u32 {
+            let source = simulation.network.sender_timer(flow);
+            simulation.network.agenda.set(source, simulation.senders[flow as usize].deadline());
+        }
+        if let Some(sampler) = &simulation.sampler {
+            simulation.network.sample_at(sampler.next);
+        }
+        Ok(simulation)
+    }
+
+    fn add_group(&mut self, number: u32, control: Control) {
+        let group = &self.scenario.flows[number as usize];
+        let interval = measure::interval(self.scenario, group.stop);
+        for index in 0..group.count {
+            let flow = self.senders.len() as u32;
+            let opened = group.start + Nanos(group.stagger.0 * index as u64);
+            let meter = SenderMeter::new(measure::interval(self.scenario, None), opened);
+            let sender = Sender::new(flow, index, group, control.needs_ecn(), meter);
+            let own_echo = control.needs_ecn().then_some(&control);
+            let meter = ReceiverMeter::new(interval);
+            self.receivers.push(Receiver::new(flow, group, own_echo, sender.sk.mss_cache, meter));
+            self.senders.push(sender);
+            self.group_of.push(number);
+        }
+        self.controls.push(control);
+    }
+
+    /// Lets time pass until the end of the run.
+    pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
+        loop {
+            for _ in 0..EVENTS_BETWEEN_REPORTS {
+                let (now, source) = self.network.agenda.first();
+                if now > self.scenario.duration {
+                    return Ok(());
+                }
+                self.handle(now, self.network.occasion(source));
+            }
+            if progress(self.network.agenda.first().0.min(self.scenario.duration)).is_break() {
+                return Err(Error::Interrupted);
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, now: Nanos, occasion: Occasion) {
+        match occasion {
+            Occasion::Forward => self.data_arrives(now),
+            Occasion::Reverse => {
+                if let Some(ack) = self.network.returned(now) {
+                    self.ack_arrives(now, &ack);
+                }
+            }
+            Occasion::Access(link) => self.network.pass_on(now, link, &mut self.tap),
+            Occasion::AccessBack(pipe) => {
+                if let Some(ack) = self.network.returned_through(pipe) {
+                    self.ack_arrives(now, &ack);
+                }
+            }
+            Occasion::Sender(flow) => self.sender_timer(now, flow),
+            Occasion::Receiver(flow) => self.receiver_timer(now, flow),
+            Occasion::Sample => self.sample(now),
+        }
+    }
+
+    #[inline]
+    fn data_arrives(&mut self, now: Nanos) {
+        let Some(data) = self.network.arrived() else { return };
+        self.tap.data(now, Event::Arrived, &data);
+        let control = &self.controls[self.group_of[data.flow as usize] as usize];
+        let receiver = &mut self.receivers[data.flow as usize];
+        let answers: Answers = receiver.on_data(control, now, &data);
+        let deadline = receiver.deadline();
+        for ack in answers.into_iter().flatten() {
+            self.network.reply(now, ack, &mut self.tap);
+        }
+        let source = self.network.receiver_timer(data.flow);
+        self.network.agenda.no_later_than(source, deadline);
+    }
+
+    #[inline]
+    fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
+        self.tap.ack(now, Event::Arrived, ack);
+        self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
+        let deadline = self.senders[ack.flow as usize].deadline();
+        let source = self.network.sender_timer(ack.flow);
+        self.network.agenda.no_later_than(source, deadline);
+    }
+
+    fn sender_timer(&mut self, now: Nanos, flow: u32) {
+        // The agenda may hold an earlier time than the timer has by now.
+        if self.senders[flow as usize].deadline() <= now {
+            self.with_sender(now, flow, |sender, env| sender.wake(env));
+        }
+        let deadline = self.senders[flow as usize].deadline();
+        self.network.agenda.set(self.network.sender_timer(flow), deadline);
+    }
+
+    #[inline]
+    fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
+        let control = &self.controls[self.group_of[flow as usize] as usize];
+        control.set_now(crate::clock::ktime(now));
+        let mut env = Env { now, control, network: &mut self.network, tap: &mut self.tap };
+        act(&mut self.senders[flow as usize], &mut env);
+    }
+
+    fn receiver_timer(&mut self, now: Nanos, flow: u32) {
+        let receiver = &mut self.receivers[flow as usize];
+        let ack = receiver.wake(now);
+        let deadline = receiver.deadline();
+        if let Some(ack) = ack {
+            self.network.reply(now, ack, &mut self.tap);
+        }
+        self.network.agenda.set(self.network.receiver_timer(flow), deadline);
+    }
+
+    fn sample(&mut self, now: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.take(now, &self.senders, &mut self.receivers, &mut self.network);
+            self.network.sample_at(sampler.next);
+        }
+    }
+
+    /// Makes the records. `fingerprint` is taken from the tap by the caller.
+    pub fn finish(mut self) -> (Outcome, T) {
+        let mut flows = vec![];
+        for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
+            let control = &self.controls[self.group_of[flow] as usize];
+            flows.push(measure::flow_record(flow as u32, control.name(), sender, receiver, &self.network));
+            sender.close(control);
+            receiver.close(control);
+        }
+        let run = Run {
+            scenario: self.scenario.name.clone(),
+            on: "simulator".into(),
+            seed: self.scenario.seed,
+            duration_s: self.scenario.duration.as_secs_f64(),
+            jain_index: measure::jain_index(flows.iter().map(|f| f.goodput_mbps)),
+            sound: true,
+            links: vec![
+                measure::link_record(&self.scenario.bottleneck.name, &self.network.forward),
+                measure::link_record(&self.scenario.reverse.name, &self.network.reverse),
+            ],
+            flows,
+        };
+        let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
+        let series = self.sampler.map(|sampler| sampler.finish(&self.senders, &self.network));
+        (Outcome { run, series, data_packets, fingerprint: None }, self.tap)
+    }
+}

@@ -1,0 +1,65 @@
+//! Watching packets go by, at no cost when nobody does.
+
+use crate::packet::{Ack, Data};
+use scenario::units::Nanos;
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It leaves its host.
+    Sent,
+    /// It found a queue full.
+    Dropped,
+    /// The wire will lose it.
+    LostOnTheWire,
+    /// It is at the other host.
+    Arrived,
+}
+
+/// Sees every packet event in the order of simulated time.
+pub trait Tap {
+    fn data(&mut self, now: Nanos, event: Event, data: &Data);
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack);
+}
+
+/// Nobody watches.
+pub struct Silent;
+
+impl Tap for Silent {
+    #[inline(always)]
+    fn data(&mut self, _: Nanos, _: Event, _: &Data) {}
+    #[inline(always)]
+    fn ack(&mut self, _: Nanos, _: Event, _: &Ack) {}
+}
+
+/// A hash over the event trace: any change of behaviour changes it.
+#[derive(Clone, Debug)]
+pub struct Fingerprint(pub u64);
+
+impl Fingerprint {
+    pub fn new() -> Fingerprint {
+        Fingerprint(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, word: u64) {
+        // FNV-1a over 64-bit words, with a rotation so that high bits reach low ones.
+        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    }
+}
+
+impl Tap for Fingerprint {
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        self.add(now.0);
+        self.add((event as u64) << 56 | (data.flags as u64) << 48 | data.bytes as u64);
+        self.add((data.flow as u64) << 32 | data.segment as u64);
+    }
+
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        self.add(now.0);
+        self.add(1 << 63 | (event as u64) << 56 | (ack.flags as u64) << 48 | ack.bytes as u64);
+        self.add((ack.flow as u64) << 32 | ack.next as u64);
+        for block in ack.blocks() {
+            self.add((block.start as u64) << 32 | block.end as u64);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One run of an experiment, as Python holds it.
+
+use crate::columns;
+use crate::errors::engine_error;
+use engine::{Options, Outcome};
+use mechanism::Library;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use scenario::model::CcSource;
+use scenario::records::Run;
+use scenario::units::Nanos;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often Python is asked whether to go on.
+const TICK: Duration = Duration::from_millis(100);
+
+/// One run of an experiment: the scenario itself, or one point of its grid.
+#[pyclass(frozen, module = "unbloat._core")]
+pub struct Cell(pub scenario::Cell);
+
+#[pymethods]
+impl Cell {
+    /// What the scenario calls itself.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.scenario.name
+    }
+
+    /// Seeds every draw of the run.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.scenario.seed
+    }
+
+    /// How long the run lasts, warm-up included.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.scenario.duration.as_secs_f64()
+    }
+
+    /// The axes of the sweep with this cell's labels, in the file's order.
+    #[getter]
+    fn axes(&self) -> Vec<(String, String)> {
+        self.0.axes.clone()
+    }
+
+    /// The number of flow groups.
+    #[getter]
+    fn groups(&self) -> usize {
+        self.0.scenario.flows.len()
+    }
+
+    /// The user's own congestion-control files that it names.
+    #[getter]
+    fn sources(&self) -> Vec<PathBuf> {
+        let sources = self.0.scenario.flows.iter().map(|group| &group.cc.source);
+        let own = sources.filter_map(|source| match source {
+            CcSource::File(path) => Some(path.clone()),
+            CcSource::Builtin(_) => None,
+        });
+        own.collect()
+    }
+
+    /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
+    fn json(&self) -> String {
+        serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
+    }
+
+    /// Runs it; gives the records as JSON and, if asked for, the series as tables of columns.
+    #[pyo3(signature = (algorithms, *, series_ns=None, pcap=None, progress=None))]
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        algorithms: PathBuf,
+        series_ns: Option<u64>,
+        pcap: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
+        let options = Options {
+            series: series_ns.map(Nanos),
+            pcap,
+            fingerprint: false,
+        };
+        let outcome = py.detach(|| self.run(&Library::open(algorithms), &options, progress))?;
+        let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
+        Ok((record(&outcome), series.transpose()?))
+    }
+}
+
+impl Cell {
+    /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
+    fn run(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+        let duration = self.duration_s();
+        let mut raised = None;
+        let mut next = Instant::now() + TICK;
+        let mut tick = |now: Nanos| {
+            if Instant::now() < next {
+                return ControlFlow::Continue(());
+            }
+            next = Instant::now() + TICK;
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                let share = now.as_secs_f64() / duration;
+                progress
+                    .as_ref()
+                    .map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
+            });
+            raised = told.err();
+            if raised.is_some() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let outcome = engine::run(&self.0.scenario, library, options, &mut tick);
+        outcome.map_err(|error| raised.unwrap_or_else(|| engine_error(error)))
+    }
+}
+
+/// The records with what identifies the run's making.
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    version: &'static str,
+    data_packets: u64,
+}
+
+fn record(outcome: &Outcome) -> String {
+    let record = Record {
+        run: &outcome.run,
+        version: env!("CARGO_PKG_VERSION"),
+        data_packets: outcome.data_packets,
+    };
+    serde_json::to_string(&record).expect("records hold numbers and text only")
+}

@@ -1,0 +1,38 @@
+//! The exceptions: each carries one sentence.
+
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::prelude::*;
+use std::fmt::Display;
+
+pyo3::create_exception!(
+    unbloat._core,
+    Unbloat,
+    PyException,
+    "Whatever kept a run from giving records."
+);
+pyo3::create_exception!(
+    unbloat._core,
+    InputError,
+    Unbloat,
+    "The scenario, a congestion control or an override is wrong."
+);
+pyo3::create_exception!(
+    unbloat._core,
+    RunError,
+    Unbloat,
+    "The input is right, but the run failed."
+);
+
+/// What the user can mend in the input.
+pub fn input_error(sentence: impl Display) -> PyErr {
+    InputError::new_err(sentence.to_string())
+}
+
+/// What the engine answers in place of records.
+pub fn engine_error(error: engine::Error) -> PyErr {
+    match error {
+        engine::Error::Mechanism(why) => input_error(why),
+        engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
+        engine::Error::Interrupted => PyKeyboardInterrupt::new_err("the run was interrupted"),
+    }
+}

@@ -1,0 +1,305 @@
+//! Every mistake gets one sentence that names file, line, key and what may stand there.
+
+use scenario::load_text;
+use std::path::Path;
+
+/// A valid file; each case replaces one piece of it.
+const BASE: &str = r#"name = "base"
+duration = "60s"
+warmup = "10s"
+seed = 1
+profile = "linux"
+
+[link.bottleneck]
+rate = "20mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "500kb" }
+loss = "0%"
+
+[[flows]]
+cc = "cubic"
+count = 2
+"#;
+
+/// What is replaced, by what, and the sentence that the file then gets.
+type Case = (&'static str, &'static str, &'static str);
+
+fn sentence(text: &str, overrides: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    match load_text(text, "base.toml", Path::new(""), &overrides) {
+        Ok(_) => "no mistake was found".into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn check(cases: &[Case]) {
+    for (piece, replacement, expected) in cases {
+        assert!(BASE.contains(piece), "{piece:?} does not occur in the base");
+        let text = BASE.replacen(piece, replacement, 1);
+        assert_eq!(sentence(&text, &[]), *expected, "{piece:?} was replaced by {replacement:?}");
+    }
+}
+
+#[test]
+fn the_base_itself_is_right() {
+    assert_eq!(sentence(BASE, &[]), "no mistake was found");
+}
+
+#[rustfmt::skip]
+const VALUES: &[Case] = &[
+    ("20mbit\"", "20mbt\"",
+     "base.toml:8: link.bottleneck.rate: \"20mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
+    ("\"20mbit\"", "20",
+     "base.toml:8: link.bottleneck.rate: must be a rate such as \"2mbit\", not 20"),
+    ("20mbit", "20",
+     "base.toml:8: link.bottleneck.rate: \"20\" lacks its unit; units of a rate are bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
+    ("20mbit", "0bit",
+     "base.toml:8: link.bottleneck.rate: 0bit is out of range; it may be 1bit to 100tbit"),
+    ("20mbit", "fast",
+     "base.toml:8: link.bottleneck.rate: \"fast\" is not a rate; write a number and its unit, such as \"2mbit\""),
+    ("20mbit", "-1mbit",
+     "base.toml:8: link.bottleneck.rate: \"-1mbit\" is negative; write a rate such as \"2mbit\""),
+    ("20mbit", "1000tbit",
+     "base.toml:8: link.bottleneck.rate: 1000tbit is out of range; it may be 1bit to 100tbit"),
+    ("20mbit", "99999999999tbit",
+     "base.toml:8: link.bottleneck.rate: \"99999999999tbit\" is more than this program can count"),
+    ("20mbit", "0.5bit",
+     "base.toml:8: link.bottleneck.rate: \"0.5bit\" is no whole number of bits a second"),
+    ("\"10ms\"", "10",
+     "base.toml:9: link.bottleneck.delay: must be a time such as \"10ms\", not 10"),
+    ("10ms", "10 ms",
+     "base.toml:9: link.bottleneck.delay: \"10 ms\" is not a time; its unit must be one of ns, us, ms, s (did you mean ms?)"),
+    ("10ms", "2h",
+     "base.toml:9: link.bottleneck.delay: \"2h\" is not a time; its unit must be one of ns, us, ms, s (did you mean s?)"),
+    ("10ms", "0.5ns",
+     "base.toml:9: link.bottleneck.delay: \"0.5ns\" is no whole number of nanoseconds"),
+    ("10ms", "2000000s",
+     "base.toml:9: link.bottleneck.delay: 2000000s is out of range; it may be 0s to 3600s"),
+    ("\"60s\"", "\"0s\"",
+     "base.toml:2: duration: 0s is out of range; it may be 1ns to 1000000s"),
+    ("seed = 1", "seed = -1",
+     "base.toml:4: seed: must be a whole number of at least 0, not -1"),
+    ("seed = 1", "seed = 1.5",
+     "base.toml:4: seed: must be a whole number, not 1.5"),
+    ("seed = 1", "seed = 99999999999999999999",
+     "base.toml:4: seed: 99999999999999999999 is out of range; it may be 0 to 9223372036854775807"),
+    ("\"linux\"", "{ base = \"lin\" }",
+     "base.toml:5: profile.base: must be one of linux, sack, newreno, not \"lin\""),
+    ("\"linux\"", "{ sack = 1 }",
+     "base.toml:5: profile.sack: must be true or false, not 1"),
+    ("droptail", "codl",
+     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, not \"codl\""),
+    ("500kb", "500kx",
+     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
+    ("\"500kb\"", "500",
+     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\" or packets such as \"300p\", not 500"),
+    ("\"0%\"", "\"101%\"",
+     "base.toml:11: link.bottleneck.loss: \"101%\" is more than the whole; at most \"100%\" may stand here"),
+    ("\"0%\"", "0.01",
+     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", not 0.01"),
+    ("\"0%\"", "\"0.01\"",
+     "base.toml:11: link.bottleneck.loss: \"0.01\" is not a percentage; write it such as \"1%\" or \"0.01%\""),
+    ("\"0%\"", "1",
+     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", not 1"),
+    ("\"cubic\"", "7",
+     "base.toml:14: flows.0.cc: must be a string, not 7"),
+    ("count = 2", "count = 0",
+     "base.toml:15: flows.0.count: 0 is out of range; it may be 1 to 1000000"),
+    ("count = 2", "count = 3000000",
+     "base.toml:15: flows.0.count: 3000000 is out of range; it may be 1 to 1000000"),
+    ("count = 2", "count = \"two\"",
+     "base.toml:15: flows.0.count: must be a whole number, not \"two\""),
+    ("count = 2", "size = \"0b\"",
+     "base.toml:15: flows.0.size: 0b is out of range; it may be 1b to 1000000gb"),
+    ("count = 2", "packet = \"99b\"",
+     "base.toml:15: flows.0.packet: 99b is out of range; it may be 100b to 65535b"),
+    ("count = 2", "packet = \"70kb\"",
+     "base.toml:15: flows.0.packet: 70kb is out of range; it may be 100b to 65535b"),
+    ("count = 2", "params = { period = [1] }",
+     "base.toml:15: flows.0.params.period: must be a number, true or false, or a string such as \"100ms\", not a list"),
+    ("count = 2", "access = { rate = \"1gb\" }",
+     "base.toml:15: flows.0.access.rate: \"1gb\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
+    ("count = 2", "rto_min = \"0s\"",
+     "base.toml:15: flows.0.rto_min: 0s is out of range; it may be 1ms to 120s"),
+    ("count = 2", "initial_window = 0",
+     "base.toml:15: flows.0.initial_window: 0 is out of range; it may be 1 to 10000"),
+];
+
+#[test]
+fn wrong_values_name_what_is_allowed() {
+    check(VALUES);
+}
+
+#[rustfmt::skip]
+const KEYS_AND_SECTIONS: &[Case] = &[
+    ("rate =", "rat =",
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean rate?)"),
+    ("\"linux\"", "\"linx\"",
+     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean linux?)"),
+    ("\"linux\"", "3",
+     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not 3"),
+    ("\"linux\"", "{ sac = false }",
+     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, window_scaling, rack, tlp, prr, frto, undo, delayed_ack, quick_ack, limited_transmit, cwnd_validation, ecn, pacing, initial_window, rto_min (did you mean sack?)"),
+    ("\"cubic\"", "\"\"",
+     "base.toml:14: flows.0.cc: must not be empty"),
+    ("cc = \"cubic\"\n", "",
+     "base.toml:13: flows.0.cc: is missing; it is a string: the congestion control, a built-in name or the path of a .bpf.c file, where #NAME behind it picks one of several"),
+    ("count = 2", "params = 3",
+     "base.toml:15: flows.0.params: must be a table of parameters such as { period = \"100ms\" }, not a whole number"),
+    ("count = 2", "params = { cubc = { beta = 3 } }",
+     "base.toml:15: flows.0.params.cubc: this group never runs cubc, only cubic (did you mean cubic?)"),
+    ("count = 2", "access = \"1gbit\"",
+     "base.toml:15: flows.0.access: must be a table of rate, delay; here it is a string"),
+    ("[[flows]]", "[flows]",
+     "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
+    ("[[flows]]", "[[flow]]",
+     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, profile, link, flows, sweep (did you mean flows?)"),
+    ("[link.bottleneck]", "[link.bottlenek]",
+     "base.toml:7: link.bottlenek: no such key; here may stand bottleneck (did you mean bottleneck?)"),
+    ("rate = \"20mbit\"\n", "",
+     "base.toml:7: link.bottleneck.rate: is missing; write rate such as \"2mbit\", or trace with the name of a file"),
+    ("delay = \"10ms\"\n", "",
+     "base.toml:7: link.bottleneck.delay: is missing; it is a time such as \"10ms\": propagation, one way"),
+    ("duration = \"60s\"\n", "",
+     "base.toml: duration: is missing; it is a time such as \"10ms\": how long the run lasts"),
+    ("name = \"base\"", "name = \"\"",
+     "base.toml:1: name: must not be empty"),
+];
+
+#[test]
+fn wrong_and_missing_keys_name_the_alternatives() {
+    check(KEYS_AND_SECTIONS);
+}
+
+#[rustfmt::skip]
+const CONTRADICTIONS: &[Case] = &[
+    ("10s", "60s",
+     "base.toml:3: warmup: 60s leaves nothing of the duration of 60s; it must be shorter"),
+    ("10s", "70s",
+     "base.toml:3: warmup: 70s leaves nothing of the duration of 60s; it must be shorter"),
+    ("\"linux\"", "{ sack = false, rack = true }",
+     "base.toml:5: profile.rack: needs SACK; set sack = true, or leave this switch out"),
+    ("500kb", "100b",
+     "base.toml:10: link.bottleneck.queue.limit: 100b has no room for one packet of 1500b, so that nothing could pass"),
+    ("500kb", "0p",
+     "base.toml:10: link.bottleneck.queue.limit: \"0p\" leaves no room; write at least \"1p\" or \"1b\""),
+    ("\"500kb\" }", "\"500kb\", ecn_threshold = \"600kb\" }",
+     "base.toml:10: link.bottleneck.queue.ecn_threshold: 600kb is never reached, because the limit is 500kb"),
+    ("count = 2", "start = \"60s\"",
+     "base.toml:15: flows.0.start: the last flow would start at or after the end of the run, 60s"),
+    ("count = 2", "count = 2\nstagger = \"60s\"",
+     "base.toml:16: flows.0.stagger: the last flow would start at or after the end of the run, 60s"),
+    ("count = 2", "start = \"20s\"\nstop = \"20s\"",
+     "base.toml:16: flows.0.stop: must lie after the last flow's start, as start set it"),
+    ("count = 2", "count = 3\nstagger = \"5s\"\nstop = \"10s\"",
+     "base.toml:17: flows.0.stop: must lie after the last flow's start, as start and stagger set it"),
+    ("count = 2", "receive_window = \"1kb\"",
+     "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
+    ("count = 2", "receive_window = \"70kb\"\nprofile = { window_scaling = false }",
+     "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be advertised"),
+    ("rate = \"20mbit\"", "rate = \"20mbit\"\ntrace = \"x\"",
+     "base.toml:9: link.bottleneck.trace: stands beside rate; a link has one of the two"),
+    ("rate = \"20mbit\"", "trace = \"missing.down\"",
+     "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
+    ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
+     "base.toml:11: link.bottleneck.reverse.queue.limit: 79b has no room for one packet of 80b, so that nothing could pass"),
+];
+
+#[test]
+fn contradictions_name_both_sides() {
+    check(CONTRADICTIONS);
+}
+
+#[rustfmt::skip]
+const SYNTAX: &[Case] = &[
+    ("rate = \"20mbit\"", "rate = 20mbit",
+     "base.toml:8: not valid TOML: string values must be quoted, expected literal string"),
+    ("rate = \"20mbit\"", "rate = \"20mbit",
+     "base.toml:8: not valid TOML: invalid basic string, expected `\"`"),
+    ("rate = \"20mbit\"", "rate \"20mbit\"",
+     "base.toml:8: not valid TOML: key with no value, expected `=`"),
+    ("seed = 1", "seed = 1\nseed = 2",
+     "base.toml:5: not valid TOML: duplicate key"),
+    ("[link.bottleneck]", "[link.bottleneck",
+     "base.toml:7: not valid TOML: unclosed table, expected `]`"),
+];
+
+#[test]
+fn syntax_errors_name_what_was_expected() {
+    check(SYNTAX);
+}
+
+#[rustfmt::skip]
+const SWEEP: &[Case] = &[
+    ("count = 2", "[sweep]\n\"flows.0.cc\" = []",
+     "base.toml:16: sweep.flows.0.cc: is empty; an axis needs at least one value"),
+    ("count = 2", "[sweep]\nflow.0.cc = [\"a\"]",
+     "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+    ("count = 2", "[sweep]\n\"flow.0.cc\" = [\"a\"]",
+     "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+    ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
+     "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value; here it is a string"),
+    ("count = 2", "[sweep]\n\"flows.1.cc\" = [\"a\"]",
+     "base.toml:16: flows.1.cc: there is no flows.1; the file has 1, counted from 0, and * stands for all"),
+    ("count = 2", "[sweep]\ncase = [{ a = 1 }]",
+     "base.toml:16: sweep.case: each case needs a label, a string that names it in the results"),
+    ("count = 2", "[sweep]\ncase = [{ label = \"a\" }, { label = \"a\" }]",
+     "base.toml:16: sweep.case: the label \"a\" is used twice"),
+    ("count = 2", "[sweep]\n\"link.bottleneck.rate.x\" = [\"a\"]",
+     "base.toml:16: link.bottleneck.rate.x: rate is a string here, so that nothing can be set below it"),
+    ("count = 2", "[sweep]\n\"link..rate\" = [\"a\"]",
+     "base.toml:16: link..rate: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
+    ("count = 2", "[sweep]\n\"link.bottleneck.que.limit\" = [\"5kb\", \"6kb\"]",
+     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, reverse"),
+    ("count = 2", "[sweep]\nseed = [1, \"b\"]",
+     "base.toml:16: seed: must be a whole number, not \"b\""),
+];
+
+#[test]
+fn mistakes_in_a_sweep_stand_at_its_line() {
+    check(SWEEP);
+}
+
+#[rustfmt::skip]
+const OVERRIDES: &[Case] = &[
+    ("link.bottleneck.rate", "10mbt",
+     "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
+    ("link.bottleneck.rat", "1",
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean rate?)"),
+    ("a", "1",
+     "--set: a: no such key; here may stand name, duration, warmup, seed, profile, link, flows, sweep"),
+    ("flows.3.cc", "x",
+     "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
+    ("link.bottleneck", "3",
+     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse; here it is a whole number"),
+    ("sweep.x", "3",
+     "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
+    ("link.bottleneck.trace", "nowhere.down",
+     "--set: link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
+    (".", "3",
+     "--set: .: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
+];
+
+#[test]
+fn mistakes_in_an_override_name_the_option() {
+    for (key, value, expected) in OVERRIDES {
+        assert_eq!(sentence(BASE, &[(key, value)]), *expected);
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = scenario::load(Path::new("no/such.toml"), &[]).unwrap_err();
+    assert_eq!(error.to_string(), "no/such.toml: cannot be read: No such file or directory (os error 2)");
+}
+
+#[test]
+fn every_mistake_is_told_once_in_the_order_of_the_file() {
+    let text = BASE.replace("\"cubic\"", "7").replace("seed = 1", "sed = 1").replace("20mbit", "20");
+    let text = text + "[sweep]\n\"flows.0.count\" = [1, 2, 3]\n";
+    let sentences = sentence(&text, &[]);
+    let starts: Vec<_> = sentences.lines().map(|line| &line[..line.len().min(30)]).collect();
+    let expected =
+        ["base.toml:4: sed: no such key;", "base.toml:8: link.bottleneck.r", "base.toml:14: flows.0.cc: must"];
+    assert_eq!(starts, expected);
+}

@@ -1,0 +1,242 @@
+//! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
+
+use scenario::model::{CcSource, Limit, ParamValue, Queue, Scenario, Service, Stack};
+use scenario::quantity::Share;
+use scenario::register::{self, Absence};
+use scenario::units::{Bytes, Nanos, Rate};
+use scenario::{Cell, Experiment, load_text};
+use std::path::Path;
+
+/// The sample of the design, without its sweep.
+const SAMPLE: &str = r#"
+name     = "two flows on a home line"
+duration = "60s"
+warmup   = "10s"
+seed     = 1
+profile  = "linux"
+
+[link.bottleneck]
+rate  = "20mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "500kb" }
+loss  = "0%"
+
+[[flows]]
+cc     = "cubic_plus"
+params = { period = "100ms", threshold = "30ms" }
+count  = 2
+access = { rate = "1gbit", delay = "0ms" }
+start  = "0s"
+"#;
+
+fn experiment(text: &str, overrides: &[(&str, &str)]) -> Experiment {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    load_text(text, "lines/home.toml", Path::new("lines"), &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn only(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let mut cells = experiment(text, overrides).cells;
+    assert_eq!(cells.len(), 1);
+    cells.remove(0).scenario
+}
+
+fn axes(experiment: &Experiment) -> Vec<Vec<String>> {
+    let labels = |cell: &Cell| cell.axes.iter().map(|(_, label)| label.clone()).collect();
+    experiment.cells.iter().map(labels).collect()
+}
+
+fn cc(scenario: &Scenario, group: usize) -> &str {
+    match &scenario.flows[group].cc.source {
+        CcSource::Builtin(name) => name,
+        CcSource::File(path) => path.to_str().unwrap(),
+    }
+}
+
+#[test]
+fn the_sample_reads_as_it_says() {
+    let scenario = only(SAMPLE, &[]);
+    assert_eq!(scenario.name, "two flows on a home line");
+    assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Nanos::from_secs(60), Nanos::from_secs(10), 1));
+    assert_eq!(scenario.bottleneck.service, Service::Rate(Rate(20_000_000)));
+    assert_eq!(scenario.bottleneck.delay, Nanos::from_millis(10));
+    let queue = Queue::Droptail { limit: Some(Limit::Bytes(Bytes(500_000))), ecn_threshold: None };
+    assert_eq!(scenario.bottleneck.queue, queue);
+    let group = &scenario.flows[0];
+    assert_eq!((cc(&scenario, 0), group.count), ("cubic_plus", 2));
+    assert_eq!(group.cc.params["period"], ParamValue::Text("100ms".into()));
+    assert_eq!((group.access.rate, group.access.delay), (Some(Rate(1_000_000_000)), Nanos::ZERO));
+}
+
+#[test]
+fn the_way_back_is_as_the_way_there_but_never_drops() {
+    let reverse = only(SAMPLE, &[]).reverse;
+    assert_eq!(reverse.name, "bottleneck.reverse");
+    assert_eq!((reverse.service, reverse.delay), (Service::Rate(Rate(20_000_000)), Nanos::from_millis(10)));
+    assert_eq!(reverse.queue, Queue::Droptail { limit: None, ecn_threshold: None });
+    let changed =
+        only(SAMPLE, &[("link.bottleneck.reverse.queue.limit", "7p"), ("link.bottleneck.reverse.loss", "2%")]);
+    assert_eq!(changed.reverse.queue, Queue::Droptail { limit: Some(Limit::Packets(7)), ecn_threshold: None });
+    assert_eq!((changed.reverse.loss, changed.bottleneck.loss), (0.02, 0.0));
+}
+
+#[test]
+fn what_is_not_written_has_its_default() {
+    let text =
+        "duration = \"1s\"\n[link.bottleneck]\nrate = \"1mbit\"\ndelay = \"0s\"\nqueue = {}\n[[flows]]\ncc = \"reno\"";
+    let scenario = only(text, &[]);
+    assert_eq!((scenario.name.as_str(), scenario.warmup, scenario.seed), ("home", Nanos::ZERO, 1));
+    assert_eq!(scenario.bottleneck.queue, Queue::Droptail { limit: None, ecn_threshold: None });
+    let group = &scenario.flows[0];
+    assert_eq!((group.count, group.start, group.stagger, group.stop), (1, Nanos::ZERO, Nanos::ZERO, None));
+    assert_eq!((group.size, group.packet, group.receive_window), (None, Bytes(1500), None));
+    assert_eq!((group.access.rate, group.access.delay), (None, Nanos::ZERO));
+    assert_eq!(group.stack, Stack::LINUX);
+    assert!(group.cc.params.is_empty());
+}
+
+#[test]
+fn profiles_stack_up_and_sack_carries_rack() {
+    let stack = |overrides: &[(&str, &str)]| only(SAMPLE, overrides).flows[0].stack;
+    assert_eq!(stack(&[("profile", "newreno")]), Stack::NEWRENO);
+    assert_eq!(stack(&[("flows.0.profile", "sack")]), Stack::SACK);
+    let without_sack = Stack { sack: false, rack: false, tlp: false, ..Stack::LINUX };
+    assert_eq!(stack(&[("profile.sack", "false")]), without_sack);
+    let over_both = [("profile", "newreno"), ("flows.0.profile", "{ undo = true }"), ("flows.0.delayed_ack", "false")];
+    assert_eq!(stack(&over_both), Stack { undo: true, delayed_ack: false, ..Stack::NEWRENO });
+    let in_the_group = [("flows.0.initial_window", "3"), ("flows.0.rto_min", "1s"), ("flows.0.ecn", "true")];
+    let expected = Stack { initial_window: 3, rto_min: Nanos::from_secs(1), ecn: true, ..Stack::LINUX };
+    assert_eq!(stack(&in_the_group), expected);
+}
+
+#[test]
+fn every_switch_of_the_profile_reaches_the_stack() {
+    let flipped = |name: &str| {
+        let of = |value| only(SAMPLE, &[("profile.base", "sack"), (&format!("profile.{name}"), value)]).flows[0].stack;
+        of("true") != of("false")
+    };
+    let switches = register::keys_of("profile").filter(|key| key.kind == register::Kind::Flag);
+    let deaf: Vec<_> = switches.map(|key| key.name).filter(|name| !flipped(name)).collect();
+    assert!(deaf.is_empty(), "{deaf:?} change nothing");
+}
+
+#[test]
+fn a_path_starts_where_it_was_written() {
+    let in_the_file = SAMPLE.replace("cubic_plus", "mine.bpf.c");
+    assert_eq!(cc(&only(&in_the_file, &[]), 0), "lines/mine.bpf.c");
+    assert_eq!(cc(&only(SAMPLE, &[("flows.0.cc", "./mine.bpf.c#second")]), 0), "./mine.bpf.c#second");
+}
+
+#[test]
+fn params_of_a_name_go_to_that_control_only() {
+    let text = SAMPLE.replace("threshold = \"30ms\"", "cubic_plus = { theta = 0.9, period = \"1s\" }, x = { y = 2 }");
+    let of = |cc: &str| only(&text, &[("flows.*.cc", cc)]).flows[0].cc.params.clone();
+    let period = |text: &str| ("period".to_string(), ParamValue::Text(text.into()));
+    assert_eq!(of("reno"), [period("100ms")].into());
+    assert_eq!(of("cubic_plus"), [period("1s"), ("theta".into(), ParamValue::Text("0.9".into()))].into());
+    assert_eq!(of("./b/x.bpf.c"), [period("100ms"), ("y".into(), ParamValue::Integer(2))].into());
+    assert_eq!(of("./b/z.bpf.c#x"), of("./b/x.bpf.c"));
+}
+
+const SWEEP: &str = r#"
+[sweep]
+flows.0.cc = ["cubic", "reno"]
+"link.bottleneck.queue.limit" = ["50kb", "300p"]
+case = [
+    { label = "near", "link.bottleneck.delay" = "1ms", flows.0.params = { period = "5ms" } },
+    { label = "far", link.bottleneck.delay = "50ms", seed = 9 },
+]
+"#;
+
+#[test]
+fn a_sweep_is_a_grid_with_the_last_axis_fastest() {
+    let experiment = experiment(&format!("{SAMPLE}{SWEEP}"), &[]);
+    let expected = [
+        ["cubic", "50kb", "near"],
+        ["cubic", "50kb", "far"],
+        ["cubic", "300p", "near"],
+        ["cubic", "300p", "far"],
+        ["reno", "50kb", "near"],
+        ["reno", "50kb", "far"],
+        ["reno", "300p", "near"],
+        ["reno", "300p", "far"],
+    ];
+    assert_eq!(axes(&experiment), expected);
+    let names: Vec<_> = experiment.cells[0].axes.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["flows.0.cc", "link.bottleneck.queue.limit", "case"]);
+    let last = &experiment.cells[7].scenario;
+    assert_eq!((cc(last, 0), last.seed, last.bottleneck.delay), ("reno", 9, Nanos::from_millis(50)));
+    assert_eq!(last.bottleneck.queue, Queue::Droptail { limit: Some(Limit::Packets(300)), ecn_threshold: None });
+    // The settings of a case add to what the file says, and end with it.
+    assert_eq!(last.flows[0].cc.params["period"], ParamValue::Text("100ms".into()));
+    let near = &experiment.cells[6].scenario.flows[0].cc.params;
+    assert_eq!(near["period"], ParamValue::Text("5ms".into()));
+    assert_eq!(near["threshold"], ParamValue::Text("30ms".into()));
+}
+
+#[test]
+fn an_override_wins_over_an_axis() {
+    let text = format!("{SAMPLE}{SWEEP}");
+    let of_one_axis = experiment(&text, &[("flows.*.cc", "vegas")]);
+    assert_eq!(axes(&of_one_axis), [["50kb", "near"], ["50kb", "far"], ["300p", "near"], ["300p", "far"]]);
+    assert!(of_one_axis.cells.iter().all(|cell| cc(&cell.scenario, 0) == "vegas"));
+    let within_a_case = experiment(&text, &[("seed", "3")]);
+    assert_eq!(within_a_case.cells.len(), 8);
+    assert!(within_a_case.cells.iter().all(|cell| cell.scenario.seed == 3));
+}
+
+#[test]
+fn an_axis_may_come_from_the_command_line() {
+    let experiment = experiment(SAMPLE, &[("sweep.flows.0.count", "[1, 5]"), ("name", "counted")]);
+    assert_eq!(axes(&experiment), [["1"], ["5"]]);
+    assert_eq!(experiment.name, "counted");
+    assert_eq!(experiment.cells[1].scenario.flows[0].count, 5);
+}
+
+#[test]
+fn a_table_on_an_axis_replaces_the_whole_table() {
+    let sweep = "[sweep]\n\"flows.0.params\" = [{ a = 1 }, { b = true }]";
+    let experiment = experiment(&format!("{SAMPLE}{sweep}"), &[]);
+    assert_eq!(axes(&experiment), [["{ a = 1 }"], ["{ b = true }"]]);
+    let params = &experiment.cells[1].scenario.flows[0].cc.params;
+    assert_eq!(*params, [("b".to_string(), ParamValue::Bool(true))].into());
+}
+
+#[test]
+fn later_stages_can_name_the_line() {
+    let text = SAMPLE.replace("threshold = \"30ms\"", "cubic_plus = { theta = 0.9 }");
+    let with_sweep = experiment(&format!("{text}\n[sweep]\n\"flows.0.cc\" = [\"cubic_plus\"]\n"), &[]);
+    let cell = &with_sweep.cells[0];
+    assert_eq!(cell.locate("flows.0.cc"), "lines/home.toml:22: flows.0.cc");
+    assert_eq!(cell.locate("flows.0.stop"), "lines/home.toml:14: flows.0.stop");
+    assert_eq!(cell.locate_param(0, "theta"), "lines/home.toml:16: flows.0.params.cubic_plus.theta");
+    assert_eq!(cell.locate_param(0, "period"), "lines/home.toml:16: flows.0.params.period");
+    let overridden = experiment(SAMPLE, &[("flows.0.cc", "reno")]);
+    assert_eq!(overridden.cells[0].locate("flows.0.cc"), "--set: flows.0.cc");
+}
+
+#[test]
+fn the_same_experiment_has_the_same_json_and_another_has_another() {
+    let json = |overrides: &[(&str, &str)]| serde_json::to_string(&only(SAMPLE, overrides)).unwrap();
+    assert_eq!(json(&[]), json(&[("link.bottleneck.rate", "20000kbit"), ("warmup", "10000ms")]));
+    for change in
+        [("seed", "2"), ("link.bottleneck.loss", "0.1%"), ("flows.0.params.period", "101ms"), ("profile.undo", "false")]
+    {
+        assert_ne!(json(&[]), json(&[change]), "{change:?}");
+    }
+}
+
+#[test]
+fn the_register_describes_every_key_once_with_valid_defaults() {
+    let mut paths: Vec<_> = register::KEYS.iter().map(|key| key.path()).collect();
+    let count = paths.len();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), count);
+    let table = register::describe();
+    for key in register::KEYS {
+        assert!(table.contains(&format!("| `{}` |", key.path())), "{}", key.path());
+        if let (register::Kind::Share, Absence::Default(text)) = (key.kind, key.absence) {
+            assert!(text.parse::<Share>().is_ok());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The scenarios and the trace that come with the project.
+
+use scenario::load;
+use scenario::model::{Service, Trace};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn shipped() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_shipped_scenario_loads_and_opens_with_a_sentence() {
+    let files = shipped();
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(first.starts_with("# ") && first.ends_with('.'), "{}: {first}", file.display());
+    }
+}
+
+#[test]
+fn the_generator_makes_the_shipped_trace() {
+    let traces = folder().join("traces");
+    let made = Command::new("python3").arg(traces.join("generate.py")).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let shipped = std::fs::read(traces.join("lte-small.down")).unwrap();
+    assert!(made.stdout == shipped, "traces/lte-small.down is not what traces/generate.py prints");
+}
+
+#[test]
+fn the_mobile_scenario_takes_any_trace() {
+    let file = std::env::temp_dir().join(format!("unbloat-trace-{}.down", std::process::id()));
+    std::fs::write(&file, "0\n3\n3\n10\n").unwrap();
+    let overrides = [("link.bottleneck.trace".to_string(), file.display().to_string())];
+    let experiment = load(&folder().join("mobile-lte.toml"), &overrides);
+    std::fs::remove_file(&file).unwrap();
+    let Service::Trace(trace) = &experiment.unwrap().cells[0].scenario.bottleneck.service else {
+        panic!("the link has a rate");
+    };
+    assert_eq!(**trace, Trace::parse(&file, "0\n3\n3\n10\n").unwrap());
+}
+
+#[test]
+fn a_trace_takes_the_place_of_a_rate() {
+    let trace = folder().join("traces/lte-small.down").display().to_string();
+    let overrides = [("link.bottleneck.trace".to_string(), trace)];
+    let scenario = load(&folder().join("geo-satellite.toml"), &overrides).unwrap().cells.remove(0).scenario;
+    assert!(matches!(scenario.bottleneck.service, Service::Trace(_)));
+}
+
+#[test]
+fn the_readme_lists_every_key_and_every_file() {
+    let readme = std::fs::read_to_string(folder().join("README.md")).unwrap();
+    assert!(
+        readme.ends_with(&scenario::register::describe()),
+        "the table of keys in scenarios/README.md is not the register's"
+    );
+    for file in shipped() {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(readme.contains(&format!("| `{name}` |")), "{name}");
+    }
+}

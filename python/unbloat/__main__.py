@@ -1,0 +1,7 @@
+"""`python -m unbloat` is the command line."""
+
+import sys
+
+from unbloat.cli import main
+
+sys.exit(main())

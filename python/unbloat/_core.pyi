@@ -1,0 +1,56 @@
+"""The compiled core: reads scenarios, knows the mechanisms, simulates."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+__version__: str
+
+class Error(Exception):
+    """Whatever kept a run from giving records, in one sentence."""
+
+class InputError(Error):
+    """The scenario, a congestion control or an override is wrong: file, line, key and what is allowed."""
+
+class RunError(Error):
+    """The input is right, but the run failed."""
+
+class Cell:
+    """One run of an experiment: the scenario itself, or one point of its grid."""
+
+    name: str
+    """What the scenario calls itself."""
+    seed: int
+    duration_s: float
+    axes: list[tuple[str, str]]
+    """The axes of the sweep with this cell's labels, in the file's order."""
+    groups: int
+    """The number of flow groups."""
+    sources: list[Path]
+    """The user's own congestion-control files that it names."""
+
+    def json(self) -> str:
+        """Give the whole scenario, defaults filled in: equal for equal scenarios."""
+    def simulate(
+        self,
+        algorithms: str | Path,
+        *,
+        series_ns: int | None = None,
+        pcap: str | Path | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
+        """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
+
+        `progress` is told the share that is done about ten times a second; what it raises ends the run.
+        """
+
+def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
+    """Read a scenario file; each override sets a key as if it stood in the file."""
+
+def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
+    """Read a scenario's text; its paths are relative to `folder`."""
+
+def duration_ns(text: str) -> int:
+    """Read a duration such as `10ms`, in nanoseconds."""
+
+def scenario_keys() -> str:
+    """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""

@@ -1,0 +1,146 @@
+"""The command line: `unbloat list`, `unbloat run`, `unbloat reproduce`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from unbloat import Error, InputError, __version__
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the arguments say; give the exit status. Errors are a sentence on stderr."""
+    args = parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int | None] = args.command
+    try:
+        return command(args) or DONE
+    except InputError as error:
+        return complain(error, WRONG_INPUT)
+    except Error as error:
+        return complain(error, FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()  # Whoever read our output has had enough; the interpreter need not say so again.
+        return DONE
+    except OSError as error:
+        return complain(error, FAILED)
+    except KeyboardInterrupt:
+        return complain("interrupted; the runs that were finished are kept", INTERRUPTED)
+
+
+def complain(sentence: object, status: int) -> int:
+    """Say on stderr what went wrong."""
+    print(f"unbloat: {sentence}", file=sys.stderr)
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the commands."""
+    top = argparse.ArgumentParser(
+        prog="unbloat", description="A laboratory for end-host mechanisms against bufferbloat."
+    )
+    top.add_argument("--version", action="version", version=f"unbloat {__version__}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _list_arguments(
+        commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
+    )
+    _run_arguments(commands.add_parser("run", help="simulate a scenario"))
+    _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
+    return top
+
+
+def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=list_command)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=run_command)
+    add = parser.add_argument
+    add("scenario", metavar="FILE", help="a scenario file, or the name of one from `unbloat list`")
+    add("--cc", metavar="NAME|FILE", help="congestion control of every flow: a name, or a .bpf.c file of your own")
+    add("--set", metavar="KEY=VALUE", action="append", default=[], type=assignment, help="set a key of the scenario")
+    add("--seed", metavar="N", type=int, help="seed of the run's draws")
+    add("--on", choices=["simulator"], default="simulator", help="where to run (default: %(default)s)")
+    add("--json", action="store_true", help="print the records as JSON")
+    add("--no-cache", action="store_true", help="run afresh")
+    add("-o", "--output", metavar="DIR", type=Path, help="write records and series as Parquet files")
+    add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
+    add("--plot", metavar="KIND,...", help="what to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf")
+    add("--pcap", metavar="FILE", type=Path, help="write every packet at the senders as pcapng")
+    add("--series", metavar="STEP", help="step of the series, such as 10ms (default: about a thousandth of the run)")
+    add("--jobs", metavar="N", type=int, help="number of processes (default: one for each core)")
+
+
+def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=reproduce_command)
+    parser.add_argument("paper", metavar="PAPER", help="a paper from `unbloat list`")
+    parser.add_argument("--table", metavar="TABLE", help="only this table")
+    parser.add_argument("--json", action="store_true", help="print the claims as JSON")
+    parser.add_argument("--no-cache", action="store_true", help="run afresh")
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """Split KEY=VALUE."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
+    return key.strip(), value.strip()
+
+
+def list_command(args: argparse.Namespace) -> None:
+    """Print what there is."""
+    from unbloat.listing import catalogue, screen
+
+    print(json.dumps(catalogue(), indent=2) if args.json else screen(catalogue()))
+
+
+def run_command(args: argparse.Namespace) -> None:
+    """Simulate; print, write and draw what was asked for."""
+    from unbloat.runner import run
+    from unbloat.screen import screen
+
+    check_figure(args)
+    results = run(
+        args.scenario,
+        dict(args.set),
+        cc=args.cc,
+        seed=args.seed,
+        series=args.series or bool(args.output or args.figure),
+        pcap=args.pcap,
+        cache=not args.no_cache,
+        jobs=args.jobs,
+    )
+    if args.output:
+        results.save(args.output)
+    if args.figure:
+        from unbloat.figures import save
+
+        save(results.plot(*kinds(args)), args.figure)
+    print(json.dumps(results.as_dict(), indent=2) if args.json else screen(results))
+
+
+def check_figure(args: argparse.Namespace) -> None:
+    """Refuse what cannot be drawn before anything is simulated."""
+    if args.plot and not args.figure:
+        raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
+    if args.figure:
+        from unbloat.figures import check
+
+        check(kinds(args), args.figure)
+
+
+def kinds(args: argparse.Namespace) -> list[str]:
+    """Split the list of --plot."""
+    return [kind.strip() for kind in args.plot.split(",")] if args.plot else []
+
+
+def reproduce_command(args: argparse.Namespace) -> int | None:
+    """Repeat a paper."""
+    from unbloat.reproduce import main as reproduce
+
+    return reproduce(args)

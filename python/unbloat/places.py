@@ -1,0 +1,25 @@
+"""Where things are: the folders that come with the package, and the user's cache."""
+
+import os
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parent / "data"
+"""In a checkout symbolic links to the folders at its root, in an installed package their copies."""
+ALGORITHMS = DATA / "algorithms"
+PAPERS = DATA / "papers"
+SCENARIOS = DATA / "scenarios"
+
+
+def cache_folder() -> Path:
+    """Where finished runs are kept: `$UNBLOAT_CACHE`, or `unbloat` in the user's cache folder."""
+    if own := os.environ.get("UNBLOAT_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "unbloat"
+
+
+def find_scenario(name: str) -> Path:
+    """A path as it is, or the shipped scenario of that name."""
+    shipped = SCENARIOS / f"{name.removesuffix('.toml')}.toml"
+    path = Path(name)
+    return shipped if not path.exists() and shipped.exists() else path

@@ -1,0 +1,110 @@
+"""What `unbloat run` prints: a line about the experiment, a table of its flows, a table of its links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
+from unbloat.results import Record, Results
+from unbloat.table import Column, render, show
+
+MANY = 12
+"""A run with more flows than this shows one row for each congestion control."""
+
+FLOW_COLUMNS = [
+    ("goodput", "Mbit/s", "goodput_mbps"),
+    ("RTT mean", "ms", "rtt_ms_mean"),
+    ("95 %", "ms", "rtt_ms_p95"),
+    ("max", "ms", "rtt_ms_max"),
+    ("loss", "%", "loss_percent"),
+    ("resent", "packets", "retransmitted_packets"),
+    ("cwnd", "packets", "cwnd_packets_mean"),
+    ("completed", "s", "completion_s"),
+]
+LINK_COLUMNS = [
+    ("used", "%", "utilisation_percent"),
+    ("queue", "%", "queue_percent_mean"),
+    ("waiting mean", "ms", "queue_delay_ms_mean"),
+    ("95 %", "ms", "queue_delay_ms_p95"),
+    ("max", "ms", "queue_delay_ms_max"),
+    ("dropped", "packets", "drops"),
+    ("lost", "packets", "wire_losses"),
+]
+
+
+def screen(results: Results) -> str:
+    """Give all of it."""
+    parts = [headline(results), flows_table(results), links_table(results), *warnings(results.records)]
+    return "\n\n".join(parts)
+
+
+def headline(results: Results) -> str:
+    """Say what ran."""
+    run = results.records[0].run
+    seeds = sorted({record.run["seed"] for record in results.records})
+    parts = [
+        run["scenario"],
+        f"{len(results.records)} runs of {show(run['duration_s'])} s"
+        if results.axes
+        else f"{show(run['duration_s'])} s",
+        f"seed {', '.join(map(str, seeds))}",
+        run["on"],
+    ]
+    if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
+        parts.append(f"Jain index {run['jain_index']:.3f}")
+    return " · ".join(parts)
+
+
+def flows_table(results: Results) -> str:
+    """Draw the flows."""
+    rows = [(record, row) for record in results.records for row in flow_rows(record.run["flows"])]
+    columns = axis_columns(results, [record for record, _ in rows])
+    columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
+    columns.append(Column("control", "", [row["cc"] for _, row in rows]))
+    return render(columns + value_columns(FLOW_COLUMNS, [row for _, row in rows]))
+
+
+def flow_rows(flows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give a row for each flow, or where there are many one for each congestion control."""
+    if len(flows) <= MANY:
+        return list(flows)
+    controls = dict.fromkeys(flow["cc"] for flow in flows)
+    return [together(cc, [flow for flow in flows if flow["cc"] == cc]) for cc in controls]
+
+
+def together(cc: str, flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Fold flows into one row of means."""
+    row: dict[str, Any] = {"flow": f"mean of {len(flows)}", "cc": cc}
+    for _, _, key in FLOW_COLUMNS:
+        known = [flow[key] for flow in flows if flow[key] is not None]
+        row[key] = fmean(known) if known else None
+    return row
+
+
+def links_table(results: Results) -> str:
+    """Draw the links where packets can wait to some purpose or get lost."""
+    rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
+    columns = axis_columns(results, [record for record, _ in rows])
+    columns.append(Column("link", "", [link["link"] for _, link in rows]))
+    return render(columns + value_columns(LINK_COLUMNS, [link for _, link in rows]))
+
+
+def matters(link: dict[str, Any]) -> bool:
+    """Tell a bottleneck from a way back on which nothing happens."""
+    return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
+
+
+def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
+    """Give the sweep's axes, each under the last part of its name."""
+    return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
+
+
+def value_columns(columns: Iterable[tuple[str, str, str]], rows: Sequence[dict[str, Any]]) -> list[Column]:
+    """Give the figures."""
+    return [Column(head, unit, [row[key] for row in rows]) for head, unit, key in columns]
+
+
+def warnings(records: Iterable[Record]) -> list[str]:
+    """Say which runs are not to be believed."""
+    return [f"warning: run {n} is unsound" for n, record in enumerate(records) if not record.run["sound"]]

@@ -1,0 +1,78 @@
+"""A process that simulates: a line of JSON in is a run to do, lines of JSON out are its progress and its end.
+
+Runs live in processes of their own because a congestion control is native code: should it crash, its run fails with a
+sentence, and neither the other runs nor the user's session are harmed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from unbloat import _core
+from unbloat.places import ALGORITHMS
+from unbloat.source import Source
+from unbloat.store import Store, Tables
+
+
+def main() -> None:
+    """Do what the opening line's experiment has, run by run, until the other side closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
+    answers = take_stdout()
+    opening = json.loads(sys.stdin.readline())
+    path, text, overrides = opening["source"]
+    cells = Source(path, text, tuple(map(tuple, overrides))).cells()
+    store = Store(Path(opening["folder"]))
+    for line in sys.stdin:
+        say(answers, **attempt(cells, store, json.loads(line), answers))
+
+
+def attempt(cells: list[_core.Cell], store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
+    """Run one cell and keep what it came to; give the answer that ends the task."""
+    try:
+        record, columns = cells[task["cell"]].simulate(
+            ALGORITHMS,
+            series_ns=task["series_ns"],
+            pcap=task["pcap"],
+            progress=lambda share: say(answers, share=share),
+        )
+        store.put(task["key"], record, task["series_ns"], columns and tables_of(columns))
+    except _core.Error as error:
+        return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+    except OSError as error:
+        return {"error": f"the result cannot be kept: {error}", "wrong_input": False}
+    return {"finished": True}
+
+
+def tables_of(columns: dict[str, dict[str, tuple[str, bytes]]]) -> Tables:
+    """Give the core's columns as arrays."""
+    return {
+        table: {name: np.frombuffer(data, dtype) for name, (dtype, data) in rows.items()}
+        for table, rows in columns.items()
+    }
+
+
+def say(answers: IO[str], **answer: object) -> None:
+    """Answer with one line; when nobody listens any more there is nothing left to do."""
+    try:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def take_stdout() -> IO[str]:
+    """Keep the answers' channel for ourselves: what a congestion control prints goes to stderr."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "w")
+
+
+if __name__ == "__main__":
+    main()
