@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unbloat.claims import Selector, number
+from unbloat import table as screen
+from unbloat.claims import Selector
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch
-from unbloat.paper_tables import align, markdown_table
+from unbloat.paper_tables import markdown_table
 from unbloat.published import PaperError, build
 
 
@@ -96,23 +97,22 @@ def _name(row: Variant, setting: Setting) -> str:
     return f"{setting.name}, {row.name}"
 
 
-Laid = tuple[str, list[str], list[list[str]]]
+Laid = tuple[str, list[screen.Column]]
+"""A setting's name and its columns."""
 
 
 def lay_out(table: Choices, measurements: Mapping[str, Measurements]) -> list[Laid]:
-    """Give, for every setting, a title, a header and rows of words."""
+    """Give a table for every setting."""
     return [_lay_out_setting(table, setting, measurements) for setting in table.settings]
 
 
 def _lay_out_setting(table: Choices, setting: Setting, measurements: Mapping[str, Measurements]) -> Laid:
     columns = [column for column in table.columns if not setting.columns or column.name in setting.columns]
-    header = ["", *(column.name if column.unit == "index" else f"{column.name} ({column.unit})" for column in columns)]
-    rows = []
-    for row in table.rows:
-        runs = measurements[_name(row, setting)]
-        labels = [*setting.at, *row.at]
-        rows.append([row.name, *(number(_take(runs, column, labels)) for column in columns)])
-    return setting.name, header, rows
+    laid = [screen.Column("", "", [row.name for row in table.rows])]
+    for column in columns:
+        values = [_take(measurements[_name(row, setting)], column, [*setting.at, *row.at]) for row in table.rows]
+        laid.append(screen.Column(column.name, "" if column.unit == "index" else column.unit, values))
+    return setting.name, laid
 
 
 def _take(runs: Measurements, column: Column, labels: list[str]) -> float:
@@ -122,11 +122,11 @@ def _take(runs: Measurements, column: Column, labels: list[str]) -> float:
 
 def text_of(table: Choices, laid: Sequence[Laid]) -> str:
     """Write a table for a terminal."""
-    return f"{table.title}\n\n" + "\n\n".join(f"{title}\n{align([header, *rows])}" for title, header, rows in laid)
+    return f"{table.title}\n\n" + "\n\n".join(f"{name}\n{screen.render(columns)}" for name, columns in laid)
 
 
 def markdown_of(table: Choices, laid: Sequence[Laid]) -> str:
     """Write a table for the page in the paper's folder."""
     parts = [f"### {table.title}", table.text.strip()]
-    parts += [f"**{title}**\n\n{markdown_table(header, rows)}" for title, header, rows in laid]
+    parts += [f"**{name}**\n\n{markdown_table(columns)}" for name, columns in laid]
     return "\n\n".join(parts) + "\n"

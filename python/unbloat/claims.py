@@ -160,12 +160,12 @@ def _describe(node: ast.expr, text: str, measure: Measure) -> str:
 
 
 def number(value: float) -> str:
-    """Write a measured number with four digits, so that it can be read beside a printed one."""
+    """Write a measured number with five digits, so that it can be read beside a printed one."""
     if math.isinf(value):
         return "unfinished" if value > 0 else "-inf"
     if math.isnan(value):
         return "none"
-    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.5g}"
 
 
 # ---------------------------------------------------------------- Verdicts

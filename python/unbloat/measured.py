@@ -43,6 +43,8 @@ class Measurements:
     """The runs of one scenario file."""
 
     def __init__(self, scenario: str, runs: Sequence[Run]) -> None:
+        if not runs:
+            raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
         self.scenario = scenario
         self.runs = runs
 

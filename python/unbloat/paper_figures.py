@@ -73,7 +73,7 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas
     canvas.suptitle(figure.title, fontsize=11)
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
     for axes, group in zip(panels, figure.groups, strict=True):
-        run = measurements[figure.scenario].pick([group])[0]
+        run = measurements[figure.scenario].pick([*figure.at, group])[0]
         for flow, window in (run.windows or {}).items():
             axes.step(window[0], window[1], where="post", linewidth=0.8, label=f"flow {flow + 1}")
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]

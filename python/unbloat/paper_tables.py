@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from unbloat.claims import Verdict, number
 from unbloat.judged import Judged, JudgedPaper, JudgedRow
-from unbloat.published import Table
+from unbloat.table import Column, render
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "direction only": "~", "not reproduced": "x"}
 """What stands after a measured number."""
@@ -19,7 +19,7 @@ def text_of(judged: JudgedPaper) -> str:
     """Lay the paper out for a terminal: its tables, its statements, the reasons, the counts."""
     paper = judged.paper
     parts = [f"{paper.authors}: {paper.title}\n{paper.where}\n{LEGEND}"]
-    parts += [_text_table(*table) for table in _tables(judged)]
+    parts += [f"{title}\n{render(columns)}" for title, columns in _tables(judged)]
     for statements, claims in judged.statements:
         lines = [statements.where]
         for claim, verdict in claims:
@@ -34,18 +34,21 @@ def text_of(judged: JudgedPaper) -> str:
 def markdown_of(judged: JudgedPaper) -> str:
     """Lay the paper out for the page in its folder."""
     parts = [f"{counts_line(judged)} {LEGEND}"]
-    for title, header, rows in _tables(judged):
-        parts.append(f"### {title}\n\n" + markdown_table(header, rows))
-    parts.append("### Statements of the text")
-    rows = [
-        [claim.says, statements.where, f"{_measured(verdict, claim.unit)}", verdict.verdict]
-        for statements, claims in judged.statements
-        for claim, verdict in claims
-    ]
-    parts.append(markdown_table(["statement", "where", "measured", "verdict"], rows))
+    parts += [f"### {title}\n\n{markdown_table(columns)}" for title, columns in _tables(judged)]
+    parts.append(f"### Statements of the text\n\n{markdown_table(_statements(judged))}")
     parts.append("### What did not come out as published, and why")
     parts.append("\n".join(_reasons_markdown(judged)))
     return "\n\n".join(parts) + "\n"
+
+
+def _statements(judged: JudgedPaper) -> list[Column]:
+    entries = [(group, claim, verdict) for group, claims in judged.statements for claim, verdict in claims]
+    return [
+        Column("statement", "", [claim.says for _, claim, _ in entries]),
+        Column("where", "", [group.where for group, _, _ in entries]),
+        Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
+        Column("verdict", "", [verdict.verdict for _, _, verdict in entries]),
+    ]
 
 
 def counts_line(judged: JudgedPaper) -> str:
@@ -66,47 +69,43 @@ def _measured(verdict: Judged, unit: str) -> str:
 
 # ---------------------------------------------------------------- Tables
 
-Laid = tuple[str, list[str], list[list[str]]]
 
-
-def _tables(judged: JudgedPaper) -> Iterator[Laid]:
-    """Lay every table out as a title, a header and rows of words: published and measured side by side."""
+def _tables(judged: JudgedPaper) -> Iterator[tuple[str, list[Column]]]:
+    """Lay every table out as a title and columns: published and measured side by side for each of the paper's."""
     for table, rows in judged.tables:
-        header = ["", *(f"{column} {kind}" for column in table.columns for kind in ("published", "measured"))]
-        yield table.title, header, list(_table_rows(table, rows))
-
-
-def _table_rows(table: Table, rows: Sequence[JudgedRow]) -> Iterator[list[str]]:
-    for judged in rows:
-        words = [f"{judged.group.name}: {judged.row.name}{_unit(judged.row.unit)}"]
-        for column in range(len(table.columns)):
-            published = judged.row.published[column]
-            words.append(" / ".join(published) if isinstance(published, list) else published)
-            cells = zip(judged.measured[column], judged.judged[column], strict=True)
-            words.append(" / ".join(f"{number(value)} {MARKS[cell.verdict] if cell else '?'}" for value, cell in cells))
-        yield words
+        names = [f"{row.group.name}: {row.row.name}{_unit(row.row.unit)}" for row in rows]
+        columns = [Column("", "", names)]
+        for i, name in enumerate(table.columns):
+            columns.append(Column(name, "published", [_published(row, i) for row in rows]))
+            columns.append(Column("", "measured", [_measured_cells(row, i) for row in rows]))
+        yield table.title, columns
 
 
 def _unit(unit: str) -> str:
     return "" if unit == "index" else f" ({unit})"
 
 
-def _text_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return title + "\n" + align([header, *rows])
+def _published(row: JudgedRow, column: int) -> str:
+    published = row.row.published[column]
+    return " / ".join(published) if isinstance(published, list) else published
 
 
-def align(rows: Sequence[Sequence[str]]) -> str:
-    """Set rows of words in columns, the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        row[0].ljust(widths[0]) + "".join("  " + row[i].rjust(widths[i]) for i in range(1, len(row))) for row in rows
-    )
+def _measured_cells(row: JudgedRow, column: int) -> str:
+    cells = zip(row.measured[column], row.judged[column], strict=True)
+    return " / ".join(f"{number(value)} {MARKS[cell.verdict] if cell else '?'}" for value, cell in cells)
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(columns: Sequence[Column]) -> str:
     """Write a table as GitHub shows it, the first column to the left."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(word.replace("|", "\\|") for word in line) + " |" for line in lines)
+    head = [f"{column.head} {column.unit}".strip() for column in columns]
+    rule = ["---"] + ["---:"] * (len(columns) - 1)
+    rows = zip(*(column.cells for column in columns), strict=True)
+    lines = [head, rule, *([_word(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _word(cell: object) -> str:
+    return number(cell) if isinstance(cell, float) else str(cell).replace("|", "\\|")
 
 
 # ---------------------------------------------------------------- Reasons

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-
-import tomllib
 
 from unbloat._core import InputError
 from unbloat.claims import Bounds, Call, ClaimError, Printed, calls, is_number
@@ -113,6 +112,7 @@ class Figure:
     kind: str
     groups: list[str]
     scenario: str = ""
+    at: list[str] = field(default_factory=list)
     quantity: str = ""
     unit: str = ""
     bars: list[Bar] = field(default_factory=list)
@@ -165,7 +165,7 @@ class Paper:
             figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
         )
         if not part.scenarios():
-            ids = [entry.id for entry in (*self.tables, *self.figures)]
+            ids = [table.id for table in self.tables] + [figure.id for figure in self.figures]
             starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
             raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
         return part

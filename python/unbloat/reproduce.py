@@ -18,21 +18,7 @@ from unbloat.places import PAPERS
 from unbloat.runner import run as run_scenario
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("paper", help="a folder of papers/, or the path of one")
-    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
-    parser.add_argument(
-        "--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6"
-    )
-    parser.add_argument("--choices", action="store_true", help="print what the paper's open choices change instead")
-    parser.add_argument("--page", action="store_true", help="write tables and figures into the README.md of the folder")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where figures go (default: results/PAPER)")
-    parser.add_argument("--no-cache", action="store_true", help="run afresh")
-    parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one for each core)")
-
-
-def command(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
     simulate = simulator(cache=not arguments.no_cache, jobs=arguments.jobs)
