@@ -10,7 +10,10 @@
 //! * The third packet of the handshake is missing: the simulated sender's first data packet takes its place.
 //!   Nothing is closed: there are no FINs.
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
-//! * A SYN-ACK has no room for SACK blocks; the simulated one carries some if a second SYN comes after data.
+//! * A SYN-ACK has no room for SACK blocks.
+//!
+//! Wireshark guesses what a packet is that comes a second time: one that is sent within 3 ms of new data it takes for
+//! "out-of-order". Retransmissions and these together are those of the record, and the handshake packets sent again.
 
 use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
 use crate::tap::{Event, Tap};
