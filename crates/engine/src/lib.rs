@@ -8,12 +8,12 @@ mod bits;
 mod clock;
 mod measure;
 mod network;
-mod packet;
+pub mod packet;
 mod receiver;
 mod scoreboard;
 mod sender;
 mod simulation;
-mod tap;
+pub mod tap;
 
 use mechanism::Library;
 use scenario::model::Scenario;
@@ -71,7 +71,8 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
     watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome)
 }
 
-fn watch<T: Tap>(
+/// Simulates `scenario` while `tap` sees every packet event.
+pub fn watch<T: Tap>(
     scenario: &Scenario,
     library: &Library,
     options: &Options,

@@ -18,8 +18,15 @@ pub enum Event {
 
 /// Sees every packet event in the order of simulated time.
 pub trait Tap {
+    /// Something happens to a data packet.
     fn data(&mut self, now: Nanos, event: Event, data: &Data);
+    /// Something happens to an acknowledgement.
     fn ack(&mut self, now: Nanos, event: Event, ack: &Ack);
+    /// True loses this data packet as it leaves its host: how a test scripts its losses.
+    #[inline(always)]
+    fn loses(&mut self, _now: Nanos, _data: &Data) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.
@@ -36,7 +43,14 @@ impl Tap for Silent {
 #[derive(Clone, Debug)]
 pub struct Fingerprint(pub u64);
 
+impl Default for Fingerprint {
+    fn default() -> Fingerprint {
+        Fingerprint::new()
+    }
+}
+
 impl Fingerprint {
+    /// The hash of no event.
     pub fn new() -> Fingerprint {
         Fingerprint(0xcbf2_9ce4_8422_2325)
     }

@@ -7,8 +7,11 @@
 //! * `transmit`: what is sent when
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
+//! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
+#[cfg(debug_assertions)]
+mod invariants;
 mod rack;
 mod rate;
 mod recovery;
