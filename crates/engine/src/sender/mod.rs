@@ -200,8 +200,10 @@ impl Sender {
     /// The application stops: what is in flight is still delivered.
     fn stop_writing(&mut self, now: Nanos) {
         self.stop = None;
-        self.segments = self.board.nxt;
-        self.last_payload = self.mss;
+        if self.board.nxt < self.segments {
+            self.segments = self.board.nxt;
+            self.last_payload = self.mss;
+        }
         self.meter.stop(now);
         if self.board.is_empty() {
             self.finish();
