@@ -8,13 +8,13 @@ mod bits;
 mod clock;
 mod measure;
 mod network;
-mod packet;
+pub mod packet;
 mod pcap;
 mod receiver;
 mod scoreboard;
 mod sender;
 mod simulation;
-mod tap;
+pub mod tap;
 
 use mechanism::Library;
 use pcap::Pcap;
@@ -77,7 +77,8 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
     Ok(outcome)
 }
 
-fn watch<T: Tap>(
+/// Simulates `scenario` while `tap` sees every packet event.
+pub fn watch<T: Tap>(
     scenario: &Scenario,
     library: &Library,
     options: &Options,

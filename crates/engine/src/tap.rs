@@ -18,8 +18,15 @@ pub enum Event {
 
 /// Sees every packet event in the order of simulated time.
 pub trait Tap {
+    /// Something happens to a data packet.
     fn data(&mut self, now: Nanos, event: Event, data: &Data);
+    /// Something happens to an acknowledgement.
     fn ack(&mut self, now: Nanos, event: Event, ack: &Ack);
+    /// True loses this data packet as it leaves its host: how a test scripts its losses.
+    #[inline(always)]
+    fn loses(&mut self, _now: Nanos, _data: &Data) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.
@@ -44,6 +51,11 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.ack(now, event, ack);
         self.1.ack(now, event, ack);
     }
+    #[inline]
+    fn loses(&mut self, now: Nanos, data: &Data) -> bool {
+        // Both are asked, whatever the first answers.
+        self.0.loses(now, data) | self.1.loses(now, data)
+    }
 }
 
 /// One watches, or nobody.
@@ -60,13 +72,24 @@ impl<T: Tap> Tap for Option<T> {
             tap.ack(now, event, ack);
         }
     }
+    #[inline]
+    fn loses(&mut self, now: Nanos, data: &Data) -> bool {
+        self.as_mut().is_some_and(|tap| tap.loses(now, data))
+    }
 }
 
 /// A hash over the event trace: any change of behaviour changes it.
 #[derive(Clone, Debug)]
 pub struct Fingerprint(pub u64);
 
+impl Default for Fingerprint {
+    fn default() -> Fingerprint {
+        Fingerprint::new()
+    }
+}
+
 impl Fingerprint {
+    /// The hash of no event.
     pub fn new() -> Fingerprint {
         Fingerprint(0xcbf2_9ce4_8422_2325)
     }
