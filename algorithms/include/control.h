@@ -12,8 +12,8 @@ extern unsigned long CONFIG_HZ __kconfig;
 #else
 #define HZ 1000UL
 #endif
-#define USEC_PER_SEC 1000000UL
-#define USEC_PER_MSEC 1000UL
+#define USEC_PER_SEC   1000000UL
+#define USEC_PER_MSEC  1000UL
 #define USEC_PER_JIFFY (USEC_PER_SEC / HZ)
 
 extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
@@ -43,9 +43,9 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 #elif defined(__bpf__)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) const volatile type name = initial
 #else
-#define PARAM(type, name, initial, lowest, highest, unit, meaning)                                    \
-	const volatile type name = initial;                                                           \
-	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) =  \
+#define PARAM(type, name, initial, lowest, highest, unit, meaning)                                   \
+	const volatile type name = initial;                                                          \
+	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = \
 		#name "|" #type "|" #lowest "|" #highest "|" unit "|" meaning
 #endif
 

@@ -30,7 +30,8 @@ PARAM(u32, period, 0, 0, 10000000, "us", "evaluation period; 0 = four times the 
 PARAM(u32, threshold, 0, 0, 10000000, "us", "jitter that is none; 0 = 30 ms below a least RTT of 50 ms, else 0.6 ms");
 PARAM(u32, theta, 90, 1, 100, "%", "window that a serious verdict leaves");
 PARAM(u32, u_hi, 99, 0, 99, "%", "share of delayed segments above which congestion shows");
-PARAM(u32, eps, 0, 0, 1000000, "us", "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
+PARAM(u32, eps, 0, 0, 1000000, "us",
+      "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
 PARAM(u32, eps_shift, 10, 0, 31, "", "with eps = 0: the least RTT over two to this power");
 PARAM(bool, serious_needs_jitter, true, 0, 1, "", "a standing queue alone is not serious");
 PARAM(bool, reset_max_rtt, false, 0, 1, "", "forget the largest RTT after each loss recovery");
@@ -46,16 +47,16 @@ struct delayed_window {
 	__u32 min_rtt; /* least ever */
 	__u32 max_rtt; /* largest ever, or since the last recovery */
 	__u32 period_start;
-	__u32 total;	   /* segments with an RTT sample in this period ... */
-	__u32 clear;	   /* ... of which so many saw no queue */
-	dwu_u64 rtt_sum;   /* over those segments */
-	__u32 last_mean;   /* of the period before; 0 = unknown */
-	__u32 held_until;  /* end of the suspension */
-	__u32 closed_at;   /* when the gate was first found closed, jiffies */
-	__u8 suspended;	   /* suspend_flag of the paper */
-	__u8 high;	   /* flag of the paper: the mean RTT is in the upper half */
-	__u8 closed;	   /* closed_at is set */
-	__u8 running;	   /* period_start is set */
+	__u32 total;	  /* segments with an RTT sample in this period ... */
+	__u32 clear;	  /* ... of which so many saw no queue */
+	dwu_u64 rtt_sum;  /* over those segments */
+	__u32 last_mean;  /* of the period before; 0 = unknown */
+	__u32 held_until; /* end of the suspension */
+	__u32 closed_at;  /* when the gate was first found closed, jiffies */
+	__u8 suspended;	  /* suspend_flag of the paper */
+	__u8 high;	  /* flag of the paper: the mean RTT is in the upper half */
+	__u8 closed;	  /* closed_at is set */
+	__u8 running;	  /* period_start is set */
 };
 
 enum dwu_verdict {
