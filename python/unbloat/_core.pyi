@@ -54,3 +54,6 @@ def duration_ns(text: str) -> int:
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""
+
+def scenario_keys_table() -> str:
+    """Describe every key of the scenario file as a Markdown table."""

@@ -49,7 +49,7 @@ def run(
         chosen = Source(chosen.path, chosen.text, (*chosen.overrides, ("seed", str(seed))))
     if cc is not None:
         chosen = chosen.on_every_group("cc", str(cc.absolute() if isinstance(cc, Path) else cc))
-    experiment = Experiment(chosen, Store(cache_folder() if cache else None), progress, jobs)
+    experiment = Experiment(chosen, Store(cache_folder() / "runs" if cache else None), progress, jobs)
     experiment.simulate(series, pcap)
     return Results(experiment.records(), lambda: experiment.series(series))
 
