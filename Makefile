@@ -36,7 +36,7 @@ $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/package: $(STAMPS)/venv $(RUST)
-	$(BIN)/maturin develop --release --quiet --extras test
+	$(BIN)/maturin develop --release --quiet --extras test >/dev/null
 	@mkdir -p $(@D) && touch $@
 
 # ---------------------------------------------------------------- Checking

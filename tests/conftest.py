@@ -1,4 +1,4 @@
-"""A small scenario, and a cache of its own for every test."""
+"""A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
 import subprocess
 import sys
@@ -30,8 +30,13 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without runs; what was compiled is shared by all tests, to save time."""
     folder = tmp_path / "cache"
+    compiled = tmp_path_factory.getbasetemp() / "mechanisms"
+    compiled.mkdir(exist_ok=True)
+    folder.mkdir()
+    (folder / "mechanisms").symlink_to(compiled)
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder
 

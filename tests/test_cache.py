@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 import unbloat as ub
 from unbloat.places import ALGORITHMS
 

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from conftest import Cli
 
 RUN_KEYS = {"scenario", "on", "seed", "duration_s", "jain_index", "sound", "flows", "links"}
@@ -105,12 +104,6 @@ def test_a_missing_file_is_status_2(cli: Cli) -> None:
     assert "nowhere.toml" in done.stderr
 
 
-def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None:
-    done = cli("run", small, "--pcap", "/nowhere/trace.pcapng")
-    assert done.returncode == 1
-    assert "trace" in done.stderr and "Traceback" not in done.stderr
-
-
 def test_a_control_that_crashes_is_status_1_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
     from unbloat.places import ALGORITHMS
 
@@ -176,3 +169,9 @@ def test_output_into_a_closed_pipe_is_no_error(small: Path) -> None:
     )
     os.close(writer)
     assert done.stderr == ""
+
+
+def test_list_tells_all_about_one_thing(cli: Cli) -> None:
+    said = cli("list", "cubic_plus").stdout
+    assert "threshold = " in said and "Parameters" in said
+    assert cli("list", "cubik").returncode == 2

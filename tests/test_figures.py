@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 import unbloat as ub
 from conftest import Cli
 from unbloat.figures import KINDS, save, spread

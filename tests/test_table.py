@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from unbloat.progress import Progress, clock
 from unbloat.runner import round_step
 from unbloat.table import Column, render, show

@@ -57,3 +57,6 @@ def scenario_keys() -> str:
 
 def scenario_keys_table() -> str:
     """Describe every key of the scenario file as a Markdown table."""
+
+def mechanisms(algorithms: str | Path) -> str:
+    """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""

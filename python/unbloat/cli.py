@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=list_command)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="tell all about one thing, such as cubic_plus")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -78,10 +79,15 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=reproduce_command)
-    parser.add_argument("paper", metavar="PAPER", help="a paper from `unbloat list`")
-    parser.add_argument("--table", metavar="TABLE", help="only this table")
-    parser.add_argument("--json", action="store_true", help="print the claims as JSON")
-    parser.add_argument("--no-cache", action="store_true", help="run afresh")
+    add = parser.add_argument
+    add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
+    add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
+    add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
+    add("--json", action="store_true", help="print the claims as JSON")
+    add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
+    add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
+    add("--no-cache", action="store_true", help="run afresh")
+    add("--jobs", metavar="N", type=int, help="number of processes (default: one for each core)")
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -94,9 +100,13 @@ def assignment(text: str) -> tuple[str, str]:
 
 def list_command(args: argparse.Namespace) -> None:
     """Print what there is."""
-    from unbloat.listing import catalogue, screen
+    from unbloat.listing import catalogue, page, screen
 
-    print(json.dumps(catalogue(), indent=2) if args.json else screen(catalogue()))
+    found = catalogue()
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print(page(found, args.name) if args.name else screen(found))
 
 
 def run_command(args: argparse.Namespace) -> None:

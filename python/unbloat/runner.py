@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -28,6 +28,7 @@ def run(
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
+    only: Callable[[Mapping[str, str]], bool] | None = None,
     cache: bool = True,
     progress: bool | None = None,
     jobs: int | None = None,
@@ -38,8 +39,9 @@ def run(
     of it: `{"link.bottleneck.rate": "10mbit"}`. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
     short for the commonest of them. `series` keeps the run's inside over time, at steps such as "10ms", or with True at
     a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
-    writes the packets. `cache=False` runs afresh. `progress` shows a bar on stderr (by default on a terminal), `jobs`
-    is the number of processes (by default one for each core).
+    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache=False` runs afresh.
+    `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
+    each core).
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
@@ -49,7 +51,8 @@ def run(
         chosen = Source(chosen.path, chosen.text, (*chosen.overrides, ("seed", str(seed))))
     if cc is not None:
         chosen = chosen.on_every_group("cc", str(cc.absolute() if isinstance(cc, Path) else cc))
-    experiment = Experiment(chosen, Store(cache_folder() / "runs" if cache else None), progress, jobs)
+    store = Store(cache_folder() / "runs" if cache else None)
+    experiment = Experiment(chosen, store, progress, jobs, only)
     experiment.simulate(series, pcap)
     return Results(experiment.records(), lambda: experiment.series(series))
 
@@ -57,19 +60,27 @@ def run(
 class Experiment:
     """The cells of a scenario, and the store that holds or will hold their runs."""
 
-    def __init__(self, source: Source, store: Store, progress: bool | None, jobs: int | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        store: Store,
+        progress: bool | None,
+        jobs: int | None,
+        only: Callable[[Mapping[str, str]], bool] | None = None,
+    ) -> None:
         self._source = source
         self._store = store
         self._progress = progress
         self._jobs = jobs or len(os.sched_getaffinity(0))
-        self._cells = source.cells()
-        self._keys = [key_of(cell) for cell in self._cells]
+        cells = enumerate(source.cells())
+        self._cells = {number: cell for number, cell in cells if only is None or only(dict(cell.axes))}
+        self._keys = {number: key_of(cell) for number, cell in self._cells.items()}
 
     def simulate(self, series: bool | str, pcap: str | Path | None = None) -> None:
         """Simulate what the store lacks; with `pcap` everything, because packets are not stored."""
         tasks = []
-        for number, (cell, key) in enumerate(zip(self._cells, self._keys, strict=True)):
-            step = series_step(cell, series)
+        for number, cell in self._cells.items():
+            key, step = self._keys[number], series_step(cell, series)
             if pcap or not self._store.has(key, step):
                 file = pcap and str(numbered(Path(pcap), number, len(self._cells)))
                 tasks.append(Task(number, key, step, file or None))
@@ -82,14 +93,15 @@ class Experiment:
 
     def records(self) -> list[Record]:
         """Read the records of all cells."""
-        pairs = zip(self._cells, self._keys, strict=True)
-        return [Record(dict(cell.axes), self._store.record(key)) for cell, key in pairs]
+        return [Record(dict(cell.axes), self._store.record(self._keys[n])) for n, cell in self._cells.items()]
 
     def series(self, series: bool | str) -> list[Series]:
         """Read the series of all cells, simulating where they were not kept."""
         self.simulate(series or True)
-        pairs = zip(self._cells, self._keys, strict=True)
-        return [self._store.series(key, series_step(cell, series or True) or 0) for cell, key in pairs]
+        return [
+            self._store.series(self._keys[number], series_step(cell, series or True) or 0)
+            for number, cell in self._cells.items()
+        ]
 
 
 def series_step(cell: _core.Cell, series: bool | str) -> int | None:

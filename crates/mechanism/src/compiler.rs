@@ -1,6 +1,6 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::Error;
+use crate::error::Error;
 use crate::object_file::Object;
 use crate::source::Source;
 use sha2::{Digest, Sha256};
@@ -35,7 +35,7 @@ impl Compiler {
         let command = find_compiler()?;
         let include = folder.join("include");
         if !include.join("vmlinux.h").is_file() {
-            return Err(Error(format!(
+            return Err(Error::new(format!(
                 "{} is not a folder of mechanisms: it has no include/vmlinux.h",
                 folder.display()
             )));
@@ -78,13 +78,18 @@ impl Compiler {
         arguments.extend(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()]));
         self.translate(&source.path, &arguments, &program).map_err(|message| {
             let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
-            Error(format!("{} does not compile: {}\n{}", source.path.display(), summary.trim(), message.trim_end()))
+            Error::new(format!(
+                "{} does not compile: {}\n{}",
+                source.path.display(),
+                summary.trim(),
+                message.trim_end()
+            ))
         })?;
         refuse_undefined(&source.path, &program, &runtime)?;
         let linked = work.0.join("linked.so");
         let mut link = Command::new(&self.command);
         link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).arg(&program).args(&runtime);
-        run(&mut link).map_err(|m| Error(format!("{} cannot be linked:\n{m}", source.path.display())))?;
+        run(&mut link).map_err(|m| Error::new(format!("{} cannot be linked:\n{m}", source.path.display())))?;
         std::fs::rename(&linked, target).map_err(|e| unwritable(target, &e))
     }
 
@@ -98,7 +103,7 @@ impl Compiler {
         let work = Scratch::below(&self.cache)?;
         for (n, file) in RUNTIME.iter().enumerate() {
             self.translate(&self.include.join(file), &[], &work.0.join(format!("{n}.o")))
-                .map_err(|message| Error(format!("{file} of the contract does not compile:\n{message}")))?;
+                .map_err(|message| Error::new(format!("{file} of the contract does not compile:\n{message}")))?;
         }
         match std::fs::rename(&work.0, &folder) {
             Err(error) if !folder.is_dir() => Err(unwritable(&folder, &error)),
@@ -125,7 +130,7 @@ fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Resul
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error(format!(
+    Err(Error::new(format!(
         "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC and DCTCP and the \
          helpers in include/bpf/bpf_helpers.h",
         source.display(),
@@ -135,7 +140,8 @@ fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Resul
 
 fn object_file(path: &Path) -> Result<Object, Error> {
     let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-    Object::parse(&bytes).map_err(|e| Error(format!("{}: the compiler's output cannot be read: {e}", path.display())))
+    Object::parse(&bytes)
+        .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))
 }
 
 /// A folder that goes when it is dropped.
@@ -175,7 +181,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
             }
         }
     }
-    Err(Error(match &wanted {
+    Err(Error::new(match &wanted {
         Some(cc) => format!("the C compiler that the environment variable CC names, {}, is not there", cc.display()),
         None => {
             "congestion controls are compiled when they are used, and there is no C compiler: install gcc or clang \
@@ -224,9 +230,9 @@ fn hex(hash: Sha256) -> String {
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error(format!("{} cannot be read: {error}", path.display()))
+    Error::new(format!("{} cannot be read: {error}", path.display()))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Error(format!("{} cannot be written: {error}", path.display()))
+    Error::new(format!("{} cannot be written: {error}", path.display()))
 }

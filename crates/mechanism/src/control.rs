@@ -1,6 +1,7 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
 use crate::object_file::{CONG_CONTROL_ARGUMENTS, Object};
+use crate::parameter::Setting;
 use crate::sock::{AckSample, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
 use std::ffi::c_void;
@@ -68,9 +69,17 @@ pub struct Control {
 unsafe impl Send for Control {}
 
 impl Control {
-    /// Opens a shared object that `object` describes and binds the congestion control at `ops_address`.
-    pub(crate) fn open(image: &[u8], object: &Object, ops: &str, seed: u64) -> Result<Control, String> {
-        let file = memory_file(image).map_err(|e| format!("cannot be opened: no room for its image: {e}"))?;
+    /// Opens a shared object that `object` describes, with `settings`, and binds the congestion control of the symbol `ops`.
+    /// The error continues a sentence that begins with the file's path.
+    pub(crate) fn open(
+        image: &[u8],
+        object: &Object,
+        ops: &str,
+        settings: &[Setting],
+        seed: u64,
+    ) -> Result<Control, String> {
+        let file = memory_file(&with_settings(image, settings))
+            .map_err(|e| format!("cannot be opened: no room for its image: {e}"))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: the object has no initialisers but the C library's; what it does in callbacks is the user's own program.
         let library = unsafe { libloading::os::unix::Library::open(Some(&path), libloading::os::unix::RTLD_NOW) }
@@ -84,6 +93,7 @@ impl Control {
         // SAFETY: the symbol table places a `struct tcp_congestion_ops` there, and nothing writes it after loading.
         let ops: &'static CongestionOps =
             unsafe { &*((base + object.address_of(ops) as usize) as *const CongestionOps) };
+        store_settings(base, settings);
         // SAFETY: the runtime's pointer leads to its static instance.
         unsafe {
             (*runtime.instance).random = seed;
@@ -229,6 +239,26 @@ fn act<const N: usize>(program: Option<Action>, arguments: &[u64; N]) {
 fn ask(program: Question, sk: &mut TcpSock) -> u32 {
     // SAFETY: as in `act`; only the low 32 bits of the result are read.
     unsafe { program([sk as *mut TcpSock as u64].as_ptr()) }
+}
+
+/// The file with the globals that have bytes in it set.
+fn with_settings(image: &[u8], settings: &[Setting]) -> Vec<u8> {
+    let mut image = image.to_vec();
+    for setting in settings {
+        if let Some(range) = setting.symbol.file_range.clone() {
+            image[range].copy_from_slice(&setting.bytes);
+        }
+    }
+    image
+}
+
+/// Sets the globals that the file leaves out because they are zero.
+fn store_settings(base: usize, settings: &[Setting]) {
+    for setting in settings.iter().filter(|setting| setting.symbol.file_range.is_none()) {
+        let address = (base + setting.symbol.address as usize) as *mut u8;
+        // SAFETY: the symbol has as many bytes, zeroed and writable by the loader, and no program runs yet.
+        unsafe { address.copy_from_nonoverlapping(setting.bytes.as_ptr(), setting.bytes.len()) }
+    }
 }
 
 /// A file in memory, so that each instance is opened under a path of its own.

@@ -1,7 +1,7 @@
 //! What has to be known of a source file before it is compiled.
 
-use crate::Error;
 use crate::compiler::unreadable;
+use crate::error::Error;
 use std::path::{Path, PathBuf};
 
 /// Functions and macros of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
@@ -19,8 +19,11 @@ const YIELDING: &[&str] = &[
     "tcp_cc_eq",
 ];
 
+/// Headers that the contract puts its own in place of, whatever lies beside a file.
+const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_tracing_net.h"];
+
 /// A source file with what it includes from beside itself.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// The file.
     pub(crate) path: PathBuf,
@@ -42,13 +45,75 @@ impl Source {
             let bytes = std::fs::read(&next).map_err(|e| unreadable(&next, &e))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let folder = next.parent().unwrap_or(Path::new("."));
-            open.extend(quoted_includes(&text).map(|name| folder.join(name)).filter(|header| header.is_file()));
+            open.extend(
+                quoted_includes(&text)
+                    .filter(|name| !REPLACED.contains(name))
+                    .map(|name| folder.join(name))
+                    .filter(|header| header.is_file()),
+            );
             files.push((next, text));
         }
         let code: Vec<String> = files.iter().map(|(_, text)| without_comments(text)).collect();
-        let own_names = YIELDING.iter().copied().filter(|name| defines(&code[0], name)).collect();
+        let own_names = YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect();
         Ok(Source { path: path.to_path_buf(), files, own_names })
     }
+
+    /// The file itself.
+    pub(crate) fn text(&self) -> &str {
+        &self.files[0].1
+    }
+
+    /// The variables that it declares as `struct tcp_congestion_ops`, in its order.
+    pub(crate) fn operations(&self) -> Vec<String> {
+        let code = without_comments(self.text());
+        let words = Words::of(&code);
+        words.after("tcp_congestion_ops").map(|at| words.0[at].to_string()).collect()
+    }
+
+    /// Its `const volatile` globals: name, and whether it is a bool.
+    pub(crate) fn plain_parameters(&self) -> Vec<(String, bool)> {
+        let mut found = Vec::new();
+        for (_, text) in &self.files {
+            let code = without_comments(text);
+            let words = Words::of(&code);
+            for pair in [["const", "volatile"], ["volatile", "const"]] {
+                for at in words.after(pair[1]).filter(|at| *at >= 2 && words.0[at - 2] == pair[0]) {
+                    let end = words.0[at..].iter().position(|word| "=;[(".contains(word));
+                    if let Some(end) = end.filter(|end| *end >= 2) {
+                        let declaration = &words.0[at..at + end];
+                        found.push((declaration[end - 1].to_string(), declaration.contains(&"bool")));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// C cut into words and single marks.
+struct Words<'a>(Vec<&'a str>);
+
+impl<'a> Words<'a> {
+    fn of(code: &'a str) -> Words<'a> {
+        let mut words = Vec::new();
+        let mut rest = code.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len()).max(first.len_utf8());
+            words.push(&rest[..length]);
+            rest = rest[length..].trim_start();
+        }
+        Words(words)
+    }
+
+    /// The places behind each occurrence of `word`.
+    fn after(&self, word: &str) -> impl Iterator<Item = usize> {
+        let places = self.0.iter().enumerate().filter(move |(_, w)| **w == word).map(|(at, _)| at + 1);
+        places.filter(|at| *at < self.0.len())
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
@@ -77,7 +142,6 @@ pub(crate) fn without_comments(text: &str) -> String {
 
 /// Does `code` define a macro or a function called `name`: the name, its parameters in parentheses, a brace?
 fn defines(code: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     code.match_indices(name).any(|(at, _)| {
         let (before, after) = (&code[..at], &code[at + name.len()..]);
         let whole = !before.ends_with(is_word) && !after.starts_with(is_word);

@@ -1,0 +1,169 @@
+//! The mechanisms there are, and how one becomes something to call.
+
+use crate::compiler::Compiler;
+use crate::control::Control;
+use crate::description::{Description, prose, summary};
+use crate::error::Error;
+use crate::nearest::nearest_first;
+use crate::object_file::Object;
+use crate::operations;
+use crate::parameter::{Parameter, parameters, setting};
+use crate::source::Source;
+use scenario::model::{CcSource, CongestionControl};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The folder `algorithms/`, and what was built from it. Threads may share one.
+pub struct Library {
+    folder: PathBuf,
+    compiler: OnceLock<Compiler>,
+    /// Compiled in this process, by file; a file that changes is compiled again.
+    built: Mutex<HashMap<PathBuf, Arc<Built>>>,
+}
+
+/// A compiled file with what its tables say.
+struct Built {
+    source: Source,
+    image: Vec<u8>,
+    object: Object,
+    parameters: Vec<Parameter>,
+}
+
+impl Library {
+    /// The library over a folder that holds `congestion/` and `include/`.
+    pub fn open(folder: impl Into<PathBuf>) -> Library {
+        Library { folder: folder.into(), compiler: OnceLock::new(), built: Mutex::default() }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of the built-in congestion controls, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let folder = std::fs::read_dir(self.folder.join("congestion"));
+        let files =
+            folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = files.filter_map(|file| file.strip_suffix(".bpf.c").map(str::to_string)).collect();
+        names.sort();
+        names
+    }
+
+    /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
+    pub fn list(&self) -> Result<Vec<Description>, Error> {
+        self.names().into_iter().map(|name| self.describe(&CcSource::Builtin(name))).collect()
+    }
+
+    /// What one congestion control says of itself.
+    pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
+        let (path, _) = self.find(source)?;
+        let built = self.built(&path)?;
+        let prose = prose(built.source.text());
+        Ok(Description {
+            name: match source {
+                CcSource::Builtin(name) => name.clone(),
+                CcSource::File(path) => path.display().to_string(),
+            },
+            summary: summary(&prose),
+            prose,
+            path,
+            parameters: built.parameters.clone(),
+        })
+    }
+
+    /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.
+    ///
+    /// # Errors
+    /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel would
+    /// refuse, or if it does not take the parameters.
+    pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
+        let (path, wanted) = self.find(&control.source)?;
+        let built = self.built(&path)?;
+        let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
+        let operations =
+            operations::choose(&built.image, &built.object, &built.source, wanted.as_deref()).map_err(about)?;
+        let mut settings = Vec::new();
+        for (name, value) in &control.params {
+            let setting = setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
+                message: format!("{} {reason}", called(&control.source)),
+                parameter: Some(name.clone()),
+            })?;
+            settings.push(setting);
+        }
+        Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)
+    }
+
+    /// The source file, and the name after `#` that chooses among several controls in it.
+    fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+        match source {
+            CcSource::File(path) => {
+                let (file, wanted) = split_choice(path);
+                if file.is_file() { Ok((file, wanted)) } else { Err(no_file(&file)) }
+            }
+            CcSource::Builtin(name) => {
+                let path = self.folder.join("congestion").join(format!("{name}.bpf.c"));
+                if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(name)) }
+            }
+        }
+    }
+
+    fn no_builtin(&self, name: &str) -> Error {
+        let mut names = self.names();
+        if names.is_empty() {
+            return Error::new(format!("{} holds no congestion controls", self.folder.display()));
+        }
+        nearest_first(name, &mut names, |name| name);
+        Error::new(format!(
+            "there is no congestion control \"{name}\"; there are {}, or the path of a .bpf.c file",
+            names.join(", ")
+        ))
+    }
+
+    fn built(&self, path: &Path) -> Result<Arc<Built>, Error> {
+        let source = Source::read(path)?;
+        if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(path)
+            && built.source == source
+        {
+            return Ok(built.clone());
+        }
+        let image = self.compiler()?.build(&source)?;
+        let object = Object::parse(&image)
+            .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
+        let parameters = parameters(&object, &image, &source.plain_parameters());
+        let built = Arc::new(Built { source, image, object, parameters });
+        self.built.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), built.clone());
+        Ok(built)
+    }
+
+    fn compiler(&self) -> Result<&Compiler, Error> {
+        match self.compiler.get() {
+            Some(compiler) => Ok(compiler),
+            None => {
+                let compiler = Compiler::new(&self.folder)?;
+                Ok(self.compiler.get_or_init(|| compiler))
+            }
+        }
+    }
+}
+
+fn called(source: &CcSource) -> String {
+    match source {
+        CcSource::Builtin(name) => name.clone(),
+        CcSource::File(path) => path.display().to_string(),
+    }
+}
+
+fn no_file(path: &Path) -> Error {
+    Error::new(format!("there is no file {}", path.display()))
+}
+
+/// `file.bpf.c#name` names one of several controls in a file.
+fn split_choice(path: &Path) -> (PathBuf, Option<String>) {
+    let text = path.to_string_lossy();
+    match text.rsplit_once('#') {
+        Some((file, name)) if !path.is_file() => (PathBuf::from(file), Some(name.to_string())),
+        _ => (path.to_path_buf(), None),
+    }
+}

@@ -1,0 +1,226 @@
+//! What a mechanism's parameters are, and what a scenario may set them to.
+
+use crate::nearest::nearest_first;
+use crate::object_file::{Object, Symbol};
+use scenario::model::{Limit, ParamValue};
+use scenario::quantity::Share;
+use scenario::units::Nanos;
+use std::fmt;
+
+/// A global that is set before a mechanism starts and constant afterwards. Texts are as a scenario writes them.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The global's name and the scenario's key.
+    pub name: String,
+    /// What it is for; empty for a global that does not describe itself.
+    pub meaning: String,
+    unit: Unit,
+    default: i64,
+    lowest: i64,
+    highest: i64,
+}
+
+/// How a scenario writes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// `true` or `false`.
+    Flag,
+    /// A text with its unit; the number is how many nanoseconds one step of the global has.
+    Time(u64),
+    /// A share that the global counts in hundredths.
+    Percent,
+    /// A share that the global counts in 1/1024, which may be given itself.
+    Per1024,
+    /// A number, or a text such as "16p".
+    Packets,
+    /// A plain number.
+    Plain,
+}
+
+impl Parameter {
+    /// The value without a setting.
+    pub fn default(&self) -> String {
+        self.unit.written(self.default)
+    }
+    /// The least value that may be set.
+    pub fn lowest(&self) -> String {
+        self.unit.written(self.lowest)
+    }
+    /// The largest value that may be set.
+    pub fn highest(&self) -> String {
+        self.unit.written(self.highest)
+    }
+    /// What kind of value it takes, in words.
+    pub fn kind(&self) -> &'static str {
+        match self.unit {
+            Unit::Flag => "true or false",
+            Unit::Time(_) => "a time such as \"100ms\"",
+            Unit::Percent => "a share such as \"90%\"",
+            Unit::Per1024 => "a share such as \"70%\", or a number of 1/1024",
+            Unit::Packets => "a number of packets",
+            Unit::Plain => "a whole number",
+        }
+    }
+
+    /// The number to store, or why not.
+    fn number(&self, value: &ParamValue) -> Result<i64, String> {
+        let wrong = || format!("takes {}, not {}", self.kind(), shown(value));
+        let number = match (self.unit, value) {
+            (Unit::Flag, ParamValue::Bool(flag)) => *flag as i64,
+            (Unit::Time(_), ParamValue::Integer(0)) => 0,
+            (Unit::Time(step), ParamValue::Text(text)) => steps_of_time(text, step)?,
+            (Unit::Percent, ParamValue::Text(text)) => steps_of_share(text, 100).ok_or_else(wrong)?,
+            (Unit::Per1024, ParamValue::Text(text)) => steps_of_share(text, 1024).ok_or_else(wrong)?,
+            (Unit::Packets, ParamValue::Text(text)) => match text.parse() {
+                Ok(Limit::Packets(packets)) => packets as i64,
+                _ => return Err(wrong()),
+            },
+            (Unit::Per1024 | Unit::Packets | Unit::Plain, ParamValue::Integer(number)) => *number,
+            _ => return Err(wrong()),
+        };
+        if number < self.lowest || number > self.highest {
+            return Err(format!("must be from {} to {}, not {}", self.lowest(), self.highest(), shown(value)));
+        }
+        Ok(number)
+    }
+}
+
+impl fmt::Display for Parameter {
+    /// The name with range and default, as errors list it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.unit {
+            Unit::Flag => write!(f, "{} (true or false; {})", self.name, self.default()),
+            _ => write!(f, "{} ({} to {}; {})", self.name, self.lowest(), self.highest(), self.default()),
+        }
+    }
+}
+
+impl Unit {
+    fn of_description(kind: &str, unit: &str) -> Unit {
+        match (kind, unit) {
+            ("bool", _) => Unit::Flag,
+            (_, "ns") => Unit::Time(1),
+            (_, "us") => Unit::Time(1_000),
+            (_, "ms") => Unit::Time(1_000_000),
+            (_, "%") => Unit::Percent,
+            (_, "/1024") => Unit::Per1024,
+            (_, "packets") => Unit::Packets,
+            _ => Unit::Plain,
+        }
+    }
+
+    fn written(self, number: i64) -> String {
+        match self {
+            Unit::Flag => (number != 0).to_string(),
+            Unit::Time(_) if number == 0 => "0".into(),
+            Unit::Time(step) => Nanos(number as u64 * step).to_string(),
+            Unit::Percent => format!("{number}%"),
+            Unit::Per1024 => format!("{number}/1024"),
+            Unit::Packets | Unit::Plain => number.to_string(),
+        }
+    }
+}
+
+/// A value as the scenario has it.
+fn shown(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Bool(flag) => flag.to_string(),
+        ParamValue::Integer(number) => number.to_string(),
+        ParamValue::Text(text) => format!("\"{text}\""),
+    }
+}
+
+fn steps_of_time(text: &str, step: u64) -> Result<i64, String> {
+    let time: Nanos = text.parse().map_err(|e| format!("takes a time, and {e}"))?;
+    if !time.0.is_multiple_of(step) {
+        return Err(format!("is counted in steps of {}, and \"{text}\" is no whole number of them", Nanos(step)));
+    }
+    Ok((time.0 / step) as i64)
+}
+
+/// "70%", "0.7" or "717/1024" in units of one over `whole`, to the nearest.
+fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
+    if let Some((number, of)) = text.split_once('/') {
+        return (of.parse() == Ok(whole)).then(|| number.parse().ok())?;
+    }
+    let share = match text.parse::<Share>() {
+        Ok(Share(share)) => share,
+        Err(_) if text.contains('.') => text.parse().ok()?,
+        Err(_) => return None,
+    };
+    (0.0..=1.0).contains(&share).then(|| (share * whole as f64).round() as i64)
+}
+
+/// The parameters that a compiled file has: those that describe themselves, then its other `const volatile` globals.
+pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, bool)]) -> Vec<Parameter> {
+    let mut found: Vec<Parameter> =
+        object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
+    for (name, is_flag) in plain {
+        if let Some(symbol) = object.symbol(name).filter(|symbol| matches!(symbol.size, 1 | 2 | 4 | 8))
+            && found.iter().all(|known| known.name != *name)
+        {
+            let bits = 8 * symbol.size as u32;
+            found.push(Parameter {
+                name: name.clone(),
+                meaning: String::new(),
+                unit: if *is_flag { Unit::Flag } else { Unit::Plain },
+                default: stored(symbol, image),
+                lowest: i64::MIN >> (64 - bits),
+                highest: if bits == 64 { i64::MAX } else { (1 << bits) - 1 },
+            });
+        }
+    }
+    found
+}
+
+/// `name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it.
+fn described(text: &str, object: &Object, image: &[u8]) -> Option<Parameter> {
+    let mut fields = text.splitn(6, '|');
+    let name = fields.next()?.to_string();
+    let kind = fields.next()?;
+    let (lowest, highest) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let unit = Unit::of_description(kind, fields.next()?);
+    let default = stored(object.symbol(&name)?, image);
+    Some(Parameter { name, meaning: fields.next()?.to_string(), unit, default, lowest, highest })
+}
+
+/// The initial value of a global; what the file leaves out is zero.
+fn stored(symbol: &Symbol, image: &[u8]) -> i64 {
+    let mut bytes = [0; 8];
+    if let Some(range) = symbol.file_range.clone() {
+        bytes[..range.len()].copy_from_slice(&image[range]);
+    }
+    i64::from_le_bytes(bytes)
+}
+
+/// A global and the bytes to put there.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) symbol: &'a Symbol,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What to store for a scenario's setting; the error continues a sentence that begins with the mechanism's name.
+pub(crate) fn setting<'a>(
+    known: &[Parameter],
+    object: &'a Object,
+    name: &str,
+    value: &ParamValue,
+) -> Result<Setting<'a>, String> {
+    let found = known.iter().find(|parameter| parameter.name == name);
+    let (Some(parameter), Some(symbol)) = (found, object.symbol(name)) else {
+        return Err(unknown(known, name));
+    };
+    let number = parameter.number(value).map_err(|reason| format!("cannot be set up: {name} {reason}"))?;
+    Ok(Setting { symbol, bytes: number.to_le_bytes()[..symbol.size as usize].to_vec() })
+}
+
+fn unknown(known: &[Parameter], name: &str) -> String {
+    if known.is_empty() {
+        return format!("has no parameter {name}: it has none at all");
+    }
+    let mut sorted: Vec<_> = known.iter().collect();
+    nearest_first(name, &mut sorted, |parameter| &parameter.name);
+    let list: Vec<_> = sorted.iter().map(|parameter| parameter.to_string()).collect();
+    format!("has no parameter {name}; there are {}", list.join(", "))
+}

@@ -1,0 +1,192 @@
+"""A paper's numbers and statements beside what was measured, each with its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unbloat.claims import (
+    VERDICTS,
+    Printed,
+    Selector,
+    Verdict,
+    describe,
+    evaluate,
+    judge_number,
+    judge_reduction,
+    judge_statement,
+    number,
+)
+from unbloat.measured import Measurements
+from unbloat.published import Claim, Group, Paper, Row, Statements, Table, printed_row
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One published number or statement, judged."""
+
+    id: str
+    where: str
+    published: float | str
+    measured: float | str
+    verdict: Verdict
+    reason: str
+    """Why it came out otherwise; empty for what is reproduced, and where no reason has been found yet."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields under the names that `unbloat reproduce --json` promises."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """A table's row: per column one value, or one per flow."""
+
+    group: Group
+    row: Row
+    measured: list[list[float]]
+    judged: list[list[Judged | None]]
+    """None where the published number is illegible."""
+
+
+@dataclass(frozen=True)
+class JudgedPaper:
+    """A whole paper, judged, in the paper's order."""
+
+    paper: Paper
+    tables: list[tuple[Table, list[JudgedRow]]]
+    statements: list[tuple[Statements, list[tuple[Claim, Judged]]]]
+
+    def claims(self) -> list[Judged]:
+        """List everything that has a verdict: the tables' numbers first, then the statements."""
+        numbers = [cell for _, rows in self.tables for row in rows for cells in row.judged for cell in cells if cell]
+        return numbers + [judged for _, claims in self.statements for _, judged in claims]
+
+    def counts(self) -> dict[str, int]:
+        """Count the verdicts."""
+        counter = Counter(judged.verdict for judged in self.claims())
+        return {verdict: counter[verdict] for verdict in VERDICTS}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat reproduce --json` prints."""
+        claims = [judged.as_dict() for judged in self.claims()]
+        return {"paper": self.paper.name, "claims": claims, "counts": self.counts()}
+
+
+def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper:
+    """Judge everything that a paper prints; raises `ClaimError` where a label or a quantity does not exist."""
+    tables = [
+        (table, [_judge_row(paper, table, group, row, measurements) for group in table.groups for row in group.rows])
+        for table in paper.tables
+    ]
+    statements = [
+        (group, [(claim, _judge_claim(paper, group, claim, measurements)) for claim in group.claims])
+        for group in paper.statements
+    ]
+    return JudgedPaper(paper, tables, statements)
+
+
+# ---------------------------------------------------------------- Tables
+
+
+def _judge_row(
+    paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
+) -> JudgedRow:
+    printed = printed_row(row)
+    runs = measurements[group.scenario]
+    measured = [
+        _measure_cell(runs, group, row, column, values) for column, values in zip(table.columns, printed, strict=True)
+    ]
+    judged = [
+        [_judge_cell(paper, table, group, row, measured, printed, column, flow) for flow in range(len(printed[column]))]
+        for column in range(len(table.columns))
+    ]
+    return JudgedRow(group, row, measured, judged)
+
+
+def _measure_cell(
+    runs: Measurements, group: Group, row: Row, column: str, printed: list[Printed | None]
+) -> list[float]:
+    labels = [*group.at, *row.at, column]
+    if len(printed) == 1:
+        selectors: dict[str, Selector] = {} if row.flow is None else {"flow": row.flow}
+        return [runs.take(row.quantity, labels, selectors, row.unit)]
+    # Equal flows are paired by size (rule 7); an illegible one is taken for the largest.
+    values = runs.take_flows(row.quantity, labels, row.unit)
+    order = sorted(range(len(printed)), key=lambda i: -_value(printed[i]))
+    paired = dict(zip(order, values, strict=True))
+    return [paired[i] for i in range(len(printed))]
+
+
+def _value(printed: Printed | None) -> float:
+    return printed.value if printed else math.inf
+
+
+def _judge_cell(
+    paper: Paper,
+    table: Table,
+    group: Group,
+    row: Row,
+    measured: list[list[float]],
+    printed: list[list[Printed | None]],
+    column: int,
+    flow: int,
+) -> Judged | None:
+    own = printed[column][flow]
+    if own is None:
+        return None
+    others = []
+    for other, values in enumerate(printed):
+        partner = values[min(flow, len(values) - 1)]
+        if other != column and partner:
+            others.append((measured[other][min(flow, len(values) - 1)], partner))
+    value = measured[column][flow]
+    verdict = judge_number(value, own, row.unit, paper.bounds, others)
+    suffix = f".{flow + 1}" if len(printed[column]) > 1 else ""
+    parts = (table.id, group.name, row.name, table.columns[column])
+    claim_id = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts) + suffix
+    which = f" (flow {flow + 1})" if suffix else ""
+    where = f"{table.title.partition('.')[0]}, {group.name}: {row.name} in {row.unit}, {table.columns[column]}{which}"
+    return Judged(claim_id, where, own.value, _plain(value), verdict, _reason(paper, claim_id, verdict))
+
+
+def _plain(value: float) -> float | str:
+    """Keep a number a number; JSON has no infinity."""
+    return value if math.isfinite(value) else number(value)
+
+
+def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
+    return "" if verdict == "reproduced" else paper.reason(claim_id)
+
+
+# ---------------------------------------------------------------- Statements
+
+
+def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Mapping[str, Measurements]) -> Judged:
+    runs = measurements[group.scenario]
+
+    def measure(name: str, labels: tuple[str, ...], selectors: dict[str, Selector]) -> float:
+        return runs.take(name, [*group.at, *labels], selectors)
+
+    published: float | str = claim.says
+    direction = None if claim.direction is None else bool(evaluate(claim.direction, measure))
+    if claim.quantity is not None:
+        printed = Printed.parse(claim.published)
+        value = float(evaluate(claim.quantity, measure))
+        published, measured = printed.value, _plain(value)
+        verdict = judge_number(value, printed, claim.unit, paper.bounds, [])
+        if verdict != "reproduced":
+            verdict = judge_statement(False, direction)
+    elif claim.reduction is not None:
+        printed = Printed.parse(claim.published)
+        ratio = float(evaluate(claim.reduction, measure))
+        published, measured = printed.value, _plain(100 * (1 - ratio))
+        verdict = judge_reduction(ratio, printed, paper.bounds)
+    else:
+        measured = describe(str(claim.holds), measure)
+        verdict = judge_statement(bool(evaluate(str(claim.holds), measure)), direction)
+    where = f"{group.where}: {claim.says}" if published != claim.says else group.where
+    return Judged(claim.id, where, published, measured, verdict, _reason(paper, claim.id, verdict))

@@ -1,0 +1,223 @@
+"""Quantities of finished runs, picked by the labels of a sweep's axes and averaged over the seeds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unbloat.claims import ClaimError, Selector
+
+Record = Mapping[str, Any]
+Windows = dict[int, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: its place in the grid, its seed, what it left behind."""
+
+    axes: Mapping[str, str]
+    """The label of every axis of the sweep."""
+    seed: int
+    record: Record
+    """As `unbloat run --json` prints it."""
+    windows: Windows | None = None
+    """Per flow, from 0: rows of time (s), congestion window and retransmitted packets, where they were asked for."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measurement that claims and tables may name."""
+
+    unit: str
+    take: Callable[[Run, dict[str, Selector]], float]
+
+
+class Measurements:
+    """The runs of one scenario file."""
+
+    def __init__(self, scenario: str, runs: Sequence[Run]) -> None:
+        if not runs:
+            raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
+        self.scenario = scenario
+        self.runs = runs
+
+    def pick(self, labels: Sequence[str]) -> list[Run]:
+        """Give the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
+        # The later label wins within an axis: a claim's own brackets stand behind the setting it is made in.
+        wanted = {self._axis(label): label for label in labels}
+        runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in wanted.items())]
+        rest = [axis for axis in self.runs[0].axes if axis not in wanted]
+        open_axes = [axis for axis in rest if len({run.axes[axis] for run in runs}) > 1]
+        if open_axes:
+            raise ClaimError(f"{self.scenario}: {', '.join(labels)} leaves {', '.join(open_axes)} open")
+        return runs
+
+    def _axis(self, label: str) -> str:
+        axes = [axis for axis in self.runs[0].axes if any(run.axes[axis] == label for run in self.runs)]
+        if len(axes) != 1:
+            known = sorted({value for run in self.runs for value in run.axes.values()})
+            raise ClaimError(
+                f"{self.scenario}: `{label}` is on {len(axes)} axes; the sweep's labels are {', '.join(known)}"
+            )
+        return axes[0]
+
+    def take(self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "") -> float:
+        """Measure in one cell, as the mean over its seeds, in `unit` (the quantity's own if empty)."""
+        quantity = quantity_named(name)
+        mean = fmean(quantity.take(run, selectors) for run in self.pick(labels))
+        return mean * _factor(quantity.unit, unit or quantity.unit)
+
+    def take_flows(self, name: str, labels: Sequence[str], unit: str = "") -> list[float]:
+        """Measure each flow of a cell: the means over the seeds of the largest value, the second largest and so on."""
+        quantity = quantity_named(name)
+        factor = _factor(quantity.unit, unit or quantity.unit)
+        runs = self.pick(labels)
+        ordered = [
+            sorted((quantity.take(run, {"flow": flow + 1}) for flow in range(len(run.record["flows"]))), reverse=True)
+            for run in runs
+        ]
+        return [fmean(values) * factor for values in zip(*ordered, strict=True)]
+
+
+_FACTORS = {("ms", "s"): 1e-3, ("s", "ms"): 1e3, ("B", "KB"): 1e-3, ("Mb/s", "kb/s"): 1e3, ("", "index"): 1.0}
+
+
+def _factor(own: str, wanted: str) -> float:
+    if own == wanted:
+        return 1.0
+    if (own, wanted) not in _FACTORS:
+        raise ClaimError(f"a quantity in {own or 'no unit'} cannot be given in {wanted}")
+    return _FACTORS[own, wanted]
+
+
+# ---------------------------------------------------------------- The quantities
+
+
+def _flows(run: Run, selectors: dict[str, Selector]) -> list[Record]:
+    """Give the flows that `flow=` (from 1, as papers count) and `cc=` leave."""
+    flows: list[Record] = list(run.record["flows"])
+    for key, value in selectors.items():
+        if key == "flow":
+            flows = [flow for flow in flows if flow["flow"] + 1 == value]
+        elif key == "cc":
+            flows = [flow for flow in flows if flow["cc"] == value]
+        else:
+            raise ClaimError(f"no selector `{key}` here; there are flow, cc")
+    if not flows:
+        chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
+        raise ClaimError(f"no flow of the run has {chosen}")
+    return flows
+
+
+def _sum(column: str) -> Callable[[Run, dict[str, Selector]], float]:
+    return lambda run, selectors: float(sum(flow[column] for flow in _flows(run, selectors)))
+
+
+def _mean(column: str) -> Callable[[Run, dict[str, Selector]], float]:
+    return lambda run, selectors: fmean(_known(flow[column]) for flow in _flows(run, selectors))
+
+
+def _link(column: str) -> Callable[[Run, dict[str, Selector]], float]:
+    return lambda run, _: _known(run.record["links"][0][column])
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _loss(run: Run, selectors: dict[str, Selector]) -> float:
+    flows = _flows(run, selectors)
+    sent = sum(flow["sent_packets"] for flow in flows)
+    return 100 * sum(flow["lost_packets"] for flow in flows) / sent if sent else math.nan
+
+
+def _completion(run: Run, selectors: dict[str, Selector]) -> float:
+    """Give the last flow's completion time; one that the run's end cut off took longer than any that ended."""
+    times = [flow["completion_s"] for flow in _flows(run, selectors)]
+    return math.inf if None in times else float(max(times))
+
+
+def _jain(run: Run, _: dict[str, Selector]) -> float:
+    return _known(run.record["jain_index"])
+
+
+# What a window does over time. `low` and `high` bound a fall (new over old window); it stands still for `seconds`.
+
+
+def _window(run: Run, selectors: dict[str, Selector]) -> npt.NDArray[np.float64]:
+    if run.windows is None:
+        raise ClaimError("this scenario's windows were not recorded; name it under `series` in [runs]")
+    return run.windows[int(selectors.get("flow", 1)) - 1]
+
+
+def _falls(window: npt.NDArray[np.float64], selectors: dict[str, Selector]) -> npt.NDArray[np.intp]:
+    ratio = window[1, 1:] / np.maximum(window[1, :-1], 1)
+    within = (ratio >= float(selectors["low"])) & (ratio <= float(selectors["high"]))
+    return np.flatnonzero(within)
+
+
+def _window_steps(run: Run, selectors: dict[str, Selector]) -> float:
+    return float(len(_falls(_window(run, selectors), selectors)))
+
+
+def _window_regrowths(run: Run, selectors: dict[str, Selector]) -> float:
+    """Count the falls after which the window rises again before the next of them."""
+    window = _window(run, selectors)
+    falls = [*_falls(window, selectors), window.shape[1] - 1]
+    spans = itertools.pairwise(falls)
+    return float(sum(window[1, start + 1 : end + 1].max(initial=0) > window[1, start + 1] for start, end in spans))
+
+
+def _holds(run: Run, selectors: dict[str, Selector]) -> list[tuple[int, int]]:
+    """Find the stretches, first and last sample, over which the window stands still for at least `seconds`."""
+    window = _window(run, selectors)
+    edges = [0, *(np.flatnonzero(np.diff(window[1])) + 1), window.shape[1]]
+    stretches = ((start, end - 1) for start, end in itertools.pairwise(edges))
+    least = float(selectors["seconds"])
+    return [(start, end) for start, end in stretches if window[0, end] - window[0, start] >= least]
+
+
+def _window_held(run: Run, selectors: dict[str, Selector]) -> float:
+    time = _window(run, selectors)[0]
+    return 100 * float(sum(time[end] - time[start] for start, end in _holds(run, selectors)) / (time[-1] - time[0]))
+
+
+def _window_resumptions(run: Run, selectors: dict[str, Selector]) -> float:
+    window = _window(run, selectors)[1]
+    ends = [end for _, end in _holds(run, selectors)]
+    return float(sum(end + 1 < len(window) and window[end + 1] > window[end] for end in ends))
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
+    "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
+    "loss": Quantity("%", _loss),
+    "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
+    "completion": Quantity("s", _completion),
+    "rtt": Quantity("ms", _mean("rtt_ms_mean")),
+    "cwnd": Quantity("packets", _mean("cwnd_packets_mean")),
+    "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
+    "queue_bytes": Quantity("B", _link("queue_bytes_mean")),
+    "buffer": Quantity("%", _link("queue_percent_mean")),
+    "utilisation": Quantity("%", _link("utilisation_percent")),
+    "drops": Quantity("packets", _link("drops")),
+    "jain": Quantity("index", _jain),
+    "window_steps": Quantity("times", _window_steps),
+    "window_regrowths": Quantity("times", _window_regrowths),
+    "window_held": Quantity("%", _window_held),
+    "window_resumptions": Quantity("times", _window_resumptions),
+}
+
+
+def quantity_named(name: str) -> Quantity:
+    """Give a quantity by its name; raises `ClaimError` that lists what there is."""
+    if name not in QUANTITIES:
+        raise ClaimError(f"no quantity `{name}`; there are {', '.join(QUANTITIES)}")
+    return QUANTITIES[name]

@@ -1,0 +1,83 @@
+"""The figures of a paper, drawn from the measurements: bars with the published heights marked, windows over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from unbloat.claims import Selector
+from unbloat.measured import Measurements
+from unbloat.published import Figure, Panel, Paper
+
+# The same bytes for the same numbers, so that a drawn figure can be committed and compared.
+SVG: Any = {"svg.hashsalt": "unbloat", "svg.fonttype": "none"}
+
+
+def draw(paper: Paper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
+    """Draw every figure of the paper into `folder` as SVG; give the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with mpl.rc_context(SVG):
+        for figure in paper.figures:
+            canvas = _bars(figure, measurements) if figure.kind == "bars" else _windows(figure, measurements)
+            file = folder / f"{figure.id}.svg"
+            canvas.savefig(file, metadata={"Date": None})
+            files.append(file)
+    return files
+
+
+def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas = Canvas(figsize=(3.2 * len(figure.panels), 3.4), layout="constrained")
+    canvas.suptitle(figure.title, fontsize=11)
+    panels = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
+    for axes, panel in zip(panels, figure.panels, strict=True):
+        _bar_panel(axes, figure, panel, measurements[panel.scenario])
+    panels[0].set_ylabel(f"{figure.quantity} ({figure.unit})")
+    panels[-1].legend(fontsize=8)
+    return canvas
+
+
+def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> None:
+    width = 0.8 / len(figure.bars)
+    for number, bar in enumerate(figure.bars):
+        selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
+        heights = [
+            runs.take(figure.quantity, [*panel.at, *bar.at, group], selectors, figure.unit) for group in figure.groups
+        ]
+        places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
+        finite = [height if math.isfinite(height) else 0.0 for height in heights]
+        axes.bar(places, finite, width, label=bar.name)
+        for place, height in zip(places, heights, strict=True):
+            if not math.isfinite(height):
+                axes.text(place, 0, "unfinished", rotation=90, ha="center", va="bottom", fontsize=7)
+        if panel.published:
+            axes.hlines(
+                panel.published[number],
+                [place - width / 2 for place in places],
+                [place + width / 2 for place in places],
+                colors="black",
+                label="published" if number == 0 else "",
+            )
+    axes.set_title(panel.name, fontsize=9)
+    axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
+
+
+def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas = Canvas(figsize=(8, 2.6 * len(figure.groups)), layout="constrained")
+    canvas.suptitle(figure.title, fontsize=11)
+    panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+    for axes, group in zip(panels, figure.groups, strict=True):
+        run = measurements[figure.scenario].pick([*figure.at, group])[0]
+        for flow, window in (run.windows or {}).items():
+            axes.step(window[0], window[1], where="post", linewidth=0.8, label=f"flow {flow + 1}")
+            lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
+            axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
+        axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
+    panels[-1].set_xlabel("time (s); marks on the axis: retransmissions")
+    return canvas

@@ -1,0 +1,319 @@
+"""What a paper prints: `papers/<name>/published.toml`, read and checked.
+
+Tables hold numbers, statements hold claims in the language of `unbloat.claims`, figures say what to draw. Nothing here
+knows any one paper.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from unbloat._core import InputError
+from unbloat.claims import Bounds, Call, ClaimError, Printed, calls, is_number
+
+
+class PaperError(InputError):
+    """A paper's folder that cannot be used: file, place and what is allowed, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity in one setting: a published value per column, or one per flow where a column has equal flows."""
+
+    name: str
+    quantity: str
+    unit: str
+    published: list[str | list[str]]
+    at: list[str] = field(default_factory=list)
+    flow: int | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows that share a setting."""
+
+    name: str
+    scenario: str
+    rows: list[Row]
+    at: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper; its columns are labels of a sweep's axis."""
+
+    id: str
+    title: str
+    columns: list[str]
+    groups: list[Group]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent."""
+
+    id: str
+    says: str
+    holds: str | None = None
+    direction: str | None = None
+    quantity: str | None = None
+    reduction: str | None = None
+    published: str = ""
+    unit: str = ""
+
+    def expressions(self) -> Iterator[str]:
+        """Give every expression that the claim evaluates."""
+        for text in (self.holds, self.direction, self.quantity, self.reduction):
+            if text is not None:
+                yield text
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The claims that share a place in the paper and a setting."""
+
+    where: str
+    scenario: str
+    claims: list[Claim]
+    at: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of every group: which flow, which runs."""
+
+    name: str
+    at: list[str] = field(default_factory=list)
+    flow: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One part of a bar chart, with the published heights per bar and group where the paper gives them."""
+
+    name: str
+    scenario: str
+    at: list[str] = field(default_factory=list)
+    published: list[list[float]] | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: `bars` (a panel per setting, a group per label) or `window` (cwnd over time, a panel per label)."""
+
+    id: str
+    title: str
+    kind: str
+    groups: list[str]
+    scenario: str = ""
+    at: list[str] = field(default_factory=list)
+    quantity: str = ""
+    unit: str = ""
+    bars: list[Bar] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the claims whose ids match do not come out as published."""
+
+    claims: list[str]
+    text: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Everything that a paper prints, and how it is judged."""
+
+    name: str
+    title: str
+    authors: str
+    where: str
+    folder: Path
+    bounds: Bounds
+    seeds: int
+    series: dict[str, str]
+    tables: list[Table]
+    statements: list[Statements]
+    figures: list[Figure]
+    reasons: list[Reason]
+
+    def scenarios(self) -> list[str]:
+        """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
+        names = [group.scenario for table in self.tables for group in table.groups]
+        names += [statements.scenario for statements in self.statements]
+        for figure in self.figures:
+            names += [figure.scenario] if figure.scenario else [panel.scenario for panel in figure.panels]
+        return list(dict.fromkeys(names))
+
+    def only(self, prefix: str) -> Paper:
+        """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
+        groups = [
+            dataclasses.replace(group, claims=[claim for claim in group.claims if claim.id.startswith(prefix)])
+            for group in self.statements
+        ]
+        part = dataclasses.replace(
+            self,
+            tables=[table for table in self.tables if table.id.startswith(prefix)],
+            statements=[group for group in groups if group.claims],
+            figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
+        )
+        if not part.scenarios():
+            ids = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+            starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
+        return part
+
+    def reason(self, claim: str) -> str:
+        """Give the reason written down for a claim; empty when none has been found."""
+        for reason in self.reasons:
+            if any(fnmatch.fnmatchcase(claim, pattern) for pattern in reason.claims):
+                return reason.text
+        return ""
+
+
+def load(folder: Path) -> Paper:
+    """Read `published.toml` of a paper's folder; raises `PaperError`."""
+    path = folder / "published.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PaperError(f"{path}: no such file; a paper's folder holds its published values there") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PaperError(f"{path}: {error}") from None
+    try:
+        paper = _paper(data, folder)
+        _check(paper)
+    except (PaperError, ClaimError) as error:
+        raise PaperError(f"{path}: {error}") from None
+    return paper
+
+
+def _paper(data: dict[str, Any], folder: Path) -> Paper:
+    _only(data, ["paper", "bounds", "runs", "tables", "statements", "figures", "reasons"], "the file")
+    head = _section(data, "paper", ["name", "title", "authors", "where"])
+    bounds = _section(data, "bounds", ["relative", "index"])
+    runs = _section(data, "runs", ["seeds", "series"])
+    return Paper(
+        **head,
+        folder=folder,
+        bounds=Bounds(**bounds),
+        seeds=runs["seeds"],
+        series=runs["series"],
+        tables=[_table(entry) for entry in data.get("tables", [])],
+        statements=[_statements(entry) for entry in data.get("statements", [])],
+        figures=[_figure(entry) for entry in data.get("figures", [])],
+        reasons=[build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])],
+    )
+
+
+def _section(data: dict[str, Any], name: str, keys: list[str]) -> dict[str, Any]:
+    section = data.get(name)
+    if not isinstance(section, dict) or sorted(section) != sorted(keys):
+        raise PaperError(f"[{name}] must hold {', '.join(keys)}")
+    return section
+
+
+def _table(entry: dict[str, Any]) -> Table:
+    where = f"table {entry.get('id', '?')}"
+    groups = []
+    for group in entry.get("groups", []):
+        place = f"{where}, {group.get('name', '?')}"
+        rows = [build(Row, row, f"{place}, {row.get('name', '?')}") for row in group.get("rows", [])]
+        groups.append(build(Group, {**group, "rows": rows}, place))
+    return build(Table, {**entry, "groups": groups}, where)
+
+
+def _statements(entry: dict[str, Any]) -> Statements:
+    where = f"statements of {entry.get('where', '?')}"
+    claims = [build(Claim, claim, f"claim {claim.get('id', '?')}") for claim in entry.get("claims", [])]
+    return build(Statements, {**entry, "claims": claims}, where)
+
+
+def _figure(entry: dict[str, Any]) -> Figure:
+    where = f"figure {entry.get('id', '?')}"
+    bars = [build(Bar, bar, where) for bar in entry.get("bars", [])]
+    panels = [build(Panel, panel, where) for panel in entry.get("panels", [])]
+    return build(Figure, {**entry, "bars": bars, "panels": panels}, where)
+
+
+T = TypeVar("T")
+
+
+def build(kind: type[T], entry: Mapping[str, Any], where: str) -> T:
+    """Make a record of a TOML table whose keys are the record's fields."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    _only(entry, [item.name for item in fields], where)
+    for item in fields:
+        optional = item.default is not dataclasses.MISSING or item.default_factory is not dataclasses.MISSING
+        if not optional and item.name not in entry:
+            raise PaperError(f"{where}: `{item.name}` is missing")
+    return kind(**entry)
+
+
+def _only(entry: Mapping[str, Any], known: list[str], where: str) -> None:
+    for key in entry:
+        if key not in known:
+            raise PaperError(f"{where}: no key `{key}`; there are {', '.join(known)}")
+
+
+# ---------------------------------------------------------------- What a well-formed paper obeys
+
+
+def _check(paper: Paper) -> None:
+    for scenario in paper.scenarios():
+        if not (paper.folder / f"{scenario}.toml").is_file():
+            raise PaperError(f"no file {scenario}.toml beside it, which a table, claim or figure names")
+    for table in paper.tables:
+        for group in table.groups:
+            for row in group.rows:
+                _check_row(table, group, row)
+    ids = [claim.id for statements in paper.statements for claim in statements.claims]
+    for claim_id in ids:
+        if ids.count(claim_id) > 1:
+            raise PaperError(f"claim {claim_id} stands there {ids.count(claim_id)} times")
+    for statements in paper.statements:
+        for claim in statements.claims:
+            _check_claim(claim)
+    for figure in paper.figures:
+        if figure.kind not in ("bars", "window"):
+            raise PaperError(f"figure {figure.id}: no kind `{figure.kind}`; there are bars, window")
+
+
+def _check_row(table: Table, group: Group, row: Row) -> None:
+    if len(row.published) != len(table.columns):
+        raise PaperError(
+            f"table {table.id}, {group.name}, {row.name}: {len(row.published)} values for {len(table.columns)} columns"
+        )
+
+
+def _check_claim(claim: Claim) -> None:
+    kinds = [kind for kind in (claim.holds, claim.quantity, claim.reduction) if kind is not None]
+    if len(kinds) != 1:
+        raise PaperError(f"claim {claim.id}: needs one of holds, quantity, reduction")
+    if claim.holds is None and not is_number(claim.published):
+        raise PaperError(f"claim {claim.id}: `published` must be a number in quotes, as the paper prints it")
+    for expression in claim.expressions():
+        calls(expression)
+
+
+def expression_calls(paper: Paper) -> Iterator[tuple[Statements, Call]]:
+    """Go through every measurement that a claim names, with the setting that it is taken in."""
+    for statements in paper.statements:
+        for claim in statements.claims:
+            for expression in claim.expressions():
+                for call in calls(expression):
+                    yield statements, call
+
+
+def printed_row(row: Row) -> list[list[Printed | None]]:
+    """Read a row's numbers, a list per column: one value, or one per flow."""
+    columns = [value if isinstance(value, list) else [value] for value in row.published]
+    flat = iter(Printed.row([text for column in columns for text in column]))
+    return [[next(flat) for _ in column] for column in columns]

@@ -1,0 +1,132 @@
+"""`unbloat reproduce PAPER`: run a paper's scenarios and hold the results against what it printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from unbloat import choices, judged, paper_figures, paper_tables, published
+from unbloat.measured import Measurements, Run, Windows
+from unbloat.paper_runs import Axes, Batch, Simulate, measure
+from unbloat.places import PAPERS
+from unbloat.runner import run as run_scenario
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
+    paper = published.load(folder_of(arguments.paper))
+    simulate = simulator(cache=not arguments.no_cache, jobs=arguments.jobs)
+    if arguments.choices:
+        sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
+        return 0
+    if arguments.table:
+        paper = paper.only(arguments.table)
+    measurements = measure_paper(paper, simulate)
+    result = judged.judge(paper, measurements)
+    if arguments.json:
+        json.dump(result.as_dict(), sys.stdout, indent=2, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write(paper_tables.text_of(result))
+    figures = paper_figures.draw(paper, measurements, arguments.output or Path("results") / paper.name)
+    if figures and not arguments.json:
+        sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
+    if arguments.page:
+        write_page(paper, measurements, result, simulate)
+    return 0
+
+
+def folder_of(name: str) -> Path:
+    """Find a paper by its folder's path, or by its name among those that come with the package."""
+    path = Path(name)
+    if (path / "published.toml").exists():
+        return path
+    if (PAPERS / name / "published.toml").exists():
+        return (PAPERS / name).resolve()
+    known = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+    raise published.PaperError(f"no paper `{name}`; there are {', '.join(known)}, and any folder with a published.toml")
+
+
+# ---------------------------------------------------------------- Runs
+
+
+def simulator(*, cache: bool, jobs: int | None) -> Simulate:
+    """Give the function that simulates the cells of a batch."""
+
+    def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Run]:
+        results = run_scenario(
+            batch.file,
+            {**batch.overrides, "sweep.seed": list(seeds)},
+            only=lambda axes: only(_without_seed(axes)),
+            series=batch.series or False,
+            cache=cache,
+            jobs=jobs,
+        )
+        windows = _windows(results.series) if batch.series else {}
+        return [
+            Run(_without_seed(record.axes), record.run["seed"], record.run, windows.get(number))
+            for number, record in enumerate(results.records)
+        ]
+
+    return simulate
+
+
+def _without_seed(axes: Axes) -> Axes:
+    return {name: label for name, label in axes.items() if name != "seed"}
+
+
+def _windows(series: pd.DataFrame) -> dict[int, Windows]:
+    """Give every run's windows by its number, each by its flow."""
+    windows: dict[int, Windows] = {}
+    for run, flow in {*zip(series["run"], series["flow"], strict=True)}:
+        rows = series[(series["run"] == run) & (series["flow"] == flow)]
+        columns = rows[["time_s", "cwnd_packets", "retransmitted_packets"]].to_numpy(dtype=float)
+        windows.setdefault(int(run), {})[int(flow)] = columns.T
+    return windows
+
+
+def measure_paper(paper: published.Paper, simulate: Simulate) -> dict[str, Measurements]:
+    """Run every scenario that the paper's tables, claims and figures need."""
+    batches = [
+        Batch(name, paper.folder / f"{name}.toml", series=paper.series.get(name, "")) for name in paper.scenarios()
+    ]
+    return measure(batches, paper.seeds, simulate)
+
+
+def measure_choices(folder: Path, simulate: Simulate) -> list[tuple[choices.Choices, list[choices.Laid]]]:
+    """Run and lay out the tables of the paper's open choices."""
+    laid = []
+    for table in choices.load(folder):
+        measurements = measure(choices.batches(table, folder), table.seeds, simulate)
+        laid.append((table, choices.lay_out(table, measurements)))
+    return laid
+
+
+# ---------------------------------------------------------------- The page in the paper's folder
+
+
+def write_page(
+    paper: published.Paper, measurements: Mapping[str, Measurements], result: judged.JudgedPaper, simulate: Simulate
+) -> None:
+    """Replace the marked parts of the folder's README.md, and draw its figures beside it."""
+    page = paper.folder / "README.md"
+    text = page.read_text(encoding="utf-8")
+    text = replace_part(text, "verdicts", paper_tables.markdown_of(result))
+    for table, laid in measure_choices(paper.folder, simulate):
+        text = replace_part(text, table.id, choices.markdown_of(table, laid))
+    page.write_text(text, encoding="utf-8")
+    paper_figures.draw(paper, measurements, paper.folder / "figures")
+
+
+def replace_part(text: str, name: str, content: str) -> str:
+    """Put `content` between `<!-- begin NAME ... -->` and `<!-- end NAME -->`."""
+    marks = re.compile(rf"(<!-- begin {re.escape(name)}\b[^>]*-->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
+    if not marks.search(text):
+        raise published.PaperError(f"README.md has no part marked `<!-- begin {name} -->` to `<!-- end {name} -->`")
+    return marks.sub(lambda found: f"{found[1]}\n{content}\n{found[2]}", text)

@@ -1,0 +1,200 @@
+"""`unbloat reproduce`: which runs it asks for, what it prints, the page it writes."""
+
+import json
+
+import pytest
+from unbloat import _core, choices, paper_runs, published, reproduce
+from unbloat.cli import main
+from unbloat.measured import Run
+from unbloat.source import as_toml
+
+SCENARIO = """
+duration = "4s"
+[link.bottleneck]
+rate = "2mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "20kb" }
+[[flows]]
+cc = "reno"
+[sweep]
+"link.bottleneck.queue.limit" = ["10kb", "20kb"]
+"flows.0.cc" = ["reno", "vegas"]
+"""
+
+PUBLISHED = """
+paper = { name = "tiny", title = "T", authors = "A", where = "J" }
+bounds = { relative = 0.1, index = 0.04 }
+runs = { seeds = 3, series = { two = "10ms" } }
+[[tables]]
+id = "table1"
+title = "Table 1. Throughput"
+columns = ["reno", "vegas"]
+groups = [{ name = "10 KB", scenario = "two", at = ["10kb"], rows = [
+    { name = "throughput", quantity = "throughput", unit = "Mb/s", published = ["1.9", "0.5"] },
+] }]
+[[statements]]
+where = "section 2"
+scenario = "two"
+at = ["20kb"]
+claims = [
+    { id = "delay", says = "Vegas queues shorter", holds = "queue_delay(vegas) < queue_delay(reno)" },
+    { id = "window", says = "Reno's window falls", holds = "window_steps(reno, low=0.3, high=0.95) >= 1" },
+]
+[[figures]]
+id = "figure1"
+title = "Throughput"
+kind = "bars"
+quantity = "throughput"
+unit = "Mb/s"
+groups = ["reno", "vegas"]
+bars = [{ name = "first flow", flow = 1 }]
+panels = [{ name = "10 KB", scenario = "two", at = ["10kb"], published = [[1.9, 0.5]] }]
+[[figures]]
+id = "figure2"
+title = "Windows"
+kind = "window"
+scenario = "two"
+at = ["10kb"]
+groups = ["reno", "vegas"]
+"""
+
+CHOICES = """
+[[tables]]
+id = "packets"
+title = "Packet sizes"
+text = "Smaller packets."
+seeds = 1
+settings = [{ name = "10 KB", scenario = "two", at = ["10kb"] }]
+columns = [{ name = "throughput", quantity = "throughput", unit = "Mb/s" }]
+rows = [
+    { name = "as it is", at = ["reno"] },
+    { name = "small", at = ["reno"], set = { "flows.0.packet" = "500b" } },
+]
+"""
+
+PAGE = """# Tiny
+<!-- begin verdicts: unbloat reproduce tiny --page -->
+old
+<!-- end verdicts -->
+kept
+<!-- begin packets -->
+<!-- end packets -->
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    files = {"two.toml": SCENARIO, "published.toml": PUBLISHED, "choices.toml": CHOICES, "README.md": PAGE}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
+    assert main(["reproduce", str(tiny)]) == 0
+    words = capsys.readouterr().out
+    assert "10 KB: throughput (Mb/s)" in words
+    assert "= Vegas queues shorter" in words
+    assert "= Reno's window falls" in words
+    assert "4 published numbers and statements: " in words
+    assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
+
+
+def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == ["paper", "claims", "counts"]
+    assert [claim["id"] for claim in data["claims"]] == [
+        "table1.10-KB.throughput.reno",
+        "table1.10-KB.throughput.vegas",
+        "delay",
+        "window",
+    ]
+    assert data["claims"][0]["published"] == 1.9
+    assert data["claims"][0]["measured"] == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_part_is_picked_by_its_id(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--json", "--table", "table1"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["claims"]) == 2
+    assert main(["reproduce", str(tiny), "--table", "table9"]) == 2
+    assert "begins with `table9`; there are table1, figure1, figure2, delay, window" in capsys.readouterr().err
+
+
+def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--page"]) == 0
+    page = (tiny / "README.md").read_text()
+    assert "old" not in page
+    assert "\nkept\n" in page
+    assert "| 10 KB: throughput (Mb/s) | 1.9 |" in page
+    assert "| small | 1." in page
+    assert (tiny / "figures/figure1.svg").exists()
+    capsys.readouterr()
+    assert main(["reproduce", str(tiny), "--page"]) == 0
+    assert (tiny / "README.md").read_text() == page, "the same runs write the same page"
+
+
+def test_choices_are_printed_alone(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--choices"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("Packet sizes\n\n10 KB\n")
+    assert "published" not in words
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("no-such-paper", "no paper `no-such-paper`; there are"), ("tiny", "leaves flows.0.cc open")]
+)
+def test_wrong_input_ends_with_status_2_and_a_sentence(tiny, capsys, name, says):
+    (tiny / "published.toml").write_text(PUBLISHED.replace("queue_delay(reno)", "queue_delay()"))
+    assert main(["reproduce", name]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
+    asked = []
+
+    def simulate(batch, seeds, only):
+        places = [{"cc": cc} for cc in ("steady", "random") if only({"cc": cc})]
+        asked.append((list(seeds), [place["cc"] for place in places]))
+        return [
+            Run(place, seed, {"seed": seed, "value": seed if place["cc"] == "random" else 0})
+            for place in places
+            for seed in seeds
+        ]
+
+    measured = paper_runs.measure([paper_runs.Batch("b", tmp_path)], 5, simulate)
+    assert asked == [([1, 2], ["steady", "random"]), ([3, 4, 5], ["random"])]
+    assert len(measured["b"].pick(["random"])) == 5
+    assert len(measured["b"].pick(["steady"])) == 2
+
+
+def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist():
+    folder = reproduce.folder_of("cubic-plus")
+    batches = [batch for table in choices.load(folder) for batch in choices.batches(table, folder)]
+    picked = paper_runs.measure(batches, 1, pretend)
+    tables = choices.load(folder)
+    assert [table.id for table in tables] == ["choices", "bases"]
+    assert all(len(picked[batch.name].runs) == 1 for batch in batches)
+
+
+def pretend(batch, seeds, only):
+    """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
+    overrides = {key: as_toml(value) for key, value in batch.overrides.items()}
+    cells = _core.load(str(batch.file), tuple(overrides.items()))
+    return [Run(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
+
+
+def test_every_label_of_cubic_plus_picks_one_cell():
+    paper = published.load(reproduce.folder_of("cubic-plus"))
+    measured = reproduce.measure_paper(paper, pretend)
+    for table in paper.tables:
+        for group in table.groups:
+            for row in group.rows:
+                for column in table.columns:
+                    assert measured[group.scenario].pick([*group.at, *row.at, column])
+    for statements, call in published.expression_calls(paper):
+        assert measured[statements.scenario].pick([*statements.at, *call.labels])

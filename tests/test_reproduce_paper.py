@@ -1,0 +1,229 @@
+"""Papers: what a folder must hold, how its runs are picked and measured, what a judged paper looks like."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from unbloat import judged, paper_tables, published
+from unbloat.claims import ClaimError
+from unbloat.measured import Measurements, Run, quantity_named
+from unbloat.published import printed_row
+
+PAPERS = Path(__file__).resolve().parents[1] / "papers"
+
+
+FOLDERS = sorted(file.parent for file in PAPERS.glob("*/published.toml"))
+
+
+def run(axes, flows, *, seed=1, delay=10.0, jain=1.0, windows=None):
+    rows = [
+        {
+            "flow": number,
+            "cc": cc,
+            "throughput_mbps": rate,
+            "goodput_mbps": rate * 0.97,
+            "sent_packets": 1000,
+            "lost_packets": lost,
+            "retransmitted_packets": lost,
+            "completion_s": end,
+            "rtt_ms_mean": 20.0,
+            "cwnd_packets_mean": 10.0,
+        }
+        for number, (cc, rate, lost, end) in enumerate(flows)
+    ]
+    link = {
+        "queue_delay_ms_mean": delay,
+        "queue_bytes_mean": 1500.0,
+        "queue_percent_mean": 3.0,
+        "utilisation_percent": 99.0,
+        "drops": 0,
+    }
+    return Run(axes, seed, {"seed": seed, "jain_index": jain, "flows": rows, "links": [link]}, windows)
+
+
+SMALL_CUBIC = {"limit": "50kb", "protocol": "cubic"}
+SMALL_VEGAS = {"limit": "50kb", "protocol": "vegas"}
+LARGE_VEGAS = {"limit": "500kb", "protocol": "vegas"}
+
+
+def grid():
+    return Measurements(
+        "pair",
+        [
+            run(SMALL_CUBIC, [("cubic", 1.2, 10, None), ("reno", 0.8, 0, 30.0)], delay=100),
+            run(SMALL_CUBIC, [("cubic", 0.8, 30, 9.0), ("reno", 1.0, 0, 40.0)], delay=300, seed=2),
+            run(SMALL_VEGAS, [("vegas", 0.5, 0, None), ("reno", 1.5, 20, 20.0)], delay=5),
+            run(LARGE_VEGAS, [("vegas", 0.4, 0, None), ("reno", 1.6, 20, 20.0)], delay=7),
+        ],
+    )
+
+
+def test_labels_pick_a_cell_and_seeds_are_averaged():
+    runs = grid()
+    assert runs.take("queue_delay", ["50kb", "cubic"], {}) == 200
+    assert runs.take("queue_delay", ["50kb", "cubic"], {}, "s") == pytest.approx(0.2)
+    assert runs.take("throughput", ["50kb", "cubic"], {}) == pytest.approx(1.9)
+    assert runs.take("throughput", ["50kb", "cubic"], {"flow": 2}) == pytest.approx(0.9)
+    assert runs.take("throughput", ["50kb", "cubic"], {"cc": "reno"}) == pytest.approx(0.9)
+    assert runs.take("loss", ["50kb", "cubic"], {}) == pytest.approx(1.0)
+    assert runs.take("queue_delay", ["50kb", "vegas", "500kb"], {}) == 7, "a later label takes an earlier one's place"
+    assert runs.take("completion", ["50kb", "cubic"], {"flow": 2}) == 35
+    assert runs.take("completion", ["50kb", "cubic"], {"flow": 1}) == float("inf"), "one seed did not end"
+    assert runs.take_flows("throughput", ["50kb", "cubic"]) == pytest.approx([1.1, 0.8])
+
+
+@pytest.mark.parametrize(
+    ("labels", "selectors", "unit", "says"),
+    [
+        (["60kb", "cubic"], {}, "", "`60kb`"),
+        (["vegas"], {}, "", "leaves limit open"),
+        (["50kb", "cubic"], {"flow": 3}, "", "flow=3"),
+        (["50kb", "cubic"], {"flwo": 1}, "", "`flwo`"),
+        (["50kb", "cubic"], {}, "KB", "cannot be given in KB"),
+    ],
+)
+def test_what_does_not_exist_is_named(labels, selectors, unit, says):
+    with pytest.raises(ClaimError, match=says):
+        grid().take("throughput", labels, selectors, unit)
+
+
+def test_a_window_over_time_shows_its_falls_and_its_rests():
+    times = np.arange(0, 1.0, 0.1)
+    sizes = np.array([10, 20, 30, 27, 27, 27, 28, 40, 28, 29], dtype=float)
+    runs = Measurements("w", [run({"p": "x"}, [("x", 1, 0, None)], windows={0: np.array([times, sizes, 0 * sizes])})])
+    assert runs.take("window_steps", ["x"], {"low": 0.88, "high": 0.92}) == 1
+    assert runs.take("window_steps", ["x"], {"low": 0.6, "high": 0.8}) == 1
+    assert runs.take("window_regrowths", ["x"], {"low": 0.6, "high": 0.8}) == 1
+    assert runs.take("window_held", ["x"], {"seconds": 0.15}) == pytest.approx(100 * 0.2 / 0.9)
+    assert runs.take("window_resumptions", ["x"], {"seconds": 0.15}) == 1
+    assert runs.take("window_resumptions", ["x"], {"seconds": 0.25}) == 0
+
+
+FILE = """
+[paper]
+name = "p"
+title = "T"
+authors = "A"
+where = "J"
+[bounds]
+relative = 0.1
+index = 0.0373
+[runs]
+seeds = 2
+series = {}
+[[tables]]
+id = "t1"
+title = "Table 1. Numbers"
+columns = ["cubic", "vegas"]
+groups = [{ name = "small", scenario = "pair", at = ["50kb"], rows = [
+    { name = "throughput", quantity = "throughput", unit = "Mb/s", published = [["1??", "0.80"], ["0.50", "1.00"]] },
+    { name = "delay", quantity = "queue_delay", unit = "s", published = ["0.20", "0.002"] },
+] }]
+[[statements]]
+where = "section 1"
+scenario = "pair"
+at = ["50kb"]
+claims = [
+    { id = "c.less", says = "l", holds = "drops(vegas) > 9 * loss(cubic)", direction = "loss(vegas) <= loss(cubic)" },
+    { id = "c.value", says = "about 200", quantity = "queue_delay(cubic)", published = "200", unit = "ms" },
+    { id = "c.cut", says = "b", reduction = "queue_delay(vegas) / queue_delay(cubic)", published = "97.5", unit = "%" },
+]
+[[reasons]]
+claims = ["c.*"]
+text = "because"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "pair.toml").touch()
+    (tmp_path / "published.toml").write_text(FILE)
+    return tmp_path
+
+
+def test_a_paper_is_judged_whole(folder):
+    result = judged.judge(published.load(folder), {"pair": grid()})
+    verdicts = {claim.id: claim.verdict for claim in result.claims()}
+    assert verdicts == {
+        "t1.small.throughput.cubic.2": "reproduced",
+        "t1.small.throughput.vegas.1": "reproduced",
+        "t1.small.throughput.vegas.2": "direction only",
+        "t1.small.delay.cubic": "reproduced",
+        "t1.small.delay.vegas": "direction only",
+        "c.less": "direction only",
+        "c.value": "reproduced",
+        "c.cut": "reproduced",
+    }
+    reasons = {claim.id: claim.reason for claim in result.claims() if claim.reason}
+    assert reasons == {"c.less": "because"}, "what is reproduced needs no reason"
+
+
+def test_the_json_has_the_promised_shape(folder):
+    data = json.loads(json.dumps(judged.judge(published.load(folder), {"pair": grid()}).as_dict(), allow_nan=False))
+    assert list(data) == ["paper", "claims", "counts"]
+    assert all(list(c) == ["id", "where", "published", "measured", "verdict", "reason"] for c in data["claims"])
+    assert data["counts"] == {"reproduced": 5, "direction only": 3, "not reproduced": 0}
+
+
+def test_both_layouts_show_every_number_and_the_counts(folder):
+    result = judged.judge(published.load(folder), {"pair": grid()})
+    for words in (paper_tables.text_of(result), paper_tables.markdown_of(result)):
+        assert "1?? / 0.80" in words
+        assert "1.1 ? / 0.8 =" in words
+        assert "0.005 ~" in words
+        assert "8 published numbers and statements: 5 reproduced, 3 direction only, 0 not reproduced." in words
+        assert "because" in words
+        assert paper_tables.UNEXPLAINED in words
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('columns = ["cubic", "vegas"]', 'columns = ["cubic"]', "table t1, small, throughput: 2 values for 1 columns"),
+        ('id = "c.value"', 'id = "c.less"', "claim c.less stands there 2 times"),
+        ('published = "200", ', "", "claim c.value: `published` must be a number"),
+        ('quantity = "queue_delay(cubic)", ', "", "claim c.value: needs one of holds, quantity, reduction"),
+        ('scenario = "pair"\nat', 'scenario = "none"\nat', "no file none.toml"),
+        ("seeds = 2", "seed = 2", r"\[runs\] must hold seeds, series"),
+        ('title = "Table', 'titel = "Table', "table t1: no key `titel`; there are id, title"),
+        ("9 * loss(cubic)", "9 ** loss(cubic)", "a claim knows numbers"),
+    ],
+)
+def test_a_wrong_file_is_told_where_it_is_wrong(folder, old, new, says):
+    assert FILE.count(old) == 1
+    (folder / "published.toml").write_text(FILE.replace(old, new))
+    with pytest.raises(published.PaperError, match=says):
+        published.load(folder)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_paper_in_the_repository_reads_and_names_quantities_that_exist(folder):
+    paper = published.load(folder)
+    assert paper.name == folder.name
+    for table in paper.tables:
+        for group in table.groups:
+            for row in group.rows:
+                quantity_named(row.quantity)
+    for _, call in published.expression_calls(paper):
+        quantity_named(call.name)
+
+
+def test_cubic_plus_holds_every_row_of_its_tables():
+    paper = published.load(PAPERS / "cubic-plus")
+    numbers = {
+        table.id: sum(len(column) for group in table.groups for row in group.rows for column in printed_row(row))
+        for table in paper.tables
+    }
+    assert numbers == {
+        "table2": 4 * 4 * 3,  # settings, criteria, protocols
+        "table3": 4 * (6 + 6 + 3),  # throughput and loss per flow, delay per pair
+        "table4": 2 * 4,
+        "table5": 4 * 4 * 3,
+        "figure7": 16,
+    }
+    statements = [claim for group in paper.statements for claim in group.claims]
+    printed = {claim.published for claim in statements if claim.published}
+    assert printed >= {"81.86", "98.14", "87", "42", "71", "8.12", "82.08", "17.41", "7.14", "20"}
+    assert printed >= {"67.52", "72.65", "87.74", "75.47", "43.90", "13.64", "3.08"}
+    assert len(statements) == 135
