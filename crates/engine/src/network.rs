@@ -179,6 +179,9 @@ impl Network {
     #[inline]
     pub fn send<T: Tap>(&mut self, now: Nanos, data: Data, tap: &mut T) {
         tap.data(now, Event::Sent, &data);
+        if tap.loses(now, &data) {
+            return tap.data(now, Event::LostOnTheWire, &data);
+        }
         match self.access_of[data.flow as usize] {
             DIRECT => self.offer_forward(now, data, tap),
             link => {

@@ -30,12 +30,15 @@ pub mod flag {
 /// A data segment; `segment` counts from 0 in units of the MSS.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
+    /// Number of the flow, from 0.
     pub flow: u32,
+    /// Its number in the flow.
     pub segment: u32,
     /// Sender's timestamp clock, ms.
     pub tsval: u32,
     /// IP length.
     pub bytes: u16,
+    /// Bits of [`flag`].
     pub flags: u8,
 }
 
@@ -45,14 +48,18 @@ pub const MAX_SACK_BLOCKS: usize = 4;
 /// Segments `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
+    /// The first segment.
     pub start: u32,
+    /// The segment after the last.
     pub end: u32,
 }
 
 /// An acknowledgement of all segments below `next`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
+    /// Number of the flow, from 0.
     pub flow: u32,
+    /// The first segment that has not arrived.
     pub next: u32,
     /// Receiver's timestamp clock, ms.
     pub tsval: u32,
@@ -60,13 +67,18 @@ pub struct Ack {
     pub tsecr: u32,
     /// Receive window, bytes.
     pub window: u32,
+    /// IP length.
     pub bytes: u16,
+    /// Bits of [`flag`].
     pub flags: u8,
+    /// How many of the `blocks` are in use.
     pub block_count: u8,
+    /// SACK blocks.
     pub blocks: [Block; MAX_SACK_BLOCKS],
 }
 
 impl Ack {
+    /// The SACK blocks in use.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..self.block_count as usize]
     }

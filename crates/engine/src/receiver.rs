@@ -3,7 +3,7 @@
 use crate::bits::SegmentSet;
 use crate::clock;
 use crate::measure::ReceiverMeter;
-use crate::packet::{Ack, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, ack_bytes, flag};
+use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use scenario::model::{FlowGroup, Stack};
@@ -29,6 +29,8 @@ struct OutOfOrder {
     /// SACK blocks, the one that changed last first.
     blocks: [Block; MAX_SACK_BLOCKS],
     block_count: usize,
+    /// Payload that the last segment of a transfer, if it waits here, lacks to a full one: it leaves when all have left.
+    short_by: u64,
 }
 
 /// The receiving end of one connection.
@@ -119,6 +121,7 @@ impl Receiver {
             self.in_order(now, data)
         } else if data.segment > self.next && !self.out_of_order.holds(data.segment) {
             self.out_of_order.add(data.segment, self.next);
+            self.out_of_order.short_by += self.mss as u64 - self.payload(data);
             true
         } else {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
@@ -151,15 +154,19 @@ impl Receiver {
         if had_holes {
             self.next = self.out_of_order.advance(self.next);
         }
-        let payload = data.bytes as u64 - (crate::packet::BASE_HEADER as u64 + self.options());
-        self.meter.delivered(now, payload + (self.next - data.segment - 1) as u64 * self.mss as u64);
+        let mut payload = self.payload(data) + (self.next - data.segment - 1) as u64 * self.mss as u64;
+        if self.out_of_order.is_empty() {
+            payload -= std::mem::take(&mut self.out_of_order.short_by);
+        }
+        self.meter.delivered(now, payload);
         self.adapt_delay(now);
         // RFC 5681, section 4.2: at once while holes remain, and when the last is filled.
         had_holes
     }
 
-    fn options(&self) -> u64 {
-        if self.stack.timestamps { crate::packet::TIMESTAMP_OPTION as u64 } else { 0 }
+    fn payload(&self, data: &Data) -> u64 {
+        let options = if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 };
+        (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
     /// `tcp_event_data_recv`: the delay follows the spacing of the segments.
@@ -301,6 +308,7 @@ impl OutOfOrder {
             top: 0,
             blocks: [Block::default(); MAX_SACK_BLOCKS],
             block_count: 0,
+            short_by: 0,
         }
     }
 

@@ -151,6 +151,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         control.set_now(crate::clock::ktime(now));
         let mut env = Env { now, control, network: &mut self.network, tap: &mut self.tap };
         act(&mut self.senders[flow as usize], &mut env);
+        #[cfg(debug_assertions)]
+        self.senders[flow as usize].check_invariants(now);
     }
 
     fn receiver_timer(&mut self, now: Nanos, flow: u32) {

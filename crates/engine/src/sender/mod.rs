@@ -7,8 +7,11 @@
 //! * `transmit`: what is sent when
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
+//! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
+#[cfg(debug_assertions)]
+mod invariants;
 mod rack;
 mod rate;
 mod recovery;
@@ -197,8 +200,10 @@ impl Sender {
     /// The application stops: what is in flight is still delivered.
     fn stop_writing(&mut self, now: Nanos) {
         self.stop = None;
-        self.segments = self.board.nxt;
-        self.last_payload = self.mss;
+        if self.board.nxt < self.segments {
+            self.segments = self.board.nxt;
+            self.last_payload = self.mss;
+        }
         self.meter.stop(now);
         if self.board.is_empty() {
             self.finish();

@@ -1,0 +1,95 @@
+//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search for its breach.
+
+use super::{Phase, Sender, rtt};
+use crate::scoreboard::state;
+use mechanism::sock::ca_state;
+use scenario::units::Nanos;
+
+/// Windows up to this are counted segment by segment.
+const RECOUNTED: u32 = 128;
+
+impl Sender {
+    /// Panics, naming the flow, if the sender contradicts itself after an event at `now`.
+    pub fn check_invariants(&self, now: Nanos) {
+        if self.phase == Phase::Established {
+            self.check_counters();
+            self.check_progress();
+            if self.sk.packets_out <= RECOUNTED {
+                self.check_scoreboard();
+            }
+        }
+        assert!(
+            self.timer.at >= now && self.pace_at >= now,
+            "flow {}: a timer stands in the past of {now:?}: {:?}, pacer {:?}",
+            self.flow,
+            self.timer,
+            self.pace_at
+        );
+        assert!(
+            self.phase != Phase::SynSent || self.timer.at != Nanos::NEVER,
+            "flow {}: nothing will repeat a lost SYN",
+            self.flow
+        );
+    }
+
+    fn check_counters(&self) {
+        let sk = &self.sk;
+        let flow = self.flow;
+        assert_eq!(sk.packets_out, self.board.nxt - self.board.una, "flow {flow}: packets_out");
+        assert!(
+            sk.sacked_out + sk.lost_out <= sk.packets_out,
+            "flow {flow}: sacked_out {} + lost_out {} > packets_out {}",
+            sk.sacked_out,
+            sk.lost_out,
+            sk.packets_out
+        );
+        assert!(
+            sk.retrans_out <= sk.packets_out,
+            "flow {flow}: retrans_out {} > packets_out {}",
+            sk.retrans_out,
+            sk.packets_out
+        );
+        assert!(sk.snd_cwnd >= 1, "flow {flow}: cwnd 0");
+        assert!(sk.snd_ssthresh >= 1, "flow {flow}: ssthresh 0");
+        assert_eq!(sk.snd_una, self.seq(self.board.una), "flow {flow}: snd_una");
+        assert_eq!(sk.snd_nxt, self.seq(self.board.nxt), "flow {flow}: snd_nxt");
+        assert!((1..=rtt::RTO_MAX).contains(&sk.inet_conn.icsk_rto), "flow {flow}: rto {}", sk.inet_conn.icsk_rto);
+    }
+
+    /// Something will happen of itself as long as there is something to do.
+    fn check_progress(&self) {
+        let flow = self.flow;
+        if self.sk.packets_out > 0 {
+            assert!(self.timer.at != Nanos::NEVER, "flow {flow}: {} segments out, no timer set", self.sk.packets_out);
+        } else {
+            assert!(
+                !self.has_new_data() || self.pace_at != Nanos::NEVER,
+                "flow {flow}: nothing out, data to send, and nobody sends it"
+            );
+        }
+    }
+
+    /// The counters against the segments that they count.
+    fn check_scoreboard(&self) {
+        let (flow, sk) = (self.flow, &self.sk);
+        let count =
+            |bit| (self.board.una..self.board.nxt).filter(|n| self.board.get(*n).state & bit != 0).count() as u32;
+        if self.stack.sack {
+            assert_eq!(sk.sacked_out, count(state::SACKED), "flow {flow}: sacked_out");
+        }
+        assert_eq!(sk.lost_out, count(state::LOST), "flow {flow}: lost_out");
+        assert_eq!(sk.retrans_out, count(state::RETRANS), "flow {flow}: retrans_out");
+        assert!(
+            sk.inet_conn.icsk_ca_state != ca_state::OPEN || sk.lost_out == 0,
+            "flow {flow}: Open with {} lost segments",
+            sk.lost_out
+        );
+        for n in self.board.una..self.board.nxt {
+            let bits = self.board.get(n).state;
+            assert!(
+                bits & state::SACKED == 0 || bits & (state::LOST | state::RETRANS) == 0,
+                "flow {flow}: segment {n} is SACKed and given up"
+            );
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A spectator that knows what TCP and a network may do, and panics at the first event that breaks it.
+//!
+//! It keeps its own, simplest account of each flow: which packets are between the hosts, what the receiver has, what the sender knows of that.
+
+use engine::packet::{Ack, Data, flag};
+use engine::tap::{Event, Tap};
+use scenario::model::{FlowGroup, Scenario, Service};
+use scenario::units::{Bytes, Nanos};
+use std::collections::VecDeque;
+
+/// Headers of a data segment, without and with timestamps.
+fn header(group: &FlowGroup) -> u64 {
+    if group.stack.timestamps { 52 } else { 40 }
+}
+
+/// Payload of a full segment.
+pub fn mss(group: &FlowGroup) -> u64 {
+    group.packet.0 - header(group)
+}
+
+/// The account of one flow.
+pub struct Flow {
+    mss: u64,
+    header: u64,
+    /// Bytes that the application will write.
+    size: Option<u64>,
+    timestamps: bool,
+    /// Its control decides what is echoed, and may acknowledge less than has arrived.
+    own_echo: bool,
+    /// From leaving the sender to reaching the receiver, and back: never faster than this.
+    least_transit: Nanos,
+    least_return: Nanos,
+    /// Data and acknowledgements sent, neither lost nor arrived yet, with the time they left.
+    on_the_way: VecDeque<(Nanos, Data)>,
+    acks_on_the_way: VecDeque<(Nanos, Ack)>,
+    /// What the receiver has: all below `prefix`, and the members of `arrived` above.
+    prefix: u32,
+    arrived: Vec<bool>,
+    /// The sender's next new segment, what it knows to be acknowledged, and up to where the receiver has offered room.
+    next_new: u32,
+    acked: u32,
+    edge: Option<u32>,
+    /// Payload that has reached the receiver for the first time.
+    pub fresh_bytes: u64,
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub lost: u64,
+}
+
+/// Audits every flow of a scenario.
+pub struct Auditor {
+    pub flows: Vec<Flow>,
+    last_event: Nanos,
+}
+
+impl Auditor {
+    pub fn new(scenario: &Scenario) -> Auditor {
+        let flows = scenario.flows.iter().flat_map(|group| (0..group.count).map(|_| Flow::new(scenario, group)));
+        Auditor { flows: flows.collect(), last_event: Nanos::ZERO }
+    }
+
+    fn at(&mut self, now: Nanos, flow: u32) -> &mut Flow {
+        assert!(now >= self.last_event, "time runs backwards at {now:?}");
+        self.last_event = now;
+        &mut self.flows[flow as usize]
+    }
+}
+
+/// Time that the smallest packet needs on a wire.
+fn transmission(service: &Service, bytes: u64) -> Nanos {
+    match service {
+        Service::Rate(rate) => rate.time_to_send(Bytes(bytes)),
+        Service::Trace(_) => Nanos::ZERO,
+    }
+}
+
+impl Flow {
+    fn new(scenario: &Scenario, group: &FlowGroup) -> Flow {
+        let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(41)));
+        let forward = transmission(&scenario.bottleneck.service, 41) + scenario.bottleneck.delay;
+        Flow {
+            mss: mss(group),
+            header: header(group),
+            size: group.size.map(|size| size.0),
+            timestamps: group.stack.timestamps,
+            own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
+            least_transit: onto_access + group.access.delay + forward,
+            least_return: transmission(&scenario.reverse.service, 40) + scenario.reverse.delay + group.access.delay,
+            on_the_way: VecDeque::new(),
+            acks_on_the_way: VecDeque::new(),
+            prefix: 0,
+            arrived: vec![],
+            next_new: 0,
+            acked: 0,
+            edge: None,
+            fresh_bytes: 0,
+            sent: 0,
+            retransmitted: 0,
+            lost: 0,
+        }
+    }
+
+    fn has(&self, segment: u32) -> bool {
+        segment < self.prefix || self.arrived.get(segment as usize).copied().unwrap_or(false)
+    }
+
+    /// Bytes of the segments below `segment`.
+    pub fn bytes_below(&self, segment: u32) -> u64 {
+        let bytes = segment as u64 * self.mss;
+        self.size.map_or(bytes, |size| bytes.min(size))
+    }
+
+    /// What the application has received: in order, without gap.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.bytes_below(self.prefix)
+    }
+
+    /// Data packets that are between the hosts.
+    pub fn unaccounted(&self) -> usize {
+        self.on_the_way.len()
+    }
+
+    fn data_sent(&mut self, now: Nanos, data: &Data) {
+        self.on_the_way.push_back((now, *data));
+        if data.flags & flag::SYN != 0 {
+            assert!(self.edge.is_none(), "a SYN after the handshake");
+            return;
+        }
+        self.sent += 1;
+        let edge = self.edge.expect("data before the handshake");
+        let payload = data.bytes as u64 - self.header;
+        assert!(data.segment < edge, "segment {} beyond the window's edge {edge}", data.segment);
+        assert!(data.segment >= self.acked, "segment {} sent, {} acknowledged", data.segment, self.acked);
+        assert_eq!(
+            payload,
+            self.bytes_below(data.segment + 1) - self.bytes_below(data.segment),
+            "payload of segment {}",
+            data.segment
+        );
+        if data.flags & flag::RETRANSMISSION != 0 {
+            self.retransmitted += 1;
+            assert!(data.segment < self.next_new, "segment {} sent again before it was sent", data.segment);
+        } else {
+            assert_eq!(data.segment, self.next_new, "new segments leave in order");
+            self.next_new += 1;
+        }
+    }
+
+    /// Takes a packet that will not arrive off the account.
+    fn data_lost(&mut self, data: &Data) {
+        let same = |d: &Data| (d.segment, d.flags, d.tsval) == (data.segment, data.flags, data.tsval);
+        let place = self.on_the_way.iter().rposition(|(_, d)| same(d)).expect("what is lost was sent");
+        self.on_the_way.remove(place);
+        self.lost += (data.flags & flag::SYN == 0) as u64;
+    }
+
+    fn data_arrived(&mut self, now: Nanos, data: &Data) {
+        let (left, sent) = self.on_the_way.pop_front().expect("what arrives was sent");
+        assert_eq!(
+            (sent.segment, sent.flags | flag::CE, sent.tsval, sent.bytes),
+            (data.segment, data.flags | flag::CE, data.tsval, data.bytes),
+            "packets arrive in the order they were sent in"
+        );
+        assert!(now >= left + self.least_transit, "faster than the path: {left:?} to {now:?}");
+        if data.flags & flag::SYN != 0 || self.has(data.segment) {
+            return;
+        }
+        self.fresh_bytes += data.bytes as u64 - self.header;
+        let index = data.segment as usize;
+        if self.arrived.len() <= index {
+            self.arrived.resize(index + 1, false);
+        }
+        self.arrived[index] = true;
+        while self.arrived.get(self.prefix as usize) == Some(&true) {
+            self.prefix += 1;
+        }
+    }
+
+    fn ack_sent(&mut self, now: Nanos, ack: &Ack) {
+        self.acks_on_the_way.push_back((now, *ack));
+        assert!(
+            ack.next == self.prefix || (self.own_echo && ack.next < self.prefix),
+            "acknowledges {}, has {}",
+            ack.next,
+            self.prefix
+        );
+        assert_eq!(ack.tsecr != 0, self.timestamps, "timestamp echo");
+        for block in ack.blocks() {
+            assert!(block.start < block.end, "empty block {block:?}");
+            assert!((block.start..block.end).all(|s| self.has(s)), "{block:?} has not arrived");
+        }
+        let fresh = &ack.blocks()[ack.blocks().first().is_some_and(|b| b.start < ack.next) as usize..];
+        assert!(fresh.iter().all(|b| b.start > ack.next), "{fresh:?} below or at {}", ack.next);
+    }
+
+    fn ack_lost(&mut self, ack: &Ack) {
+        let same =
+            |a: &Ack| (a.next, a.tsval, a.flags) == (ack.next, ack.tsval, ack.flags) && a.blocks() == ack.blocks();
+        let place = self.acks_on_the_way.iter().rposition(|(_, a)| same(a)).expect("what is lost was sent");
+        self.acks_on_the_way.remove(place);
+    }
+
+    fn ack_arrived(&mut self, now: Nanos, ack: &Ack) {
+        let room = ack.next + (ack.window as u64 / self.mss) as u32;
+        self.edge = Some(self.edge.map_or(room, |edge| edge.max(room)));
+        self.acked = self.acked.max(ack.next);
+        let (left, sent) = self.acks_on_the_way.pop_front().expect("what arrives was sent");
+        assert_eq!((sent.next, sent.blocks()), (ack.next, ack.blocks()), "acknowledgements arrive in order");
+        assert!(now >= left + self.least_return, "faster than the way back: {left:?} to {now:?}");
+    }
+}
+
+impl Tap for Auditor {
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        let flow = self.at(now, data.flow);
+        match event {
+            Event::Sent => flow.data_sent(now, data),
+            Event::Dropped | Event::LostOnTheWire => flow.data_lost(data),
+            Event::Arrived => flow.data_arrived(now, data),
+        }
+    }
+
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        let flow = self.at(now, ack.flow);
+        match event {
+            Event::Sent => flow.ack_sent(now, ack),
+            Event::Dropped | Event::LostOnTheWire => flow.ack_lost(ack),
+            Event::Arrived => flow.ack_arrived(now, ack),
+        }
+    }
+}

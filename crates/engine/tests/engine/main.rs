@@ -1,0 +1,6 @@
+//! The engine from outside: properties over random scenarios, closed forms, tail cases one by one, fingerprints.
+
+mod auditor;
+mod properties;
+mod random;
+mod world;

@@ -1,0 +1,186 @@
+//! What holds in every scenario.
+
+use crate::auditor::{Auditor, Flow};
+use crate::random;
+use crate::world::{run, run_with_series, watch};
+use engine::{Options, Outcome};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use scenario::model::{Limit, Queue, Scenario, Service};
+use scenario::units::{Bytes, Nanos};
+
+/// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
+fn config(cases: u32) -> ProptestConfig {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+        config.rng_seed = RngSeed::Fixed(2);
+    }
+    config
+}
+
+fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
+    let (outcome, auditor) = watch(scenario, &Options::default(), Auditor::new(scenario));
+    (outcome, auditor.flows)
+}
+
+/// Bytes a second that a link can carry; a trace's link: all that its opportunities allow.
+fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
+    match service {
+        Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Trace(trace) => {
+            let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
+            rounds * trace.opportunities.len() as f64 * 1500.0
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the auditor knows,
+    /// and all that the sender's own invariants know, since this runs with debug assertions.
+    #[test]
+    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::scenario()) {
+        scenario.warmup = Nanos::ZERO;
+        let (outcome, flows) = audited(&scenario);
+        for (record, flow) in outcome.run.flows.iter().zip(&flows) {
+            prop_assert_eq!(record.sent_packets, flow.sent);
+            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+            prop_assert_eq!(record.lost_packets, flow.lost);
+            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
+        }
+        let sent: u64 = flows.iter().map(|f| f.sent).sum();
+        prop_assert_eq!(outcome.data_packets, sent);
+    }
+
+    /// What is delivered fits through the link, whole run and measured interval alike.
+    #[test]
+    fn goodput_does_not_exceed_capacity(scenario in random::scenario()) {
+        let (outcome, flows) = audited(&scenario);
+        let run = scenario.duration;
+        let delivered: u64 = flows.iter().map(|f| f.fresh_bytes).sum();
+        prop_assert!(delivered as f64 <= capacity_bytes(&scenario.bottleneck.service, run));
+        let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0) as f64;
+        let measured = scenario.duration - scenario.warmup;
+        for (record, group) in outcome.run.flows.iter().zip(scenario.flows.iter().flat_map(|g| std::iter::repeat_n(g, g.count as usize))) {
+            // Arrived during its active time, which is the interval or less.
+            let bytes = record.throughput_mbps * 1e6 / 8.0;
+            if group.stop.is_none() && group.size.is_none() {
+                let active = (run - scenario.warmup.max(group.start)).as_secs_f64();
+                prop_assert!(bytes * active <= capacity_bytes(&scenario.bottleneck.service, measured) + largest + 1.0);
+            }
+        }
+        for link in &outcome.run.links {
+            prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
+            prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
+        }
+    }
+
+    /// The window is never empty, and a series is a table: columns of one length, within the run.
+    #[test]
+    fn the_window_holds_at_least_one_segment(scenario in random::scenario()) {
+        let step = Nanos(scenario.duration.0 / 200);
+        let (_, series) = run_with_series(&scenario, step);
+        let established = series.flows.rtt_ms.iter().zip(&series.flows.cwnd_packets).filter(|(rtt, _)| rtt.is_some());
+        for (_, cwnd) in established {
+            prop_assert!(*cwnd >= 1);
+        }
+        let rows = series.flows.time_s.len();
+        for length in [series.flows.flow.len(), series.flows.cwnd_packets.len(), series.flows.goodput_mbps.len(), series.flows.srtt_ms.len()] {
+            prop_assert_eq!(length, rows);
+        }
+        prop_assert_eq!(series.links.time_s.len(), 2 * 200);
+    }
+
+    /// The queue never exceeds its limit, and no packet waits longer than a full queue takes.
+    #[test]
+    fn a_queue_stays_within_its_limit(scenario in random::scenario()) {
+        let (run, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
+        let Queue::Droptail { limit, .. } = scenario.bottleneck.queue;
+        let links = &series.links;
+        for i in (0..links.time_s.len()).filter(|i| links.link[*i] == 0) {
+            match limit {
+                None => {}
+                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[i] <= most),
+                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[i] <= most),
+            }
+        }
+        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (&scenario.bottleneck.service, limit, run.links[0].queue_delay.queue_delay_ms_max) {
+            let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
+            // The one in transmission is ahead too; each transmission is rounded up to a nanosecond.
+            let longest = rate.time_to_send(Bytes(most.0 + largest)).as_millis_f64() + 1e-3;
+            prop_assert!(max <= longest, "{max} ms of at most {longest}");
+        }
+    }
+
+    /// Same seed, same bytes; another seed shows as soon as the wire has lost something.
+    #[test]
+    fn a_run_repeats_itself(scenario in random::scenario()) {
+        let record = |scenario: &Scenario| {
+            let options = Options { fingerprint: true, series: Some(Nanos(scenario.duration.0 / 50)), ..Options::default() };
+            let outcome = run(scenario, &options);
+            let bytes = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
+            (bytes, outcome.fingerprint.expect("asked for"), outcome.run)
+        };
+        let first = record(&scenario);
+        let second = record(&scenario);
+        prop_assert_eq!(&first.0, &second.0);
+        prop_assert_eq!(first.1, second.1);
+        let other = record(&Scenario { seed: scenario.seed + 1, ..scenario.clone() });
+        let losses: u64 = first.2.links.iter().map(|l| l.wire_losses).sum();
+        if losses > 10 {
+            prop_assert_ne!(first.1, other.1, "another seed, the same events");
+        }
+    }
+}
+
+/// Random scenarios in which everything can be delivered: finite transfers, losses that leave a chance, time enough.
+fn finite() -> impl Strategy<Value = Scenario> {
+    random::scenario().prop_map(|mut scenario| {
+        scenario.warmup = Nanos::ZERO;
+        scenario.bottleneck.loss = scenario.bottleneck.loss.min(0.1);
+        scenario.reverse.loss = scenario.reverse.loss.min(0.1);
+        for group in &mut scenario.flows {
+            let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
+            group.size = Some(Bytes(size.max(1)));
+            group.stop = None;
+        }
+        // Timeouts double up to two minutes: an hour lets the unluckiest flow finish.
+        scenario.duration = Nanos::from_secs(3600);
+        scenario
+    })
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// Every byte once, in order, and then silence: nothing is left on the way.
+    #[test]
+    fn finite_transfers_complete_with_exactly_their_size(scenario in finite()) {
+        let (outcome, flows) = audited(&scenario);
+        for (record, flow) in outcome.run.flows.iter().zip(&flows) {
+            let completion = record.completion_s;
+            prop_assert!(completion.is_some(), "flow {} never completed: {record:?}", record.flow);
+            prop_assert_eq!(flow.fresh_bytes, flow.delivered_bytes());
+            prop_assert_eq!(flow.unaccounted(), 0, "packets that neither arrived nor were lost");
+            let bytes = record.goodput_mbps * 1e6 / 8.0 * completion.unwrap();
+            prop_assert!((bytes - flow.delivered_bytes() as f64).abs() < 1e-3, "{bytes} delivered of {}", flow.delivered_bytes());
+        }
+        let sizes = scenario.flows.iter().flat_map(|g| (0..g.count).map(|_| g.size.unwrap().0));
+        prop_assert_eq!(sizes.collect::<Vec<_>>(), flows.iter().map(|f| f.delivered_bytes()).collect::<Vec<_>>());
+    }
+
+    /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more arrives.
+    #[test]
+    fn loss_never_creates_data(mut scenario in finite(), loss in 0.0..0.2) {
+        scenario.bottleneck.loss = loss;
+        scenario.reverse.loss = loss;
+        scenario.duration = Nanos::from_secs(5);
+        let (_, flows) = audited(&scenario);
+        let sizes = scenario.flows.iter().flat_map(|g| (0..g.count).map(|_| g.size.unwrap().0));
+        for (flow, size) in flows.iter().zip(sizes) {
+            prop_assert!(flow.fresh_bytes <= size);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Random scenarios: everything that the model can say, within a budget of packets.
+
+use crate::world::control;
+use proptest::prelude::*;
+use scenario::model::{Access, FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::sync::Arc;
+
+/// About so many packets pass a scenario's bottleneck at most.
+const PACKETS: f64 = 6000.0;
+
+/// From `low` to `high`, every decade as likely as the next.
+fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..high.ln()).prop_map(f64::exp)
+}
+
+fn millis(range: std::ops::Range<f64>) -> impl Strategy<Value = Nanos> {
+    range.prop_map(|ms| Nanos((ms * 1e6) as u64))
+}
+
+prop_compose! {
+    /// Any stack that Linux or a paper could have: RACK and TLP need SACK.
+    pub fn stack()(
+        switches in any::<[bool; 15]>(),
+        initial_window in 1u32..20,
+        rto_min in prop_oneof![Just(200u64), 1u64..1000],
+    ) -> Stack {
+        let [sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, limited_transmit, cwnd_validation, ecn, pacing, linux] = switches;
+        if linux {
+            return Stack { delayed_ack, ecn, pacing, ..Stack::LINUX };
+        }
+        Stack {
+            sack,
+            timestamps,
+            window_scaling,
+            rack: rack && sack,
+            tlp: tlp && sack,
+            prr,
+            frto,
+            undo,
+            delayed_ack,
+            quick_ack,
+            limited_transmit,
+            cwnd_validation,
+            ecn,
+            pacing,
+            initial_window,
+            rto_min: Nanos::from_millis(rto_min),
+        }
+    }
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    let rate = prop::option::of(log_uniform(1e6, 1e9).prop_map(|r| Rate(r as u64)));
+    (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
+}
+
+const CONTROLS: [&str; 7] = ["reno", "cubic", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
+
+prop_compose! {
+    fn group()(
+        cc in prop::sample::select(&CONTROLS[..]),
+        count in 1u32..3,
+        access in access(),
+        start in millis(0.0..300.0),
+        stagger in millis(0.0..100.0),
+        stop in prop::option::of(millis(1.0..5000.0)),
+        size in prop::option::of(log_uniform(1.0, 5e6)),
+        packet in prop_oneof![Just(1500u64), 100u64..9001],
+        window in prop::option::of(1.0..50.0),
+        stack in stack(),
+    ) -> FlowGroup {
+        let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
+        let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
+        FlowGroup {
+            cc: control(cc),
+            count,
+            access,
+            start,
+            stagger,
+            stop: stop.map(|after| last_start + after),
+            size: size.map(|bytes| Bytes(bytes as u64)),
+            packet: Bytes(packet),
+            receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
+            stack,
+        }
+    }
+}
+
+/// A queue that takes at least one packet of `largest`.
+fn queue(largest: u64) -> impl Strategy<Value = Queue> {
+    let limit = move |most: f64| {
+        prop_oneof![
+            log_uniform(1.0, most).prop_map(|n| Limit::Packets(n as u64)),
+            log_uniform(1.0, most).prop_map(move |n| Limit::Bytes(Bytes((n * largest as f64) as u64))),
+        ]
+    };
+    (prop::option::of(limit(1000.0)), prop::option::of(limit(50.0)))
+        .prop_map(|(limit, ecn_threshold)| Queue::Droptail { limit, ecn_threshold })
+}
+
+fn loss() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), log_uniform(1e-4, 0.2)]
+}
+
+/// Opportunities with outages now and then, as a mobile link has them.
+fn trace() -> impl Strategy<Value = Service> {
+    let gap = prop_oneof![9 => 0u64..5, 1 => 0u64..400];
+    prop::collection::vec(gap, 1..200).prop_map(|gaps| {
+        let mut at = 1;
+        let opportunities: Vec<_> = gaps
+            .iter()
+            .map(|gap| {
+                at += gap;
+                Nanos::from_millis(at)
+            })
+            .collect();
+        Service::Trace(Arc::new(Trace {
+            path: "random".into(),
+            period: *opportunities.last().expect("not empty"),
+            opportunities,
+        }))
+    })
+}
+
+fn service() -> impl Strategy<Value = Service> {
+    let rate = || log_uniform(0.5e6, 200e6).prop_map(|r| Service::Rate(Rate(r as u64)));
+    prop_oneof![4 => rate(), 1 => trace()]
+}
+
+fn direction(name: &'static str, largest: u64) -> impl Strategy<Value = Link> {
+    (service(), prop_oneof![Just(Nanos::ZERO), millis(0.0..200.0)], queue(largest), loss())
+        .prop_map(move |(service, delay, queue, loss)| Link { name: name.into(), service, delay, queue, loss })
+}
+
+fn bits_a_second(service: &Service) -> f64 {
+    match service {
+        Service::Rate(rate) => rate.0 as f64,
+        Service::Trace(trace) => trace.opportunities.len() as f64 * 12_000.0 / trace.period.as_secs_f64(),
+    }
+}
+
+/// Any scenario, with a duration that keeps it within the budget.
+pub fn scenario() -> impl Strategy<Value = Scenario> {
+    let flows = prop::collection::vec(group(), 1..4);
+    let links = |flows: Vec<FlowGroup>| {
+        let largest = flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
+        (Just(flows), direction("bottleneck", largest), direction("bottleneck.reverse", 92), any::<u16>(), 0.0..0.5)
+    };
+    flows.prop_flat_map(links).prop_map(|(flows, bottleneck, reverse, seed, warmup): (_, _, _, _, f64)| {
+        let smallest = flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
+        let busy = PACKETS * smallest * 8.0 / bits_a_second(&bottleneck.service);
+        let duration = Nanos((busy.clamp(1.5, 30.0) * 1e9) as u64);
+        let warmup = Nanos((warmup * duration.0 as f64) as u64);
+        Scenario { name: "random".into(), duration, warmup, seed: seed as u64, bottleneck, reverse, flows }
+    })
+}
