@@ -21,7 +21,7 @@ PARAM(u32, beta, 4, 1, 10000, "packets", "more queued: the window shrinks");
 PARAM(u32, gamma, 1, 0, 10000, "packets", "more queued: slow start ends");
 
 #define VEGAS_SAMPLES 2 /* a round with no more says nothing */
-#define NO_RTT	      0x7fffffff
+#define NO_RTT 0x7fffffff
 
 struct vegas {
 	__u32 base_rtt_us;  /* least ever */

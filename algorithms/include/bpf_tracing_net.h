@@ -15,48 +15,48 @@
 #define NULL ((void *)0)
 #endif
 
-#define AF_INET		   2
-#define AF_INET6	   10
-#define SOL_SOCKET	   1
-#define SOL_TCP		   6
-#define SO_SNDBUF	   7
-#define SO_RCVBUF	   8
+#define AF_INET 2
+#define AF_INET6 10
+#define SOL_SOCKET 1
+#define SOL_TCP 6
+#define SO_SNDBUF 7
+#define SO_RCVBUF 8
 #define SO_MAX_PACING_RATE 47
-#define TCP_NODELAY	   1
-#define TCP_MAXSEG	   2
-#define TCP_WINDOW_CLAMP   10
-#define TCP_CONGESTION	   13
-#define TCP_NOTSENT_LOWAT  25
+#define TCP_NODELAY 1
+#define TCP_MAXSEG 2
+#define TCP_WINDOW_CLAMP 10
+#define TCP_CONGESTION 13
+#define TCP_NOTSENT_LOWAT 25
 
-#define TCP_CA_NAME_MAX		16
+#define TCP_CA_NAME_MAX 16
 #define TCP_CONG_NON_RESTRICTED 0x1
-#define TCP_CONG_NEEDS_ECN	0x2
-#define TCP_INFINITE_SSTHRESH	0x7fffffff
-#define TCP_INIT_CWND		10
-#define TCP_PINGPONG_THRESH	3
+#define TCP_CONG_NEEDS_ECN 0x2
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+#define TCP_INIT_CWND 10
+#define TCP_PINGPONG_THRESH 3
 
-#define TCP_ECN_OK	   1
-#define TCP_ECN_QUEUE_CWR  2
+#define TCP_ECN_OK 1
+#define TCP_ECN_QUEUE_CWR 2
 #define TCP_ECN_DEMAND_CWR 4
-#define TCP_ECN_SEEN	   8
+#define TCP_ECN_SEEN 8
 
-#define ICSK_TIME_RETRANS     1
-#define ICSK_TIME_PROBE0      3
-#define ICSK_TIME_LOSS_PROBE  5
+#define ICSK_TIME_RETRANS 1
+#define ICSK_TIME_PROBE0 3
+#define ICSK_TIME_LOSS_PROBE 5
 #define ICSK_TIME_REO_TIMEOUT 6
 
 /* `flag` of cong_control(): what the ACK did. */
-#define FLAG_DATA_ACKED	      0x04
-#define FLAG_SYN_ACKED	      0x10
-#define FLAG_DATA_SACKED      0x20
+#define FLAG_DATA_ACKED 0x04
+#define FLAG_SYN_ACKED 0x10
+#define FLAG_DATA_SACKED 0x20
 #define FLAG_SND_UNA_ADVANCED 0x400
-#define FLAG_ACKED	      (FLAG_DATA_ACKED | FLAG_SYN_ACKED)
+#define FLAG_ACKED (FLAG_DATA_ACKED | FLAG_SYN_ACKED)
 #define FLAG_FORWARD_PROGRESS (FLAG_ACKED | FLAG_DATA_SACKED)
 
 #define sk_family __sk_common.skc_family
-#define sk_state  __sk_common.skc_state
-#define sk_num	  __sk_common.skc_num
-#define sk_dport  __sk_common.skc_dport
+#define sk_state __sk_common.skc_state
+#define sk_num __sk_common.skc_num
+#define sk_dport __sk_common.skc_dport
 
 #define tcp_jiffies32 ((__u32)bpf_jiffies64())
 

@@ -12,8 +12,8 @@ extern unsigned long CONFIG_HZ __kconfig;
 #else
 #define HZ 1000UL
 #endif
-#define USEC_PER_SEC   1000000UL
-#define USEC_PER_MSEC  1000UL
+#define USEC_PER_SEC 1000000UL
+#define USEC_PER_MSEC 1000UL
 #define USEC_PER_JIFFY (USEC_PER_SEC / HZ)
 
 extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
@@ -36,7 +36,8 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 /*
  * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant afterwards. `type` is u32 or
  * bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share), "packets", or "" (a plain number).
- * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the defaults hold.
+ * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the
+ * defaults hold.
  */
 #if defined(FIXED_PARAMS)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial

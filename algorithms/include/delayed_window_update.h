@@ -30,8 +30,7 @@ PARAM(u32, period, 0, 0, 10000000, "us", "evaluation period; 0 = four times the 
 PARAM(u32, threshold, 0, 0, 10000000, "us", "jitter that is none; 0 = 30 ms below a least RTT of 50 ms, else 0.6 ms");
 PARAM(u32, theta, 90, 1, 100, "%", "window that a serious verdict leaves");
 PARAM(u32, u_hi, 99, 0, 99, "%", "share of delayed segments above which congestion shows");
-PARAM(u32, eps, 0, 0, 1000000, "us",
-      "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
+PARAM(u32, eps, 0, 0, 1000000, "us", "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
 PARAM(u32, eps_shift, 10, 0, 31, "", "with eps = 0: the least RTT over two to this power");
 PARAM(bool, serious_needs_jitter, true, 0, 1, "", "a standing queue alone is not serious");
 PARAM(bool, reset_max_rtt, false, 0, 1, "", "forget the largest RTT after each loss recovery");
@@ -152,12 +151,11 @@ static __always_inline void dwu_sample(struct delayed_window *dw, __u32 rtt, __u
 
 static __always_inline void delayed_window_init(struct delayed_window *dw)
 {
-	*dw = (struct delayed_window){ .min_rtt = ~0U };
+	*dw = (struct delayed_window){.min_rtt = ~0U};
 }
 
 /* Returns true if the verdict was serious and the window has been cut: a base that follows a curve in time starts it afresh. */
-static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw,
-						      const struct ack_sample *sample)
+static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 now = clock_us(sk);

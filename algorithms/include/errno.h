@@ -3,15 +3,15 @@
 #ifndef UNBLOAT_ERRNO_H
 #define UNBLOAT_ERRNO_H
 
-#define EPERM	    1
-#define ENOENT	    2
-#define E2BIG	    7
-#define EAGAIN	    11
-#define ENOMEM	    12
-#define EBUSY	    16
-#define EEXIST	    17
-#define EINVAL	    22
+#define EPERM 1
+#define ENOENT 2
+#define E2BIG 7
+#define EAGAIN 11
+#define ENOMEM 12
+#define EBUSY 16
+#define EEXIST 17
+#define EINVAL 22
 #define ENOPROTOOPT 92
-#define ENOTSUPP    524
+#define ENOTSUPP 524
 
 #endif

@@ -8,10 +8,13 @@
 
 #include "vmlinux.h"
 
-#define __uint(name, val)  int(*name)[val]
-#define __type(name, val)  typeof(val) *name
+#define __uint(name, val) int (*name)[val]
+#define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]
-#define __ulong(name, val) enum { name##__value = val } name
+#define __ulong(name, val)          \
+	enum {                      \
+		name##__value = val \
+	} name
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
@@ -41,11 +44,11 @@
 #define barrier_var(var) asm volatile("" : "+r"(var))
 #endif
 #ifndef likely
-#define likely(x)   __builtin_expect(!!(x), 1)
+#define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 #ifndef READ_ONCE
-#define READ_ONCE(x)	   (*(const volatile typeof(x) *)&(x))
+#define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, val) (*(volatile typeof(x) *)&(x) = (val))
 #endif
 

@@ -8,19 +8,19 @@
 
 #include "bpf/bpf_helpers.h"
 
-#define unbloat_cat(a, b)				   a##b
-#define unbloat_cat_late(a, b)				   unbloat_cat(a, b)
+#define unbloat_cat(a, b) a##b
+#define unbloat_cat_late(a, b) unbloat_cat(a, b)
 #define unbloat_nth(_, a1, a2, a3, a4, a5, a6, count, ...) count
-#define unbloat_count(args...)				   unbloat_nth(_, ##args, 6, 5, 4, 3, 2, 1, 0)
+#define unbloat_count(args...) unbloat_nth(_, ##args, 6, 5, 4, 3, 2, 1, 0)
 
 /* An argument is taken from 64 bits to whatever its type is, which may be a pointer. */
-#define unbloat_take_0()      ctx
-#define unbloat_take_1()      ctx, ctx[0]
-#define unbloat_take_2()      unbloat_take_1(), ctx[1]
-#define unbloat_take_3()      unbloat_take_2(), ctx[2]
-#define unbloat_take_4()      unbloat_take_3(), ctx[3]
-#define unbloat_take_5()      unbloat_take_4(), ctx[4]
-#define unbloat_take_6()      unbloat_take_5(), ctx[5]
+#define unbloat_take_0() ctx
+#define unbloat_take_1() ctx, ctx[0]
+#define unbloat_take_2() unbloat_take_1(), ctx[1]
+#define unbloat_take_3() unbloat_take_2(), ctx[2]
+#define unbloat_take_4() unbloat_take_3(), ctx[3]
+#define unbloat_take_5() unbloat_take_4(), ctx[4]
+#define unbloat_take_6() unbloat_take_5(), ctx[5]
 #define unbloat_take(args...) unbloat_cat_late(unbloat_take_, unbloat_count(args))()
 
 #ifdef __bpf__
@@ -32,15 +32,18 @@
 	const unsigned char unbloat_nargs_##name __attribute__((used)) = count
 #endif
 
-#define BPF_PROG(name, args...)                                                                                        \
-	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));                                 \
-	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args);                   \
-	typeof(name(0)) name(unsigned long long *ctx)                                                                  \
-	{                                                                                                              \
-		_Pragma("GCC diagnostic push") _Pragma(                                                                \
-			"GCC diagnostic ignored \"-Wint-conversion\"") return unbloat_body_##name(unbloat_take(args)); \
-		_Pragma("GCC diagnostic pop")                                                                          \
-	}                                                                                                              \
+/* clang-format off */
+#define BPF_PROG(name, args...)                                                                      \
+	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));               \
+	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args); \
+	typeof(name(0)) name(unsigned long long *ctx)                                                \
+	{                                                                                            \
+		_Pragma("GCC diagnostic push")                                                       \
+		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                               \
+		return unbloat_body_##name(unbloat_take(args));                                      \
+		_Pragma("GCC diagnostic pop")                                                        \
+	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)
+/* clang-format on */
 
 #endif

@@ -38,10 +38,10 @@ enum {
 		bits;                                                                                                  \
 	})
 
-#define bpf_core_field_exists(member)		__builtin_preserve_field_info(member, UNBLOAT_FIELD_EXISTS)
-#define bpf_core_type_exists(type)		__builtin_preserve_type_info(*(typeof(type) *)0, 0)
-#define bpf_core_type_size(type)		__builtin_preserve_type_info(*(typeof(type) *)0, 1)
+#define bpf_core_field_exists(member) __builtin_preserve_field_info(member, UNBLOAT_FIELD_EXISTS)
+#define bpf_core_type_exists(type) __builtin_preserve_type_info(*(typeof(type) *)0, 0)
+#define bpf_core_type_size(type) __builtin_preserve_type_info(*(typeof(type) *)0, 1)
 #define bpf_core_enum_value_exists(type, value) __builtin_preserve_enum_value(*(typeof(type) *)value, 0)
-#define bpf_core_enum_value(type, value)	__builtin_preserve_enum_value(*(typeof(type) *)value, 1)
+#define bpf_core_enum_value(type, value) __builtin_preserve_enum_value(*(typeof(type) *)value, 1)
 
 #endif

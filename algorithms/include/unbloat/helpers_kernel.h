@@ -3,10 +3,10 @@
 #ifndef UNBLOAT_HELPERS_KERNEL_H
 #define UNBLOAT_HELPERS_KERNEL_H
 
-#define SEC(name)	     __attribute__((section(name), used))
-#define __ksym		     __attribute__((section(".ksyms")))
-#define __kconfig	     __attribute__((section(".kconfig")))
-#define __kptr		     __attribute__((btf_type_tag("kptr")))
+#define SEC(name) __attribute__((section(name), used))
+#define __ksym __attribute__((section(".ksyms")))
+#define __kconfig __attribute__((section(".kconfig")))
+#define __kptr __attribute__((btf_type_tag("kptr")))
 #define bpf_ksym_exists(sym) (!!sym)
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;

@@ -17,7 +17,7 @@ pub(crate) fn choose(
     wanted: Option<&str>,
 ) -> Result<String, String> {
     let mut all: Vec<_> = object
-        .data_in(|section| section.starts_with(".struct_ops"))
+        .data_in(|section| section.trim_start_matches('?').starts_with(".struct_ops"))
         .into_iter()
         .filter(|(_, symbol)| symbol.size as usize == size_of::<CongestionOps>())
         .collect();

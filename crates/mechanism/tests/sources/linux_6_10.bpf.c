@@ -10,9 +10,9 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-#define USEC_PER_SEC	  1000000UL
-#define min(a, b)	  ((a) < (b) ? (a) : (b))
-#define max(a, b)	  ((a) > (b) ? (a) : (b))
+#define USEC_PER_SEC 1000000UL
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
 #define after(seq2, seq1) before(seq1, seq2)
 
 static bool before(__u32 seq1, __u32 seq2)

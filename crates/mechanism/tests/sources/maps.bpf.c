@@ -35,7 +35,7 @@ SEC("struct_ops")
 void BPF_PROG(remember, struct sock *sk)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
-	struct pair pair = { .cookie = cookie, .what = 7 };
+	struct pair pair = {.cookie = cookie, .what = 7};
 
 	tcp_sk(sk)->snd_ssthresh = -bpf_map_update_elem(&seen, &cookie, &pair, BPF_NOEXIST);
 }
@@ -61,8 +61,7 @@ void BPF_PROG(count, struct sock *sk, __u32 ack, __u32 acked)
 		tcp_sk(sk)->snd_cwnd = 1;
 		return;
 	}
-	bpf_for(i, 0, 2)
-		*counted += acked;
+	bpf_for(i, 0, 2) *counted += acked;
 	tcp_sk(sk)->snd_cwnd = *counted;
 }
 
