@@ -23,8 +23,6 @@ class Cell:
     duration_s: float
     axes: list[tuple[str, str]]
     """The axes of the sweep with this cell's labels, in the file's order."""
-    groups: int
-    """The number of flow groups."""
     sources: list[Path]
     """The user's own congestion-control files that it names."""
 
@@ -54,9 +52,6 @@ def duration_ns(text: str) -> int:
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""
-
-def scenario_keys_table() -> str:
-    """Describe every key of the scenario file as a Markdown table."""
 
 def mechanisms(algorithms: str | Path) -> str:
     """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""
