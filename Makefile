@@ -62,7 +62,7 @@ check-c: build
 # The picture of the README.
 figures: build
 	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
-		--figure docs/home-dsl.svg --plot queue,cwnd
+		--series 200ms --figure docs/home-dsl.svg --plot queue,cwnd
 
 format: build
 	cargo fmt --all
