@@ -52,10 +52,11 @@ check-python: build
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
+	$(BIN)/stubtest unbloat._core
 	$(BIN)/pytest --quiet
 
 check-c: build
-	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # ---------------------------------------------------------------- Keeping in shape
 

@@ -2,6 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import final
+
+__all__ = [
+    "Cell",
+    "Error",
+    "InputError",
+    "RunError",
+    "__version__",
+    "duration_ns",
+    "load",
+    "mechanisms",
+    "parse",
+    "scenario_keys",
+]
 
 __version__: str
 
@@ -14,6 +28,7 @@ class InputError(Error):
 class RunError(Error):
     """The input is right, but the run failed."""
 
+@final
 class Cell:
     """One run of an experiment: the scenario itself, or one point of its grid."""
 
