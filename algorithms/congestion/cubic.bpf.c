@@ -101,10 +101,10 @@ static __always_inline __u32 cube_root(__u64 a)
 	return root;
 }
 
-/* K = cbrt((W_max - cwnd) / C), in 1/1024 s (card cubic, Linux integer form). */
+/* K = cbrt((W_max - cwnd) / C), in 1/1024 s, rounded up: the curve does not begin above the window. */
 static __always_inline __u32 cubic_k(__u32 distance)
 {
-	return cube_root((1ULL << (SHARE_BITS + 3 * TIME_BITS)) / c * distance);
+	return cube_root((1ULL << (SHARE_BITS + 3 * TIME_BITS)) / c * distance - 1) + 1;
 }
 
 /* W(t), t in 1/1024 s since the epoch's start. */

@@ -54,3 +54,9 @@ def duration_ns(text: str) -> int:
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""
+
+def scenario_keys_table() -> str:
+    """Describe every key of the scenario file as a Markdown table."""
+
+def mechanisms(algorithms: str | Path) -> str:
+    """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""

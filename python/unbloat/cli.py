@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=list_command)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="tell all about one thing, such as cubic_plus")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -99,9 +100,13 @@ def assignment(text: str) -> tuple[str, str]:
 
 def list_command(args: argparse.Namespace) -> None:
     """Print what there is."""
-    from unbloat.listing import catalogue, screen
+    from unbloat.listing import catalogue, page, screen
 
-    print(json.dumps(catalogue(), indent=2) if args.json else screen(catalogue()))
+    found = catalogue()
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print(page(found, args.name) if args.name else screen(found))
 
 
 def run_command(args: argparse.Namespace) -> None:

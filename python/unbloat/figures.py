@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
+import matplotlib.patheffects as effects
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -165,7 +166,7 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
         flows = results.records[run].run["flows"]
         cc = flows[flow]["cc"]
         where = run_label(results, run)
-        group = f"{where} {cc}".strip()
+        group = where if cc in where.split() else f"{where} {cc}".strip()
         alone = sum(other["cc"] == cc for other in flows) == 1
         yield Line(group if alone else f"{group} #{flow}", group, rows[x].to_numpy(), rows[y].to_numpy())
 
@@ -248,6 +249,6 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 def note(axes: Axes, text: str, colour: str, at: tuple[float, float], frame: mpl.transforms.Transform) -> None:
     """Write a line's name in its colour."""
-    axes.annotate(
-        text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", color=colour, va="center", fontsize=8
-    )
+    halo = [effects.withStroke(linewidth=2.5, foreground="white")]
+    look: dict[str, Any] = {"color": colour, "va": "center", "fontsize": 8, "path_effects": halo}
+    axes.annotate(text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", **look)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from unbloat import _core
-from unbloat.places import PAPERS, SCENARIOS
+from unbloat.places import ALGORITHMS, PAPERS, SCENARIOS
+from unbloat.results import one_of
 
 Entry = dict[str, Any]
 """A thing's `name`, a line `about` it, and where it has them its `parameters`."""
@@ -18,6 +19,7 @@ Entry = dict[str, Any]
 QUEUES = {"droptail": "first in, first out; what finds the queue full is dropped; marks ECN above a threshold"}
 LINKS = {"rate": "a transmitter of constant rate", "trace": "recorded delivery opportunities, as of a cellular link"}
 TITLES = {
+    "mechanisms": "congestion controls",
     "queues": "queue disciplines",
     "links": "link models",
     "scenarios": "scenarios",
@@ -29,6 +31,7 @@ def catalogue() -> dict[str, list[Entry]]:
     """Give everything that there is by kind, each with its name and a line about it."""
     keys = json.loads(_core.scenario_keys())
     return {
+        "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
         "queues": [{"name": name, "about": about, "parameters": queue_keys(keys)} for name, about in QUEUES.items()],
         "links": [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()],
         "scenarios": scenarios(),
@@ -69,23 +72,47 @@ def papers() -> list[Entry]:
 
 def screen(found: dict[str, list[Entry]]) -> str:
     """Draw the catalogue as text, a section for each kind that has something."""
-    width = shutil.get_terminal_size((100, 24)).columns
     names = max(len(entry["name"]) for entries in found.values() for entry in entries)
     sections = []
     for kind, entries in found.items():
-        lines = [line for entry in entries for line in entry_lines(entry, names, width)]
+        lines = [line for entry in entries for line in entry_lines(entry, names)]
         if lines:
             sections.append("\n".join([TITLES[kind], *lines]))
     return "\n\n".join(sections)
 
 
-def entry_lines(entry: Entry, names: int, width: int) -> list[str]:
-    """Draw one entry: its name, the line about it, its parameters under it."""
-    indent = " " * (names + 4)
-    lines = textwrap.wrap(entry["about"], max(40, width), initial_indent=indent, subsequent_indent=indent)
-    lines = lines or [indent]
-    lines[0] = f"  {entry['name']:{names}}  {lines[0][len(indent) :]}".rstrip()
-    for parameter in entry.get("parameters", []):
-        text = f"{parameter['name']}: {parameter['about']}"
-        lines += textwrap.wrap(text, max(40, width), initial_indent=indent + "  ", subsequent_indent=indent + "    ")
+def entry_lines(entry: Entry, names: int) -> list[str]:
+    """Draw one entry: its name, the line about it, the names of its parameters."""
+    lines = wrapped(entry["about"], names + 4)
+    lines[0] = f"  {entry['name']:{names}}  {lines[0].strip()}"
+    if entry.get("parameters"):
+        lines += wrapped("parameters: " + ", ".join(parameter["name"] for parameter in entry["parameters"]), names + 4)
     return lines
+
+
+def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
+    """Break a text into lines as wide as the terminal."""
+    width = max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
+    lines = textwrap.wrap(
+        text, width, initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging), break_on_hyphens=False
+    )
+    return lines or [""]
+
+
+def page(found: dict[str, list[Entry]], name: str) -> str:
+    """Tell everything about one thing; raises `InputError` if there is none of that name."""
+    entries = {entry["name"]: entry for kind in found.values() for entry in kind}
+    entry = entries[one_of("list", name, list(entries))]
+    parts = [entry.get("prose") or entry["about"]]
+    if entry.get("parameters"):
+        parts.append("Parameters\n" + "\n".join(line for each in entry["parameters"] for line in parameter_lines(each)))
+    return "\n\n".join(parts)
+
+
+def parameter_lines(parameter: Entry) -> list[str]:
+    """Draw one parameter: its default and range, where it has them, and what it means."""
+    setting = ""
+    if "default" in parameter:
+        bounds = "" if parameter["lowest"] == "false" else f", {parameter['lowest']} to {parameter['highest']}"
+        setting = f" = {parameter['default']}{bounds}"
+    return wrapped(f"{parameter['name']}{setting}: {parameter['about']}", 2, 4)

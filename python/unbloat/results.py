@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from unbloat._core import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from matplotlib.figure import Figure
 
 Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
@@ -49,17 +48,17 @@ class Results:
     @property
     def runs(self) -> pd.DataFrame:
         """One row per run."""
-        return pd.DataFrame([{**head, **scalars(record)} for head, record in self._heads()])
+        return frame([{**head, **scalars(record)} for head, record in self._heads()])
 
     @property
     def summary(self) -> pd.DataFrame:
         """One row per flow of every run."""
-        return pd.DataFrame([{**head, **flow} for head, record in self._heads() for flow in record.run["flows"]])
+        return frame([{**head, **flow} for head, record in self._heads() for flow in record.run["flows"]])
 
     @property
     def links(self) -> pd.DataFrame:
         """One row per link of every run, the bottleneck first."""
-        return pd.DataFrame([{**head, **link} for head, record in self._heads() for link in record.run["links"]])
+        return frame([{**head, **link} for head, record in self._heads() for link in record.run["links"]])
 
     @property
     def series(self) -> pd.DataFrame:
@@ -127,6 +126,8 @@ class Results:
         """Join one table of all runs' series; `subjects` replaces the links' numbers by their names."""
         if self._series is None:
             self._series = self._fetch_series()
+        import pandas as pd
+
         parts = []
         for (head, _), series in zip(self._heads(), self._series, strict=True):
             part = pd.DataFrame(series[name])
@@ -138,6 +139,13 @@ class Results:
             column = "link" if "link" in table else "subject"
             table[column] = table[column].map(dict(enumerate(subjects)))
         return table
+
+
+def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Make a data frame; pandas takes longer to load than most runs take, and the command line often needs none."""
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 def scalars(record: Record) -> dict[str, Any]:

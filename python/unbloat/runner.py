@@ -39,8 +39,9 @@ def run(
     of it: `{"link.bottleneck.rate": "10mbit"}`. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
     short for the commonest of them. `series` keeps the run's inside over time, at steps such as "10ms", or with True at
     a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
-    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache=False` runs afresh. `progress` shows a bar on stderr (by default on a terminal), `jobs`
-    is the number of processes (by default one for each core).
+    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache=False` runs afresh.
+    `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
+    each core).
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
@@ -50,7 +51,8 @@ def run(
         chosen = Source(chosen.path, chosen.text, (*chosen.overrides, ("seed", str(seed))))
     if cc is not None:
         chosen = chosen.on_every_group("cc", str(cc.absolute() if isinstance(cc, Path) else cc))
-    experiment = Experiment(chosen, Store(cache_folder() if cache else None), progress, jobs, only)
+    store = Store(cache_folder() / "runs" if cache else None)
+    experiment = Experiment(chosen, store, progress, jobs, only)
     experiment.simulate(series, pcap)
     return Results(experiment.records(), lambda: experiment.series(series))
 

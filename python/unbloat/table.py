@@ -44,7 +44,7 @@ def show(value: object) -> str:
         return "-"
     if not isinstance(value, float):
         return str(value)
-    if value == 0:
-        return "0"
+    if value == 0 or math.isinf(value):
+        return "0" if value == 0 else "∞"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 4)}f}" if math.isfinite(value) else "∞"
+    return f"{value:.{min(digits, 4)}f}"

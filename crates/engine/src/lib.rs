@@ -9,6 +9,7 @@ mod clock;
 mod measure;
 mod network;
 pub mod packet;
+mod pcap;
 mod receiver;
 mod scoreboard;
 mod sender;
@@ -16,6 +17,7 @@ mod simulation;
 pub mod tap;
 
 use mechanism::Library;
+use pcap::Pcap;
 use scenario::model::Scenario;
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
@@ -63,12 +65,16 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 /// Simulates `scenario`. `progress` is told the simulated time now and then, and may stop the run.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
-    if options.fingerprint {
-        let (mut outcome, tap) = watch(scenario, library, options, progress, Fingerprint::new())?;
-        outcome.fingerprint = Some(tap.0);
-        return Ok(outcome);
+    if options.pcap.is_none() && !options.fingerprint {
+        return watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome);
     }
-    watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome)
+    let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario));
+    let pcap = pcap.transpose().map_err(Error::Pcap)?;
+    let fingerprint = options.fingerprint.then(Fingerprint::new);
+    let (mut outcome, (pcap, fingerprint)) = watch(scenario, library, options, progress, (pcap, fingerprint))?;
+    pcap.map_or(Ok(()), Pcap::close).map_err(Error::Pcap)?;
+    outcome.fingerprint = fingerprint.map(|hash| hash.0);
+    Ok(outcome)
 }
 
 /// Simulates `scenario` while `tap` sees every packet event.

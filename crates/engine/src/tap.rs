@@ -39,6 +39,45 @@ impl Tap for Silent {
     fn ack(&mut self, _: Nanos, _: Event, _: &Ack) {}
 }
 
+/// Both watch.
+impl<A: Tap, B: Tap> Tap for (A, B) {
+    #[inline]
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        self.0.data(now, event, data);
+        self.1.data(now, event, data);
+    }
+    #[inline]
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        self.0.ack(now, event, ack);
+        self.1.ack(now, event, ack);
+    }
+    #[inline]
+    fn loses(&mut self, now: Nanos, data: &Data) -> bool {
+        // Both are asked, whatever the first answers.
+        self.0.loses(now, data) | self.1.loses(now, data)
+    }
+}
+
+/// One watches, or nobody.
+impl<T: Tap> Tap for Option<T> {
+    #[inline]
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        if let Some(tap) = self {
+            tap.data(now, event, data);
+        }
+    }
+    #[inline]
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        if let Some(tap) = self {
+            tap.ack(now, event, ack);
+        }
+    }
+    #[inline]
+    fn loses(&mut self, now: Nanos, data: &Data) -> bool {
+        self.as_mut().is_some_and(|tap| tap.loses(now, data))
+    }
+}
+
 /// A hash over the event trace: any change of behaviour changes it.
 #[derive(Clone, Debug)]
 pub struct Fingerprint(pub u64);

@@ -2,6 +2,7 @@
 
 use crate::nearest::nearest_first;
 use crate::object_file::{Object, Symbol};
+use crate::source::Holds;
 use scenario::model::{Limit, ParamValue};
 use scenario::quantity::Share;
 use scenario::units::Nanos;
@@ -152,25 +153,39 @@ fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
 }
 
 /// The parameters that a compiled file has: those that describe themselves, then its other `const volatile` globals.
-pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, bool)]) -> Vec<Parameter> {
+pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, Holds)]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> =
         object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
-    for (name, is_flag) in plain {
+    for (name, holds) in plain {
         if let Some(symbol) = object.symbol(name).filter(|symbol| matches!(symbol.size, 1 | 2 | 4 | 8))
             && found.iter().all(|known| known.name != *name)
         {
-            let bits = 8 * symbol.size as u32;
-            found.push(Parameter {
-                name: name.clone(),
-                meaning: String::new(),
-                unit: if *is_flag { Unit::Flag } else { Unit::Plain },
-                default: stored(symbol, image),
-                lowest: i64::MIN >> (64 - bits),
-                highest: if bits == 64 { i64::MAX } else { (1 << bits) - 1 },
-            });
+            found.push(undescribed(name, *holds, symbol, image));
         }
     }
     found
+}
+
+/// A global of which only the type is known; one of an unknown type takes numbers of both kinds.
+fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Parameter {
+    let spare = 64 - 8 * symbol.size as u32;
+    let negative = i64::MIN >> spare;
+    let positive = (u64::MAX >> spare).min(i64::MAX as u64) as i64;
+    let (lowest, highest) = match holds {
+        Holds::Flag => (0, 1),
+        Holds::Unsigned => (0, positive),
+        Holds::Signed => (negative, i64::MAX >> spare),
+        Holds::Unknown => (negative, positive),
+    };
+    let bits = stored(symbol, image);
+    Parameter {
+        name: name.to_string(),
+        meaning: String::new(),
+        unit: if holds == Holds::Flag { Unit::Flag } else { Unit::Plain },
+        default: if holds == Holds::Signed { bits << spare >> spare } else { bits },
+        lowest,
+        highest,
+    }
 }
 
 /// `name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it.

@@ -70,8 +70,8 @@ impl Source {
         words.after("tcp_congestion_ops").map(|at| words.0[at].to_string()).collect()
     }
 
-    /// Its `const volatile` globals: name, and whether it is a bool.
-    pub(crate) fn plain_parameters(&self) -> Vec<(String, bool)> {
+    /// Its `const volatile` globals: name and what they hold.
+    pub(crate) fn plain_parameters(&self) -> Vec<(String, Holds)> {
         let mut found = Vec::new();
         for (_, text) in &self.files {
             let code = without_comments(text);
@@ -81,12 +81,39 @@ impl Source {
                     let end = words.0[at..].iter().position(|word| "=;[(".contains(word));
                     if let Some(end) = end.filter(|end| *end >= 2) {
                         let declaration = &words.0[at..at + end];
-                        found.push((declaration[end - 1].to_string(), declaration.contains(&"bool")));
+                        found.push((declaration[end - 1].to_string(), Holds::of(&declaration[..end - 1])));
                     }
                 }
             }
         }
         found
+    }
+}
+
+/// What a plain global holds, as far as the words of its type tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// `true` or `false`.
+    Flag,
+    /// Numbers from zero.
+    Unsigned,
+    /// Numbers of either sign.
+    Signed,
+    /// A type of the user's own.
+    Unknown,
+}
+
+impl Holds {
+    fn of(words: &[&str]) -> Holds {
+        const UNSIGNED: &[&str] = &["unsigned", "u8", "u16", "u32", "u64", "size_t"];
+        const SIGNED: &[&str] = &["int", "long", "short", "char", "signed", "s8", "s16", "s32", "s64"];
+        let any_of = |names: &[&str]| words.iter().any(|word| names.contains(&word.trim_start_matches("__")));
+        match () {
+            () if any_of(&["bool", "_Bool"]) => Holds::Flag,
+            () if any_of(UNSIGNED) => Holds::Unsigned,
+            () if any_of(SIGNED) => Holds::Signed,
+            () => Holds::Unknown,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run of an experiment, as Python holds it.
 
 use crate::columns;
-use crate::errors::engine_error;
+use crate::errors::{engine_error, input_error};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use pyo3::prelude::*;
@@ -79,18 +79,34 @@ impl Cell {
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
-        let options = Options {
-            series: series_ns.map(Nanos),
-            pcap,
-            fingerprint: false,
-        };
-        let outcome = py.detach(|| self.run(&Library::open(algorithms), &options, progress))?;
+        let options = Options { series: series_ns.map(Nanos), pcap, fingerprint: false };
+        let library = Library::open(algorithms);
+        let outcome = py.detach(|| {
+            self.check(&library)?;
+            self.run(&library, &options, progress)
+        })?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&outcome), series.transpose()?))
     }
 }
 
 impl Cell {
+    /// Binds every group's congestion control once, because only here is it known where in the file it stands.
+    fn check(&self, library: &Library) -> PyResult<()> {
+        let scenario = &self.0.scenario;
+        for (group, flows) in scenario.flows.iter().enumerate() {
+            let wrong = |error: mechanism::Error| {
+                let place = match &error.parameter {
+                    Some(parameter) => self.0.locate_param(group, parameter),
+                    None => self.0.locate(&format!("flows.{group}.cc")),
+                };
+                input_error(format!("{place}: {error}"))
+            };
+            library.load(&flows.cc, scenario.seed).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
     /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
     fn run(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
         let duration = self.duration_s();
@@ -104,9 +120,7 @@ impl Cell {
             let told = Python::attach(|py| {
                 py.check_signals()?;
                 let share = now.as_secs_f64() / duration;
-                progress
-                    .as_ref()
-                    .map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
+                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
             });
             raised = told.err();
             if raised.is_some() {
@@ -129,10 +143,6 @@ struct Record<'a> {
 }
 
 fn record(outcome: &Outcome) -> String {
-    let record = Record {
-        run: &outcome.run,
-        version: env!("CARGO_PKG_VERSION"),
-        data_packets: outcome.data_packets,
-    };
+    let record = Record { run: &outcome.run, version: env!("CARGO_PKG_VERSION"), data_packets: outcome.data_packets };
     serde_json::to_string(&record).expect("records hold numbers and text only")
 }

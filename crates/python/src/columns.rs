@@ -65,11 +65,7 @@ fn flows<'py>(py: Python<'py>, rows: &FlowSeries) -> PyResult<Bound<'py, PyDict>
 }
 
 fn links<'py>(py: Python<'py>, rows: &LinkSeries) -> PyResult<Bound<'py, PyDict>> {
-    table!(
-        py,
-        rows,
-        [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps]
-    )
+    table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])
 }
 
 fn distribution<'py>(py: Python<'py>, rows: &Distribution) -> PyResult<Bound<'py, PyDict>> {

@@ -1,5 +1,6 @@
 //! The module `unbloat._core`: what Python needs of the core, and nothing that Python could do itself.
 
+mod catalogue;
 mod cell;
 mod columns;
 mod errors;
@@ -15,7 +16,7 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::{cell::Cell, duration_ns, load, parse, scenario_keys};
+    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, scenario_keys, scenario_keys_table};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -47,9 +48,7 @@ fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<
 /// Nanoseconds of a duration such as `10ms`.
 #[pyfunction]
 fn duration_ns(text: &str) -> PyResult<u64> {
-    let duration: Nanos = text
-        .parse()
-        .map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
+    let duration: Nanos = text.parse().map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
     Ok(duration.0)
 }
 
@@ -57,4 +56,10 @@ fn duration_ns(text: &str) -> PyResult<u64> {
 #[pyfunction]
 fn scenario_keys() -> String {
     serde_json::to_string(scenario::register::KEYS).expect("keys hold text only")
+}
+
+/// Every key of the scenario file, as a Markdown table.
+#[pyfunction]
+fn scenario_keys_table() -> String {
+    scenario::register::describe()
 }

@@ -87,6 +87,7 @@ pub fn at(control: &Control, sk: &mut TcpSock, us: u64) {
 
 /// Acknowledges one window, two segments at a time, each ACK with the RTT given.
 pub fn acknowledge(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
+    sk.snd_cwnd = sk.snd_cwnd.min(sk.snd_cwnd_clamp);
     sk.packets_out = sk.snd_cwnd;
     sk.max_packets_out = sk.snd_cwnd;
     sk.is_cwnd_limited = 1;
@@ -136,4 +137,59 @@ pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
     change_state(control, sk, state);
     sk.snd_cwnd = if state == ca_state::LOSS { 1 } else { sk.snd_ssthresh.min(sk.snd_cwnd) };
     sk.snd_cwnd_cnt = 0;
+}
+
+/// Compiles a C text against the contract and opens it: for functions that no congestion control exports.
+pub fn compile_text(name: &str, text: &str) -> libloading::os::unix::Library {
+    let files = UserFiles::new(name);
+    compile(&files.write("text.c", text), &files.0)
+}
+
+/// Compiles a C file of `tests/sources` likewise.
+pub fn compile_source(name: &str) -> libloading::os::unix::Library {
+    compile(&source(name), &UserFiles::new(name).0)
+}
+
+fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
+    let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
+    let include = algorithms.join("include");
+    let object = folder.join("test.so");
+    let output = std::process::Command::new("cc")
+        .args(["-std=gnu11", "-O2", "-Wall", "-Werror", "-fno-builtin", "-fPIC", "-shared", "-I"])
+        .arg(&include)
+        .arg("-I")
+        .arg(algorithms.join("congestion"))
+        .arg(path)
+        .args(["unbloat/runtime.c", "unbloat/kernel_functions.c"].map(|file| include.join(file)))
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .expect("a C compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // SAFETY: the file has no initialisers but the C library's.
+    unsafe { libloading::os::unix::Library::new(&object) }.expect("a shared object")
+}
+
+/// A folder with files of a user, which goes when it is dropped.
+pub struct UserFiles(PathBuf);
+
+impl UserFiles {
+    /// An empty folder.
+    pub fn new(name: &str) -> UserFiles {
+        let folder = std::env::temp_dir().join(format!("unbloat-user-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        UserFiles(folder)
+    }
+    /// Writes a file and returns its path.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+}
+
+impl Drop for UserFiles {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("our folder");
+    }
 }

@@ -1,0 +1,336 @@
+//! A packet trace that Wireshark opens: what a capture at the senders' interfaces would hold.
+//!
+//! Data packets stand at the time they leave their host, acknowledgements at the time they are back at it; the run's
+//! start is the epoch. Headers, options and checksums are those of the simulated packets, payloads are zeros, so the
+//! file grows by some 32 bytes more than each packet's IP length; it is written as the run goes on.
+//!
+//! Where the file is not what a capture of the real thing would be:
+//!
+//! * Initial sequence numbers are 0.
+//! * The third packet of the handshake is missing: the simulated sender's first data packet takes its place.
+//!   Nothing is closed: there are no FINs.
+//! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
+//! * A SYN-ACK has no room for SACK blocks.
+//!
+//! Wireshark guesses what a segment is that comes a second time: one sent soon after new data (some ms, or an RTT where
+//! it found one in the handshake) it takes for "out of order". What the record counts as retransmitted, and the
+//! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
+
+use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
+use crate::tap::{Event, Tap};
+use etherparse::TcpOptionElement::{self, *};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError};
+use scenario::model::{FlowGroup, Scenario};
+use scenario::units::Nanos;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::iter::repeat_n;
+use std::path::Path;
+use std::time::Duration;
+
+const TIME_TO_LIVE: u8 = 64;
+const RECEIVER_PORT: u16 = 5001;
+/// The first sender's port; flow number `n` has port `FIRST_SENDER_PORT + n / 65536`, for addresses repeat after 65536.
+const FIRST_SENDER_PORT: u16 = 40_000;
+/// The largest window scale (RFC 7323, section 2.3).
+const MAX_WINDOW_SCALE: u8 = 14;
+/// What the sender, to whom nobody sends, offers.
+const SENDER_WINDOW: u16 = u16::MAX;
+/// The exponent of the time stamps' unit: nanoseconds.
+const NANOSECONDS: u8 = 9;
+/// The payload of every packet.
+static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+
+/// Writes the packets at the senders' interfaces to a pcapng file.
+pub struct Pcap {
+    file: PcapNgWriter<BufWriter<File>>,
+    connections: Vec<Connection>,
+    flows: Vec<Flow>,
+    /// The packet being written.
+    packet: Vec<u8>,
+    /// Why writing stopped.
+    failure: Option<io::Error>,
+}
+
+/// What the connections of a flow group have in common.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    /// Payload of a full segment: the announced MSS less the options of data packets.
+    mss: u32,
+    /// Bytes that the application writes.
+    size: u64,
+    sack: bool,
+    timestamps: bool,
+    /// None: no window scaling.
+    window_scale: Option<u8>,
+}
+
+/// What changes from packet to packet of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// Index of its group's connection.
+    group: u32,
+    /// The receiver's timestamp, to be echoed.
+    receiver_tsval: u32,
+    /// IP identification of the next packet from the sender and from the receiver.
+    identification: [u16; 2],
+}
+
+/// Who sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host {
+    Sender,
+    Receiver,
+}
+
+impl Pcap {
+    /// Creates the file, and describes in it where the packets come from.
+    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
+        let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let mut file = PcapNgWriter::with_section_header(file, section()).map_err(into_io)?;
+        file.write_pcapng_block(interface(&scenario.name)).map_err(into_io)?;
+        let groups = scenario.flows.iter().enumerate();
+        Ok(Pcap {
+            file,
+            connections: scenario.flows.iter().map(Connection::new).collect(),
+            flows: groups.flat_map(|(group, flows)| repeat_n(Flow::new(group as u32), flows.count as usize)).collect(),
+            packet: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// Writes what is still buffered; reports the first failure since the file was created.
+    pub fn close(mut self) -> io::Result<()> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => self.file.get_mut().flush(),
+        }
+    }
+
+    /// Writes a packet of `bytes` that goes out or comes in at `now`.
+    fn write(&mut self, now: Nanos, flow: u32, from: Host, ecn: IpEcn, bytes: u16, mut tcp: TcpHeader) {
+        if self.failure.is_some() {
+            return;
+        }
+        let identification = &mut self.flows[flow as usize].identification[from as usize];
+        let ip = ip_header(flow, from, ecn, bytes, *identification);
+        *identification = identification.wrapping_add(1);
+        (tcp.source_port, tcp.destination_port) = in_direction(from, sender_port(flow), RECEIVER_PORT);
+        let payload = &ZEROS[..bytes as usize - ip.header_len() - tcp.header_len()];
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet's length is a u16");
+        self.packet.clear();
+        self.packet.extend_from_slice(&ip.to_bytes());
+        self.packet.extend_from_slice(&tcp.to_bytes());
+        self.packet.extend_from_slice(payload);
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(now.0),
+            original_len: bytes as u32,
+            data: self.packet.as_slice().into(),
+            options: vec![],
+        };
+        self.failure = self.file.write_pcapng_block(block).map_err(into_io).err();
+    }
+}
+
+impl Tap for Pcap {
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        if event == Event::Sent {
+            let flow = self.flows[data.flow as usize];
+            let tcp = self.connections[flow.group as usize].data_header(data, flow.receiver_tsval);
+            self.write(now, data.flow, Host::Sender, codepoint(data.flags), data.bytes, tcp);
+        }
+    }
+
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        if event == Event::Arrived {
+            let flow = &mut self.flows[ack.flow as usize];
+            flow.receiver_tsval = ack.tsval;
+            let tcp = self.connections[flow.group as usize].ack_header(ack);
+            self.write(now, ack.flow, Host::Receiver, codepoint(ack.flags), ack.bytes, tcp);
+        }
+    }
+}
+
+impl Flow {
+    fn new(group: u32) -> Flow {
+        Flow { group, receiver_tsval: 0, identification: [0; 2] }
+    }
+}
+
+impl Connection {
+    fn new(group: &FlowGroup) -> Connection {
+        let stack = &group.stack;
+        let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
+        Connection {
+            mss: group.packet.0 as u32 - header,
+            size: group.size.map_or(u64::MAX, |size| size.0),
+            sack: stack.sack,
+            timestamps: stack.timestamps,
+            window_scale: stack
+                .window_scaling
+                .then(|| window_scale(group.receive_window.map_or(u64::MAX, |window| window.0))),
+        }
+    }
+
+    /// The MSS option leaves TCP options out of account (RFC 6691).
+    fn announced_mss(&self) -> u16 {
+        (self.mss + if self.timestamps { TIMESTAMP_OPTION } else { 0 }) as u16
+    }
+
+    /// Sequence number of a segment's first byte. The last segment of a transfer may be short.
+    fn sequence(&self, segment: u32) -> u32 {
+        let bytes_before = (segment as u64 * self.mss as u64).min(self.size);
+        (bytes_before as u32).wrapping_add(1)
+    }
+
+    fn data_header(&self, data: &Data, tsecr: u32) -> TcpHeader {
+        let syn = data.flags & flag::SYN != 0;
+        let mut tcp = TcpHeader {
+            sequence_number: if syn { 0 } else { self.sequence(data.segment) },
+            acknowledgment_number: if syn { 0 } else { 1 },
+            syn,
+            ack: !syn,
+            psh: data.flags & flag::LAST != 0,
+            ece: data.flags & flag::ECE != 0,
+            cwr: data.flags & flag::CWR != 0,
+            window_size: SENDER_WINDOW,
+            ..Default::default()
+        };
+        set_options(&mut tcp, &self.options(syn, data.tsval, tsecr));
+        tcp
+    }
+
+    fn ack_header(&self, ack: &Ack) -> TcpHeader {
+        let syn = ack.flags & flag::SYN != 0;
+        let mut tcp = TcpHeader {
+            sequence_number: if syn { 0 } else { 1 },
+            acknowledgment_number: self.sequence(ack.next),
+            syn,
+            ack: true,
+            ece: ack.flags & flag::ECE != 0,
+            window_size: self.window_field(ack.window, syn),
+            ..Default::default()
+        };
+        let mut options = self.options(syn, ack.tsval, ack.tsecr);
+        if !syn && let Some((first, rest)) = ack.blocks().split_first() {
+            let range = |block: &Block| (self.sequence(block.start), self.sequence(block.end));
+            let rest = std::array::from_fn(|i| rest.get(i).map(range));
+            options.extend([Noop, Noop, SelectiveAcknowledgement(range(first), rest)]);
+        }
+        set_options(&mut tcp, &options);
+        tcp
+    }
+
+    /// What every packet carries: of an option that is switched off, a SYN keeps the room.
+    fn options(&self, syn: bool, tsval: u32, tsecr: u32) -> Vec<TcpOptionElement> {
+        let timestamp = self.timestamps.then_some(Timestamp(tsval, tsecr));
+        if !syn {
+            return timestamp.map_or(vec![], |timestamp| vec![Noop, Noop, timestamp]);
+        }
+        let mut options = vec![MaximumSegmentSize(self.announced_mss())];
+        let mut add = |option: Option<TcpOptionElement>, length| match option {
+            Some(option) => options.push(option),
+            None => options.extend(repeat_n(Noop, length)),
+        };
+        add(self.sack.then_some(SelectiveAcknowledgementPermitted), 2);
+        add(timestamp, 10);
+        add(None, 1);
+        add(self.window_scale.map(WindowScale), 3);
+        options
+    }
+
+    /// The window field of a SYN is never scaled (RFC 7323, section 2.2).
+    fn window_field(&self, window: u32, syn: bool) -> u16 {
+        let scale = if syn { 0 } else { self.window_scale.unwrap_or(0) };
+        window.div_ceil(1 << scale).min(u16::MAX as u32) as u16
+    }
+}
+
+/// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
+fn window_scale(largest: u64) -> u8 {
+    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
+}
+
+fn set_options(tcp: &mut TcpHeader, options: &[TcpOptionElement]) {
+    tcp.set_options(options).expect("timestamps and three SACK blocks, or four blocks alone, fit 40 bytes");
+}
+
+fn ip_header(flow: u32, from: Host, ecn: IpEcn, bytes: u16, identification: u16) -> Ipv4Header {
+    let [.., high, low] = flow.to_be_bytes();
+    let (source, destination) = in_direction(from, [10, high, low, 1], [10, high, low, 2]);
+    let mut ip = Ipv4Header {
+        ecn,
+        total_len: bytes,
+        identification,
+        dont_fragment: true,
+        time_to_live: TIME_TO_LIVE,
+        protocol: IpNumber::TCP,
+        source,
+        destination,
+        ..Default::default()
+    };
+    ip.header_checksum = ip.calc_header_checksum();
+    ip
+}
+
+fn sender_port(flow: u32) -> u16 {
+    FIRST_SENDER_PORT.wrapping_add((flow >> 16) as u16)
+}
+
+/// Source and destination.
+fn in_direction<T>(from: Host, of_sender: T, of_receiver: T) -> (T, T) {
+    match from {
+        Host::Sender => (of_sender, of_receiver),
+        Host::Receiver => (of_receiver, of_sender),
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168, section 5).
+fn codepoint(flags: u8) -> IpEcn {
+    if flags & flag::CE != 0 {
+        IpEcn::CongestionExperienced
+    } else if flags & flag::ECT != 0 {
+        IpEcn::Ect0
+    } else {
+        IpEcn::NotEct
+    }
+}
+
+/// The byte order is fixed: the same run gives the same file on every machine.
+fn section() -> SectionHeaderBlock<'static> {
+    SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![
+            SectionHeaderOption::Hardware("simulated".into()),
+            SectionHeaderOption::OS("the TCP of the unbloat simulator".into()),
+            SectionHeaderOption::UserApplication(concat!("unbloat ", env!("CARGO_PKG_VERSION")).into()),
+        ],
+        ..Default::default()
+    }
+}
+
+fn interface(scenario: &str) -> InterfaceDescriptionBlock<'static> {
+    let description = format!("the senders' interfaces in \"{scenario}\"");
+    InterfaceDescriptionBlock {
+        linktype: DataLink::RAW,
+        snaplen: u16::MAX as u32,
+        options: vec![
+            InterfaceDescriptionOption::IfName("senders".into()),
+            InterfaceDescriptionOption::IfDescription(description.into()),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ],
+    }
+}
+
+fn into_io(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

@@ -1,0 +1,395 @@
+//! Packet traces, read back with the crates' own parsers: what stands in the file is what was simulated.
+
+use engine::{Error, Options, Outcome};
+use etherparse::{IpEcn, Ipv4Header, TcpHeader, TcpOptionElement};
+use mechanism::Library;
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::{DataLink, Endianness};
+use scenario::model::Scenario;
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Loss and marks both ways, a flow without end and one of 300 001 bytes, whose last segment is short.
+const LOSSY: &str = r#"
+    duration = "8s"
+    [link.bottleneck]
+    rate  = "10mbit"
+    delay = "20ms"
+    loss  = "1%"
+    queue = { kind = "droptail", limit = "60kb", ecn_threshold = "30kb" }
+    [link.bottleneck.reverse]
+    loss  = "1%"
+    [[flows]]
+    cc    = "cubic"
+    [[flows]]
+    cc    = "reno"
+    size  = "300001b"
+    start = "100ms"
+    access = { delay = "5ms" }
+    receive_window = "60000b"
+"#;
+const SIZE: u32 = 300_001;
+const WINDOW: u32 = 60_000;
+
+/// One packet of a trace.
+struct Packet {
+    at: Duration,
+    bytes: Vec<u8>,
+    ip: Ipv4Header,
+    tcp: TcpHeader,
+}
+
+impl Packet {
+    fn parse(at: Duration, bytes: &[u8]) -> Packet {
+        let (ip, rest) = Ipv4Header::from_slice(bytes).expect("an IPv4 header");
+        let (tcp, _) = TcpHeader::from_slice(rest).expect("a TCP header");
+        Packet { at, bytes: bytes.to_vec(), ip, tcp }
+    }
+
+    fn flow(&self) -> usize {
+        u16::from_be_bytes([self.ip.source[1], self.ip.source[2]]) as usize
+    }
+
+    fn is_from_sender(&self) -> bool {
+        self.ip.source[3] == 1
+    }
+
+    fn is_data(&self) -> bool {
+        self.is_from_sender() && !self.tcp.syn
+    }
+
+    fn is_ack(&self) -> bool {
+        !self.is_from_sender() && !self.tcp.syn
+    }
+
+    fn payload(&self) -> &[u8] {
+        &self.bytes[self.ip.header_len() + self.tcp.header_len()..]
+    }
+
+    fn end(&self) -> u32 {
+        self.tcp.sequence_number + self.payload().len() as u32
+    }
+
+    fn options(&self) -> Vec<TcpOptionElement> {
+        self.tcp.options_iterator().collect::<Result<_, _>>().expect("options are well-formed")
+    }
+
+    /// Value and echo.
+    fn timestamp(&self) -> Option<(u32, u32)> {
+        self.options().into_iter().find_map(|option| match option {
+            TcpOptionElement::Timestamp(value, echo) => Some((value, echo)),
+            _ => None,
+        })
+    }
+
+    fn sack_blocks(&self) -> Vec<(u32, u32)> {
+        self.options()
+            .into_iter()
+            .find_map(|option| match option {
+                TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
+                    Some(std::iter::once(first).chain(rest.into_iter().flatten()).collect())
+                }
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+}
+
+fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let experiment =
+        scenario::load_text(text, "test.toml", Path::new(""), &overrides).unwrap_or_else(|e| panic!("{e}"));
+    experiment.cells.into_iter().next().expect("one run").scenario
+}
+
+fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
+    let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+    engine::run(scenario, &library, options, &mut |_| ControlFlow::Continue(()))
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"))
+}
+
+/// Simulates the lossy scenario with a trace; `name` is the test's own.
+fn trace(name: &str, overrides: &[(&str, &str)]) -> (Outcome, Vec<Packet>) {
+    let path = file(name);
+    let options = Options { pcap: Some(path.clone()), ..Default::default() };
+    let outcome = run(&scenario(LOSSY, overrides), &options).expect("a run");
+    (outcome, read(&path))
+}
+
+fn read(path: &Path) -> Vec<Packet> {
+    let mut reader = PcapNgReader::new(File::open(path).expect("a trace")).expect("a section header");
+    let mut packets = vec![];
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.expect("a block") {
+            assert_eq!(packet.original_len as usize, packet.data.len());
+            packets.push(Packet::parse(packet.timestamp, &packet.data));
+        }
+    }
+    let [interface] = reader.interfaces() else { panic!("one interface") };
+    // The same bytes on every machine.
+    assert_eq!(reader.section().endianness, Endianness::Little);
+    assert_eq!(interface.linktype, DataLink::RAW);
+    assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+    packets
+}
+
+/// What the loss recoveries differ in.
+const PROFILES: [&str; 4] = [
+    r#"{ base = "linux" }"#,
+    r#"{ base = "sack", timestamps = false }"#,
+    r#"{ base = "newreno" }"#,
+    r#"{ base = "linux", ecn = true, window_scaling = false }"#,
+];
+
+#[test]
+fn headers_are_sound() {
+    for profile in PROFILES {
+        let (_, packets) = trace("sound", &[("profile", profile)]);
+        for packet in &packets {
+            assert_eq!(packet.ip.header_checksum, packet.ip.calc_header_checksum());
+            let checksum = packet.tcp.calc_checksum_ipv4(&packet.ip, packet.payload());
+            assert_eq!(Ok(packet.tcp.checksum), checksum);
+            assert_eq!(packet.ip.total_len as usize, packet.bytes.len());
+            assert!(packet.payload().iter().all(|byte| *byte == 0));
+            assert!(packet.is_from_sender() || packet.payload().is_empty());
+            assert!(!packet.tcp.syn || packet.bytes.len() == 60);
+        }
+        assert!(packets.is_sorted_by_key(|packet| packet.at));
+        assert!(packets.iter().filter(|packet| packet.is_ack()).count() > 1000);
+    }
+}
+
+#[test]
+fn identifications_count_the_packets_of_each_host() {
+    let (_, packets) = trace("identifications", &[]);
+    for source in [[10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 1, 1], [10, 0, 1, 2]] {
+        let seen = packets.iter().filter(|packet| packet.ip.source == source);
+        assert!(seen.enumerate().all(|(i, packet)| packet.ip.identification as usize == i));
+    }
+}
+
+#[test]
+fn sequence_numbers_are_continuous_and_retransmissions_those_of_the_record() {
+    for profile in PROFILES {
+        let (outcome, packets) = trace("sequence", &[("profile", profile)]);
+        let mut next = [1, 1];
+        let mut sent = [0, 0];
+        let mut sent_again = [0, 0];
+        for packet in packets.iter().filter(|packet| packet.is_data()) {
+            let flow = packet.flow();
+            sent[flow] += 1;
+            if packet.tcp.sequence_number == next[flow] {
+                next[flow] = packet.end();
+            } else {
+                assert!(packet.end() <= next[flow], "a hole before {}", packet.tcp.sequence_number);
+                sent_again[flow] += 1;
+            }
+        }
+        let records = outcome.run.flows.iter();
+        let recorded: Vec<_> = records.map(|flow| (flow.sent_packets, flow.retransmitted_packets)).collect();
+        assert_eq!(recorded, [(sent[0], sent_again[0]), (sent[1], sent_again[1])]);
+        assert_eq!(outcome.data_packets, sent[0] + sent[1]);
+        assert!(sent_again.iter().all(|count| *count > 0));
+        assert_eq!(next[1], 1 + SIZE);
+    }
+}
+
+#[test]
+fn the_last_segment_is_short_and_pushed() {
+    let (_, packets) = trace("last", &[]);
+    let pushed: Vec<_> = packets.iter().filter(|packet| packet.tcp.psh).collect();
+    assert!(!pushed.is_empty());
+    for packet in pushed {
+        assert_eq!((packet.flow(), packet.end()), (1, 1 + SIZE));
+        assert_eq!(packet.payload().len() as u32, SIZE % 1448);
+    }
+    let acknowledged =
+        packets.iter().rfind(|packet| packet.is_ack() && packet.flow() == 1).expect("an acknowledgement");
+    assert_eq!(acknowledged.tcp.acknowledgment_number, 1 + SIZE);
+}
+
+/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a duplicate.
+fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
+    let (mut next, mut una) = ([1, 1], [1, 1]);
+    let (mut most, mut duplicates) = (0, 0);
+    for packet in packets {
+        let flow = packet.flow();
+        if packet.is_data() {
+            next[flow] = packet.end().max(next[flow]);
+        } else if packet.is_ack() {
+            let acknowledged = packet.tcp.acknowledgment_number;
+            assert!(acknowledged <= next[flow] && acknowledged >= una[flow]);
+            una[flow] = acknowledged;
+            let blocks = packet.sack_blocks();
+            assert!(blocks.iter().all(|block| block.0 < block.1 && block.1 <= next[flow]));
+            most = most.max(blocks.len());
+            // RFC 2883: the first block reports a duplicate if it lies below the acknowledgement or inside the second.
+            let duplicate = blocks.first().is_some_and(|first| {
+                first.1 <= acknowledged || blocks.get(1).is_some_and(|b| b.0 <= first.0 && first.1 <= b.1)
+            });
+            assert!(blocks[duplicate as usize..].iter().all(|block| block.0 > acknowledged));
+            duplicates += duplicate as usize;
+        }
+    }
+    (most, duplicates)
+}
+
+#[test]
+fn acknowledgements_and_sack_blocks_lie_within_what_was_sent() {
+    for (profile, room) in [(PROFILES[0], 3), (PROFILES[1], 4), (PROFILES[2], 0)] {
+        let (_, packets) = trace("sack", &[("profile", profile)]);
+        assert_eq!(check_acknowledgements(&packets).0, room);
+    }
+}
+
+#[test]
+fn duplicates_are_reported() {
+    // So many acknowledgements are lost that timeouts send again what has arrived.
+    let losses = [("link.bottleneck.loss", "20%"), ("link.bottleneck.reverse.loss", "40%"), ("duration", "100s")];
+    let (_, packets) = trace("duplicates", &losses);
+    assert!(check_acknowledgements(&packets).1 > 0);
+}
+
+#[test]
+fn an_echo_is_the_value_seen_last() {
+    let (_, packets) = trace("timestamps", &[]);
+    let mut seen = [0, 0];
+    for packet in &packets {
+        let (value, echo) = packet.timestamp().expect("timestamps are on");
+        if packet.is_from_sender() {
+            assert_eq!(echo, seen[packet.flow()]);
+            // The clock of the option ticks in milliseconds; the simulated hosts have been up for 1000 s.
+            assert_eq!(value as u128, 1_000_000 + packet.at.as_millis());
+        } else {
+            assert!(value >= seen[packet.flow()] && echo as u128 <= 1_000_000 + packet.at.as_millis());
+            seen[packet.flow()] = value;
+        }
+    }
+}
+
+#[test]
+fn windows_are_those_that_the_receivers_offer() {
+    // What the scale cannot express is rounded up.
+    let cases = [
+        ("60000b", 0, 60_000),
+        ("100kb", 1, 100_000),
+        ("100001b", 1, 100_002),
+        ("1mb", 4, 1_000_000),
+        ("1gib", 14, 65_535 << 14),
+    ];
+    for (window, scale, offered) in cases {
+        let (_, packets) = trace("window", &[("flows.1.receive_window", window), ("link.bottleneck.loss", "0%")]);
+        let second: Vec<_> = packets.iter().filter(|packet| packet.flow() == 1).collect();
+        let scales: Vec<_> = second.iter().flat_map(|packet| packet.options()).filter_map(scale_of).collect();
+        assert_eq!(scales, [scale, scale], "SYN and SYN-ACK, with {window}");
+        for packet in second.iter().filter(|packet| packet.is_ack()) {
+            assert_eq!((packet.tcp.window_size as u32) << scale, offered);
+        }
+    }
+}
+
+fn scale_of(option: TcpOptionElement) -> Option<u8> {
+    match option {
+        TcpOptionElement::WindowScale(scale) => Some(scale),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_sender_stays_within_the_window() {
+    let (_, packets) = trace("overrun", &[("link.bottleneck.loss", "0%")]);
+    let (mut edge, mut highest) = (0, 0);
+    for packet in packets.iter().filter(|packet| packet.flow() == 1) {
+        if packet.is_data() {
+            highest = packet.end().max(highest);
+            assert!(highest <= edge);
+        } else if !packet.is_from_sender() {
+            edge = packet.tcp.acknowledgment_number + packet.tcp.window_size as u32;
+        }
+    }
+    assert!(edge - highest <= WINDOW);
+}
+
+#[test]
+fn the_handshake_shows_the_switches() {
+    use TcpOptionElement::*;
+    let all = |echo| vec![MaximumSegmentSize(1460), SelectiveAcknowledgementPermitted, echo, Noop, WindowScale(14)];
+    let (_, packets) = trace("handshake", &[("duration", "1s")]);
+    assert_eq!(packets[0].options(), all(Timestamp(1_000_000, 0)));
+    assert!(packets[0].tcp.syn && !packets[0].tcp.ack);
+    assert_eq!(packets[1].options(), all(Timestamp(1_000_020, 1_000_000)));
+    assert!(packets[1].tcp.syn && packets[1].tcp.ack);
+    // The sender's end sees the answer a round trip later: 20 ms and 60 bytes at 10 Mbit/s, each way.
+    assert_eq!((packets[0].at, packets[1].at), (Duration::ZERO, Duration::from_micros(40_096)));
+    assert_eq!((packets[1].tcp.sequence_number, packets[1].tcp.acknowledgment_number), (0, 1));
+
+    let bare = r#"{ base = "newreno", window_scaling = false }"#;
+    let (_, packets) = trace("handshake", &[("duration", "1s"), ("profile", bare)]);
+    for packet in packets.iter().filter(|packet| packet.tcp.syn) {
+        let announced: Vec<_> = packet.options().into_iter().filter(|option| *option != Noop).collect();
+        assert_eq!(announced, [MaximumSegmentSize(1460)]);
+    }
+    assert!(packets.iter().filter(|packet| !packet.tcp.syn).all(|packet| packet.options().is_empty()));
+}
+
+#[test]
+fn ecn_stands_in_both_headers() {
+    let (_, packets) =
+        trace("ecn", &[("profile", r#"{ base = "linux", ecn = true }"#), ("link.bottleneck.loss", "0%")]);
+    let flags = |packet: &Packet| (packet.tcp.ece, packet.tcp.cwr);
+    assert_eq!((flags(&packets[0]), flags(&packets[1])), ((true, true), (true, false)));
+    assert_eq!(packets[0].ip.ecn, IpEcn::NotEct);
+    let capable = packets.iter().filter(|packet| packet.ip.ecn == IpEcn::Ect0);
+    assert!(capable.clone().count() > 1000 && capable.clone().all(Packet::is_data));
+    assert!(packets.iter().any(|packet| packet.is_ack() && packet.tcp.ece));
+    assert!(packets.iter().any(|packet| packet.is_data() && packet.tcp.cwr));
+
+    let (_, packets) = trace("ecn", &[]);
+    assert!(packets.iter().all(|packet| packet.ip.ecn == IpEcn::NotEct && !packet.tcp.ece && !packet.tcp.cwr));
+}
+
+#[test]
+fn every_flow_has_an_address_of_its_own() {
+    let (_, packets) = trace("addresses", &[("flows.0.count", "300"), ("duration", "500ms")]);
+    let mut hosts: Vec<_> = packets.iter().map(|packet| packet.ip.source).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    assert_eq!(hosts.iter().filter(|host| host[3] == 1).count(), 301);
+    assert!(hosts.contains(&[10, 1, 44, 1]));
+}
+
+#[test]
+fn a_trace_changes_nothing_and_is_the_same_each_time() {
+    let scenario = scenario(LOSSY, &[]);
+    let plain = run(&scenario, &Options { fingerprint: true, ..Default::default() }).expect("a run");
+    let [first, second] = ["first", "second"].map(|name| {
+        let path = file(name);
+        let options = Options { pcap: Some(path.clone()), fingerprint: true, ..Default::default() };
+        let outcome = run(&scenario, &options).expect("a run");
+        assert!(outcome.fingerprint.is_some());
+        assert_eq!(outcome.fingerprint, plain.fingerprint);
+        std::fs::read(path).expect("a trace")
+    });
+    assert!(first == second);
+}
+
+/// Where the disk is full, a long run finds out on the way, a short one when it closes the file.
+#[test]
+fn a_file_that_cannot_be_made_or_filled_is_an_error() {
+    use io::ErrorKind::{NotFound, StorageFull};
+    let (missing, full) = ("/no/such/folder/x.pcapng", "/dev/full");
+    for (path, kind, duration) in [(missing, NotFound, "1s"), (full, StorageFull, "8s"), (full, StorageFull, "200ms")] {
+        let options = Options { pcap: Some(path.into()), ..Default::default() };
+        match run(&scenario(LOSSY, &[("duration", duration)]), &options) {
+            Err(Error::Pcap(error)) => assert_eq!(error.kind(), kind),
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the mechanisms say of themselves.
+
+use crate::errors::input_error;
+use mechanism::{Description, Library, Parameter};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(Serialize)]
+struct Mechanism {
+    name: String,
+    about: String,
+    prose: String,
+    parameters: Vec<Setting>,
+}
+
+#[derive(Serialize)]
+struct Setting {
+    name: String,
+    about: String,
+    kind: &'static str,
+    default: String,
+    lowest: String,
+    highest: String,
+}
+
+/// Every congestion control of a library, with its parameters, as JSON.
+#[pyfunction]
+pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
+    let found = py.detach(|| Library::open(algorithms).list()).map_err(input_error)?;
+    let found: Vec<_> = found.into_iter().map(Mechanism::from).collect();
+    Ok(serde_json::to_string(&found).expect("descriptions hold text only"))
+}
+
+impl From<Description> for Mechanism {
+    fn from(description: Description) -> Mechanism {
+        Mechanism {
+            name: description.name,
+            about: description.summary,
+            prose: description.prose,
+            parameters: description.parameters.iter().map(Setting::from).collect(),
+        }
+    }
+}
+
+impl From<&Parameter> for Setting {
+    fn from(parameter: &Parameter) -> Setting {
+        Setting {
+            name: parameter.name.clone(),
+            about: parameter.meaning.clone(),
+            kind: parameter.kind(),
+            default: parameter.default(),
+            lowest: parameter.lowest(),
+            highest: parameter.highest(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+"""A small scenario, a cache of its own for every test, the command line as a user calls it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SMALL = """\
+name     = "small"
+duration = "2s"
+
+[link.bottleneck]
+rate  = "4mbit"
+delay = "10ms"
+queue = { limit = "30kb" }
+
+[[flows]]
+cc = "reno"
+"""
+
+SWEEP = """
+[sweep]
+"flows.0.cc" = ["reno", "cubic"]
+"link.bottleneck.queue.limit" = ["15kb", "60kb"]
+"""
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without runs; what was compiled is shared by all tests, to save time."""
+    folder = tmp_path / "cache"
+    compiled = tmp_path_factory.getbasetemp() / "mechanisms"
+    compiled.mkdir(exist_ok=True)
+    folder.mkdir()
+    (folder / "mechanisms").symlink_to(compiled)
+    monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    file = tmp_path / "sweep.toml"
+    file.write_text(SMALL + SWEEP)
+    return file
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Call the command line as a user does, in the test's folder."""
+
+    def call(*args: object) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "unbloat", *map(str, args)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    return call

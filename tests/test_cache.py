@@ -1,0 +1,122 @@
+"""Finished runs are kept: the same run is never done twice, another one always is."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import unbloat as ub
+from unbloat.places import ALGORITHMS
+
+
+def records(cache: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_mtime_ns for file in cache.rglob("*.json")}
+
+
+def test_the_second_run_comes_from_the_cache(small: Path, cache: Path) -> None:
+    first = ub.run(small)
+    kept = records(cache)
+    second = ub.run(small)
+    assert records(cache) == kept and len(kept) == 1
+    assert first.as_dict() == second.as_dict()
+
+
+def test_a_record_in_the_cache_is_what_is_reported(small: Path, cache: Path) -> None:
+    ub.run(small)
+    (file,) = cache.rglob("*.json")
+    file.write_text(file.read_text().replace('"cc":"reno"', '"cc":"kept"'))
+    assert list(ub.run(small).summary["cc"]) == ["kept"]
+    assert list(ub.run(small, cache=False).summary["cc"]) == ["reno"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"link.bottleneck.rate": "5mbit"},
+        {"seed": 2},
+        {"flows.0.cc": "cubic"},
+        {"profile": "sack"},
+        {"duration": "2.1s"},
+    ],
+)
+def test_another_run_is_another_entry(small: Path, cache: Path, change: dict[str, object]) -> None:
+    ub.run(small)
+    ub.run(small, change)
+    assert len(records(cache)) == 2
+
+
+def test_an_equal_value_in_another_unit_is_the_same_run(small: Path, cache: Path) -> None:
+    ub.run(small)
+    ub.run(small, {"link.bottleneck.rate": "4000kbit", "flows.0.start": "0s"})
+    assert len(records(cache)) == 1
+
+
+def test_an_edited_own_file_runs_afresh(small: Path, cache: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.bpf.c"
+    text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
+    mine.write_text(text)
+    ub.run(small, cc=mine)
+    mine.write_text(text + "\n/* edited */\n")
+    ub.run(small, cc=mine)
+    assert len(records(cache)) == 2
+
+
+def test_a_header_beside_an_own_file_counts(small: Path, cache: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.bpf.c"
+    mine.write_text('#include "mine.h"\n' + (ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    for body in ("", "/* edited */\n"):
+        (tmp_path / "mine.h").write_text(body)
+        ub.run(small, cc=mine)
+    assert len(records(cache)) == 2
+
+
+def test_series_are_kept_for_each_step(small: Path, cache: Path) -> None:
+    ub.run(small, series="10ms")
+    ub.run(small, series="20ms")
+    ub.run(small, series="10ms")
+    assert len(list(cache.rglob("*.npz"))) == 2
+    assert len(records(cache)) == 1
+
+
+def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cache: Path) -> None:
+    """One cell is quick and one endless: the quick one must survive, and the endless one's process must not."""
+    text = small.read_text() + '\n[sweep]\nduration = ["2s", "3s", "1000000s"]\n'
+    file = tmp_path / "long.toml"
+    file.write_text(text)
+    process = subprocess.Popen([sys.executable, "-m", "unbloat", "run", str(file), "--jobs", "1"])
+    until(lambda: len(records(cache)) == 2)
+    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    until(lambda: not alive(int(worker)))
+    kept = records(cache)
+    file.write_text(text.replace(', "1000000s"', ""))
+    results = ub.run(file)
+    assert len(results.records) == 2
+    assert records(cache) == kept
+
+
+def test_no_half_written_file_is_left(sweep: Path, cache: Path) -> None:
+    ub.run(sweep, series=True)
+    suffixes = {file.suffix for file in (cache / "runs").rglob("*") if file.is_file()}
+    assert suffixes == {".json", ".npz"}
+    assert not list(cache.rglob(".new-*"))
+
+
+def until(holds: object, patience_s: float = 30) -> None:
+    assert callable(holds)
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

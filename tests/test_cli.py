@@ -1,0 +1,177 @@
+"""The command line: what it prints, how it ends, what it says when something is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+RUN_KEYS = {"scenario", "on", "seed", "duration_s", "jain_index", "sound", "flows", "links"}
+FLOW_KEYS = {
+    *("flow", "cc", "goodput_mbps", "throughput_mbps", "sent_packets", "lost_packets", "retransmitted_packets"),
+    *("loss_percent", "cwnd_packets_mean", "completion_s"),
+    *(f"rtt_ms_{what}" for what in ("mean", "p50", "p95", "p99", "max")),
+}
+LINK_KEYS = {
+    *("link", "drops", "utilisation_percent", "queue_percent_mean"),
+    *(f"queue_delay_ms_{what}" for what in ("mean", "p50", "p95", "p99", "max")),
+}
+
+
+def test_run_prints_a_table_with_units(cli: Cli, small: Path) -> None:
+    done = cli("run", small)
+    assert done.returncode == 0
+    assert "small · 2.00 s · seed 1 · simulator" in done.stdout
+    heads = next(line for line in done.stdout.splitlines() if "goodput" in line)
+    units = done.stdout.splitlines()[done.stdout.splitlines().index(heads) + 1]
+    assert "Mbit/s" in units and "ms" in units and "%" in units
+    assert done.stderr == ""
+
+
+def test_json_has_the_names_that_scripts_rely_on(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--json")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run.keys() >= RUN_KEYS
+    assert run["flows"][0].keys() >= FLOW_KEYS
+    assert run["links"][0].keys() >= LINK_KEYS
+    assert (run["scenario"], run["on"], run["seed"], run["sound"]) == ("small", "simulator", 1, True)
+    assert 3.0 < run["flows"][0]["goodput_mbps"] < 4.0
+
+
+def test_set_seed_and_cc_win_over_the_file(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--json", "--set", "link.bottleneck.rate=2mbit", "--seed", "7", "--cc", "cubic")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert (run["seed"], run["flows"][0]["cc"]) == (7, "cubic")
+    assert run["flows"][0]["goodput_mbps"] < 2
+
+
+def test_a_sweep_is_a_row_for_each_cell_with_its_axes(cli: Cli, sweep: Path) -> None:
+    runs = json.loads(cli("run", sweep, "--json").stdout)["runs"]
+    cells = [tuple(run["axes"].values()) for run in runs]
+    assert cells == [("reno", "15kb"), ("reno", "60kb"), ("cubic", "15kb"), ("cubic", "60kb")]
+    table = cli("run", sweep).stdout
+    assert "4 runs of 2.00 s" in table and "limit" in table and "60kb" in table
+
+
+def test_an_own_file_runs_like_a_built_in_one(cli: Cli, small: Path, tmp_path: Path) -> None:
+    from unbloat.places import ALGORITHMS
+
+    (tmp_path / "mine.bpf.c").write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    built_in = json.loads(cli("run", small, "--json").stdout)["runs"][0]
+    own = json.loads(cli("run", small, "--cc", "./mine.bpf.c", "--json").stdout)["runs"][0]
+    assert own["flows"][0]["goodput_mbps"] == built_in["flows"][0]["goodput_mbps"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--set", "link.bottleneck.rat=2mbit"], ["--set", "rat", "rate"]),
+        (["--set", "link.bottleneck.rate=2mbot"], ["link.bottleneck.rate", "mbit"]),
+        (["--set", "nonsense"], ["KEY=VALUE"]),
+        (["--cc", "cubik"], ["cubik", "cubic"]),
+        (["--cc", "./none.bpf.c"], ["none.bpf.c"]),
+        (["--figure", "out.gif"], ["out.gif", "svg", "png", "pdf"]),
+        (["--figure", "out.svg", "--plot", "cwmd"], ["cwmd", "cwnd"]),
+        (["--plot", "cwnd"], ["--figure"]),
+        (["--series", "soon"], ["soon"]),
+        (["--on", "moon"], ["moon", "simulator"]),
+    ],
+)
+def test_wrong_input_is_a_sentence_and_status_2(cli: Cli, small: Path, args: list[str], words: list[str]) -> None:
+    done = cli("run", small, *args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_mistake_in_the_file_is_named_with_its_line(cli: Cli, small: Path) -> None:
+    small.write_text(small.read_text().replace('"4mbit"', '"4"'))
+    done = cli("run", small)
+    assert done.returncode == 2
+    assert f"{small}:5: link.bottleneck.rate:" in done.stderr
+
+
+def test_a_missing_file_is_status_2(cli: Cli) -> None:
+    done = cli("run", "nowhere.toml")
+    assert done.returncode == 2
+    assert "nowhere.toml" in done.stderr
+
+
+def test_a_control_that_crashes_is_status_1_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
+    from unbloat.places import ALGORITHMS
+
+    reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
+    crash = "tcp_sk(sk);\n\t*(volatile int *)8 = 1;"
+    (tmp_path / "crash.bpf.c").write_text(reno.replace("tcp_sk(sk);", crash, 1))
+    done = cli("run", small, "--cc", "./crash.bpf.c")
+    assert done.returncode == 1
+    assert "SIGSEGV" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupt_is_status_130_and_leaves_no_process(small: Path) -> None:
+    long = ["--set", "duration=100000s", "--no-cache"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "unbloat", "run", str(small), *long], stderr=subprocess.PIPE, text=True
+    )
+    workers = wait_for_children(process.pid)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert said.count("\n") == 1 and "interrupted" in said
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def wait_for_children(pid: int) -> list[int]:
+    for _ in range(200):
+        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        if children:
+            return children
+        time.sleep(0.05)
+    raise AssertionError("the run never started a process")
+
+
+def test_list_names_everything(cli: Cli) -> None:
+    found = json.loads(cli("list", "--json").stdout)
+    assert {"reno", "cubic", "cubic_plus", "vegas"} <= {entry["name"] for entry in found["mechanisms"]}
+    assert {"home-dsl", "transatlantic-1g"} <= {entry["name"] for entry in found["scenarios"]}
+    assert "cubic-plus" in {entry["name"] for entry in found["papers"]}
+    assert all(entry["about"] for entries in found.values() for entry in entries)
+    text = cli("list").stdout
+    assert all(entry["name"] in text for entries in found.values() for entry in entries)
+
+
+def test_the_queues_are_the_reader_s(cli: Cli) -> None:
+    from unbloat import _core
+
+    keys = json.loads(_core.scenario_keys())
+    (kind,) = [key["kind"] for key in keys if key["section"] == "queue" and key["name"] == "kind"]
+    found = json.loads(cli("list", "--json").stdout)
+    assert [entry["name"] for entry in found["queues"]] == kind["choice"]
+
+
+def test_a_shipped_scenario_is_known_by_name(cli: Cli) -> None:
+    assert cli("run", "home-dsl", "--set", "duration=20s").returncode == 0
+
+
+def test_output_into_a_closed_pipe_is_no_error(small: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "unbloat", "run", str(small)], stdout=writer, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writer)
+    assert done.stderr == ""
+
+
+def test_list_tells_all_about_one_thing(cli: Cli) -> None:
+    said = cli("list", "cubic_plus").stdout
+    assert "threshold = " in said and "Parameters" in said
+    assert cli("list", "cubik").returncode == 2
