@@ -11,7 +11,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build check-rust check-python check-c clean
+.PHONY: demo test bench figures format build check-rust check-python check-c clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -36,8 +36,10 @@ $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/package: $(STAMPS)/venv $(RUST)
-	$(BIN)/maturin develop --release --quiet --extras test >/dev/null
-	@mkdir -p $(@D) && touch $@
+	@echo "building unbloat (a minute the first time)"
+	@mkdir -p $(@D)
+	@$(BIN)/maturin develop --release --quiet --extras test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+	@touch $@
 
 # ---------------------------------------------------------------- Checking
 
@@ -50,16 +52,18 @@ check-python: build
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
+	$(BIN)/stubtest unbloat._core
 	$(BIN)/pytest --quiet
 
 check-c: build
-	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # ---------------------------------------------------------------- Keeping in shape
 
-# The tables in docs/ that the program knows best.
-docs: build
-	$(BIN)/python tools/scenario-keys > docs/scenario-keys.md
+# The picture of the README.
+figures: build
+	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
+		--series 200ms --figure docs/home-dsl.svg --plot queue,cwnd
 
 format: build
 	cargo fmt --all

@@ -47,12 +47,6 @@ impl Cell {
         self.0.axes.clone()
     }
 
-    /// The number of flow groups.
-    #[getter]
-    fn groups(&self) -> usize {
-        self.0.scenario.flows.len()
-    }
-
     /// The user's own congestion-control files that it names.
     #[getter]
     fn sources(&self) -> Vec<PathBuf> {
