@@ -196,7 +196,12 @@ fn reno_obeys_the_square_root_law() {
         let segments = reno_under_periodic_loss(period, round_trips);
         let cycle = period as f64;
         let peak = ((0.25 + 1.5 * cycle).sqrt() - 0.5) / 0.75;
-        close(segments, cycle / (peak / 2.0 + 1.0), 0.08, &format!("segments a round trip, a loss of 1 in {period}, recovery counted"));
+        close(
+            segments,
+            cycle / (peak / 2.0 + 1.0),
+            0.08,
+            &format!("segments a round trip, a loss of 1 in {period}, recovery counted"),
+        );
         if period >= 400 {
             close(segments, (1.5 * cycle).sqrt(), 0.1, &format!("segments a round trip, a loss of 1 in {period}"));
         }

@@ -4,4 +4,5 @@ mod auditor;
 mod closed_forms;
 mod properties;
 mod random;
+mod tails;
 mod world;
