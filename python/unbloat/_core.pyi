@@ -38,9 +38,9 @@ class Cell:
     duration_s: float
     axes: list[tuple[str, str]]
     """The axes of the sweep with this cell's labels, in the file's order."""
-    sources: list[Path]
-    """The user's own congestion-control files that it names."""
 
+    def sources(self, algorithms: str | Path) -> list[Path]:
+        """List the files that the user's own congestion controls are written in, headers beside them included."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def simulate(
