@@ -32,6 +32,7 @@ const RUNTIME: &[&str] = &[
     "unbloat/kernel_functions.c",
     "unbloat/kernel_cubic.c",
     "unbloat/kernel_dctcp.c",
+    "unbloat/kernel_bbr.c",
 ];
 
 /// A C compiler and the place for what it makes.
@@ -156,8 +157,8 @@ fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Resul
         return Ok(());
     }
     Err(Error::new(format!(
-        "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC and DCTCP and the \
-         helpers in include/bpf/bpf_helpers.h",
+        "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC, DCTCP and BBR and \
+         the helpers in include/bpf/bpf_helpers.h",
         source.display(),
         missing.join(", ")
     )))

@@ -99,13 +99,13 @@ fn licences() {
 #[test]
 fn what_the_simulator_does_not_have() {
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\", .init = (void *)begin"));
-    let begin = "extern void bbr_init(struct sock *sk) __ksym;\nextern int warp_drive(void) __ksym;\n\
-                 SEC(\"struct_ops\") void BPF_PROG(begin, struct sock *sk) { bbr_init(sk); warp_drive(); }\n";
+    let begin = "extern void warp_init(struct sock *sk) __ksym;\nextern int warp_drive(void) __ksym;\n\
+                 SEC(\"struct_ops\") void BPF_PROG(begin, struct sock *sk) { warp_init(sk); warp_drive(); }\n";
     let message = refusal("kfunc", &text.replace(LICENCE, &format!("{LICENCE}{begin}")));
     assert_eq!(
         message,
-        "FILE calls bbr_init, warp_drive, which the simulator does not have: it has the kernel functions of Reno, CUBIC and DCTCP \
-         and the helpers in include/bpf/bpf_helpers.h"
+        "FILE calls warp_drive, warp_init, which the simulator does not have: it has the kernel functions of Reno, CUBIC, DCTCP and \
+         BBR and the helpers in include/bpf/bpf_helpers.h"
     );
     let get_info = "SEC(\"struct_ops\") size_t BPF_PROG(info, struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)\n\
                     { return 0; }\n";

@@ -13,7 +13,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("bpf_dctcp_release.c", "lacks the required callback ssthresh"),
     ("tcp_ca_incompl_cong_ops.c", "lacks the required callback cong_avoid or cong_control"),
     ("tcp_ca_unsupp_cong_op.c", "get_info"),
-    ("tcp_ca_kfunc.c", "bbr_init"),
 ];
 
 fn examples(tree: &Path) -> Vec<PathBuf> {

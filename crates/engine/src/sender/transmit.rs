@@ -169,7 +169,7 @@ impl Sender {
         sk.bytes_sent += (bytes - self.header) as u64;
         sk.lsndtime = clock::jiffies(env.now);
         if sk.inet_conn.sk.sk_pacing_status != 0 {
-            self.charge_pacer(env.now, bytes);
+            self.charge_pacer(env.now, bytes - self.header);
         }
         env.network.send(env.now, data, env.tap);
         self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
@@ -197,17 +197,18 @@ impl Sender {
         true
     }
 
-    /// `tcp_update_skb_after_send`: when the next segment may go.
-    fn charge_pacer(&mut self, now: Nanos, bytes: u32) {
-        let now = clock::ktime(now);
+    /// `tcp_update_skb_after_send`: when the next segment may go. The pacing rate counts payload.
+    fn charge_pacer(&mut self, now: Nanos, payload: u32) {
+        let due = self.sk.tcp_wstamp_ns;
         let rate = self.sk.inet_conn.sk.sk_pacing_rate;
+        // A retransmission that did not ask the pacer puts the next segment off nevertheless.
+        let departure = due.max(clock::ktime(now).0);
+        self.sk.tcp_wstamp_ns = departure;
         if rate == 0 || rate == u64::MAX || self.sk.data_segs_out < UNPACED_SEGMENTS {
-            self.sk.tcp_wstamp_ns = now.0;
             return;
         }
-        let length = bytes as u64 * 1_000_000_000 / rate;
-        let late = now.0.saturating_sub(self.sk.tcp_wstamp_ns);
+        let length = payload as u64 * 1_000_000_000 / rate;
         // A sender that woke late may catch up half a segment.
-        self.sk.tcp_wstamp_ns = now.0 + length - (length / 2).min(late);
+        self.sk.tcp_wstamp_ns += length - (length / 2).min(departure - due);
     }
 }

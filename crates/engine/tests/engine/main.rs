@@ -1,6 +1,7 @@
 //! The engine from outside: properties over random scenarios, closed forms, tail cases one by one, fingerprints.
 
 mod auditor;
+mod bbr;
 mod closed_forms;
 mod properties;
 mod random;

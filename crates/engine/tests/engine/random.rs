@@ -55,7 +55,7 @@ fn access() -> impl Strategy<Value = Access> {
     (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
 }
 
-const CONTROLS: [&str; 7] = ["reno", "cubic", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
+const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
 
 prop_compose! {
     fn group()(

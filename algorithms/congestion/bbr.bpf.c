@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * BBR: pace at the largest delivery rate and keep about twice rate times least RTT in flight; a loss is no signal.
+ *
+ * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016, version 1 in the form
+ * that Linux gives it (card bbr). The path is a model of two numbers, each seen only while the other is disturbed: the bottleneck's rate
+ * (largest of ten rounds) and the path's RTT (least of ten seconds). Four modes take turns:
+ *
+ *    STARTUP    both gains 2.89, the rate doubles a round trip, until three rounds bring less than a quarter more
+ *    DRAIN      paces at 1 / 2.89 until no more is in flight than the pipe holds
+ *    PROBE_BW   eight phases of one least RTT: pace at 5/4 (is there more?), 3/4 (let the queue drain), then six times at 1
+ *    PROBE_RTT  after ten seconds without a new least RTT: four packets in flight for 200 ms and a round
+ *
+ * Beside the model: room for ACKs that come in clumps (extra_acked), and a detector of token-bucket policers, which pass a burst and then
+ * drop what is above their rate: two intervals with much loss at one rate make that the rate for 48 rounds.
+ *
+ * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in the first round of a
+ * recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's clock counts us, there ms, and its
+ * tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts as 65535, where Linux keeps its lower 16 bits.
+ * A kernel takes this file from 6.10 on: only then may a BPF program write app_limited.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "bbr_model.h"
+
+PARAM(u32, bw_window, 10, 1, 1000, "", "rounds that the largest delivery rate is taken over");
+PARAM(u32, min_rtt_window, 10000000, 1000, 1000000000, "us", "time that the least RTT is taken over");
+PARAM(u32, probe_rtt_time, 200000, 0, 10000000, "us", "how long PROBE_RTT holds its floor; 0 = never probes");
+PARAM(u32, min_cwnd, 4, 1, 1000, "packets", "least window, and the window of PROBE_RTT");
+PARAM(u32, full_growth, 1280, 1024, 10240, "/1024", "growth of the rate without which the pipe counts as full ...");
+PARAM(u32, full_rounds, 3, 1, 100, "", "... after so many rounds");
+PARAM(u32, extra_acked_gain, 1024, 0, 10240, "/1024", "room for clumped ACKs, over what was measured; 0 = none");
+PARAM(u32, extra_acked_window, 5, 1, 15, "", "rounds of each of the two windows that it is measured in");
+PARAM(u32, extra_acked_limit, 100000, 0, 1000000, "us", "and at most the rate times this");
+PARAM(bool, find_policer, true, 0, 1, "", "look for a token-bucket policer");
+
+/* Pacing rate and window. */
+
+/* Before the first rate sample: the window over the RTT, or over 1 ms without one. */
+static __always_inline void bbr_pace_by_rtt(struct sock *sk, struct bbr *bbr)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	__u32 rtt_us = USEC_PER_MSEC;
+
+	if (tp->srtt_us) {
+		rtt_us = max(tp->srtt_us >> 3, 1U);
+		bbr->has_rtt = 1;
+	}
+	sk->sk_pacing_rate = bbr_pacing_rate(sk, ((__u64)tp->snd_cwnd << RATE_BITS) / rtt_us, high_gain);
+}
+
+/* Until the pipe is full the rate only rises. */
+static __always_inline void bbr_pace(struct sock *sk, struct bbr *bbr, __u32 bw, __u32 gain)
+{
+	__u64 rate = bbr_pacing_rate(sk, bw, gain);
+
+	if (!bbr->has_rtt && tcp_sk(sk)->srtt_us)
+		bbr_pace_by_rtt(sk, bbr);
+	if (bbr->full || rate > sk->sk_pacing_rate)
+		sk->sk_pacing_rate = rate;
+}
+
+/* Remembers the window to return to. */
+static __always_inline void bbr_save_window(const struct sock *sk, struct bbr *bbr)
+{
+	__u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	if (bbr->prior_state < TCP_CA_Recovery && bbr->mode != PROBE_RTT)
+		bbr->prior_cwnd = cwnd;
+	else
+		bbr->prior_cwnd = max(bbr->prior_cwnd, cwnd);
+}
+
+/* The window without what was lost; at the start and the end of a recovery another. */
+static __always_inline __u32 bbr_window_after_losses(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	__u8 state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+	__u32 cwnd = tp->snd_cwnd;
+
+	if (rs->losses > 0)
+		cwnd = cwnd > (__u32)rs->losses ? cwnd - rs->losses : 1;
+	if (state == TCP_CA_Recovery && bbr->prior_state != TCP_CA_Recovery) {
+		bbr->conserve = 1;
+		bbr->round_end = tp->delivered;
+		cwnd = bbr_in_flight(tp) + rs->acked_sacked;
+	} else if (bbr->prior_state >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
+		cwnd = max(cwnd, bbr->prior_cwnd);
+		bbr->conserve = 0;
+	}
+	bbr->prior_state = state;
+	return cwnd;
+}
+
+/* ACKs that come in clumps leave the link idle unless so many packets more are in flight. */
+static __always_inline __u32 bbr_room_for_clumps(const struct bbr *bbr)
+{
+	if (!bbr->full)
+		return 0;
+	__u32 limit = rate_times(bbr_bw(bbr), extra_acked_limit);
+
+	return min(extra_acked_gain * clumps_largest(&bbr->clumps) / ONE, limit);
+}
+
+static __always_inline __u32 bbr_window(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, __u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	__u32 cwnd = bbr_window_after_losses(sk, bbr, rs);
+
+	if (bbr->conserve)
+		return max(cwnd, bbr_in_flight(tp) + acked);
+	__u32 target = bbr_bdp(bbr, bbr_bw(bbr), bbr_window_gain(bbr)) + bbr_room_for_clumps(bbr);
+
+	target = bbr_with_bursts(sk, bbr, target);
+	if (bbr->full)
+		cwnd = min(cwnd + acked, target);
+	else if (cwnd < target || tp->delivered < TCP_INIT_CWND)
+		cwnd += acked;
+	return max(cwnd, min_cwnd);
+}
+
+static __always_inline void bbr_set_window(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 cwnd = rs->acked_sacked ? bbr_window(sk, bbr, rs, rs->acked_sacked) : tp->snd_cwnd;
+
+	cwnd = min(cwnd, tp->snd_cwnd_clamp);
+	tp->snd_cwnd = bbr->mode == PROBE_RTT ? min(cwnd, min_cwnd) : cwnd;
+}
+
+/* Modes. */
+
+/* At random, but not in the phase that drains: there is nothing to drain. */
+static __always_inline void bbr_enter_probe_bw(const struct sock *sk, struct bbr *bbr)
+{
+	bbr->mode = PROBE_BW;
+	bbr->phase = (2 + bpf_get_prandom_u32() % (PHASES - 1)) % PHASES;
+	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
+}
+
+static __always_inline bool bbr_phase_is_over(const struct sock *sk, const struct bbr *bbr, const struct rate_sample *rs)
+{
+	bool full_length = (__u32)tcp_sk(sk)->delivered_mstamp - bbr->phase_start > bbr->min_rtt_us;
+	__u32 gain = bbr_pacing_gain(bbr);
+
+	if (gain == ONE)
+		return full_length;
+	__u32 in_network = bbr_in_network(sk, bbr, rs->prior_in_flight);
+
+	/* The queue that the upper gain would make may take longer than a round trip to build ... */
+	if (gain > ONE)
+		return full_length && (rs->losses || in_network >= bbr_inflight_target(sk, bbr, gain));
+	/* ... and drain earlier. */
+	return full_length || in_network <= bbr_inflight_target(sk, bbr, ONE);
+}
+
+static __always_inline void bbr_update_phase(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	if (bbr->mode != PROBE_BW || !bbr_phase_is_over(sk, bbr, rs))
+		return;
+	bbr->phase = (bbr->phase + 1) % PHASES;
+	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
+}
+
+static __always_inline void bbr_check_full(struct bbr *bbr, const struct rate_sample *rs)
+{
+	if (bbr->full || !bbr->round_start || rs->is_app_limited)
+		return;
+	if (bbr_max_bw(bbr) >= (__u64)bbr->full_bw * full_growth / ONE) {
+		bbr->full_bw = bbr_max_bw(bbr);
+		bbr->full_count = 0;
+		return;
+	}
+	bbr->full_count++;
+	bbr->full = bbr->full_count >= full_rounds;
+}
+
+static __always_inline void bbr_check_drain(struct sock *sk, struct bbr *bbr)
+{
+	if (bbr->mode == STARTUP && bbr->full) {
+		bbr->mode = DRAIN;
+		tcp_sk(sk)->snd_ssthresh = bbr_inflight_target(sk, bbr, ONE);
+	}
+	if (bbr->mode == DRAIN && bbr_in_network(sk, bbr, bbr_in_flight(tcp_sk(sk))) <= bbr_inflight_target(sk, bbr, ONE))
+		bbr_enter_probe_bw(sk, bbr);
+}
+
+static __always_inline void bbr_leave_probe_rtt(struct sock *sk, struct bbr *bbr)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!bbr->probe_rtt_end || !after(tcp_jiffies32, bbr->probe_rtt_end))
+		return;
+	bbr->min_rtt_stamp = tcp_jiffies32;
+	tp->snd_cwnd = max(tp->snd_cwnd, bbr->prior_cwnd);
+	if (bbr->full)
+		bbr_enter_probe_bw(sk, bbr);
+	else
+		bbr->mode = STARTUP;
+}
+
+static __always_inline void bbr_hold_floor(struct sock *sk, struct bbr *bbr)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	/* So few packets say nothing about the rate. */
+	tp->app_limited = (tp->delivered + bbr_in_flight(tp)) ?: 1;
+	if (!bbr->probe_rtt_end && bbr_in_flight(tp) <= min_cwnd) {
+		bbr->probe_rtt_end = tcp_jiffies32 + probe_rtt_time / USEC_PER_JIFFY;
+		bbr->probe_rtt_round_done = 0;
+		bbr->round_end = tp->delivered;
+	} else if (bbr->probe_rtt_end) {
+		bbr->probe_rtt_round_done |= bbr->round_start;
+		if (bbr->probe_rtt_round_done)
+			bbr_leave_probe_rtt(sk, bbr);
+	}
+}
+
+static __always_inline void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	bool expired = after(tcp_jiffies32, bbr->min_rtt_stamp + (__u32)(min_rtt_window / USEC_PER_JIFFY));
+	bool smaller = rs->rtt_us < (long)bbr->min_rtt_us;
+
+	if (rs->rtt_us >= 0 && (smaller || (expired && !rs->is_ack_delayed))) {
+		bbr->min_rtt_us = rs->rtt_us;
+		bbr->min_rtt_stamp = tcp_jiffies32;
+	}
+	if (probe_rtt_time && expired && !bbr->idle_restart && bbr->mode != PROBE_RTT) {
+		bbr_save_window(sk, bbr);
+		bbr->mode = PROBE_RTT;
+		bbr->probe_rtt_end = 0;
+	}
+	if (bbr->mode == PROBE_RTT)
+		bbr_hold_floor(sk, bbr);
+	if (rs->delivered > 0)
+		bbr->idle_restart = 0;
+}
+
+/* Measurements. */
+
+/* A verdict on a policer holds for so many rounds, then the path is tried anew. */
+static __always_inline void bbr_watch_policer(const struct sock *sk, struct bbr *bbr, bool lost, bool app_limited)
+{
+	struct policer *policer = &bbr->policer;
+
+	if (!policer->found) {
+		if (find_policer)
+			policer_watch(tcp_sk(sk), policer, bbr->round_start, lost, app_limited);
+	} else if (bbr->mode == PROBE_BW && bbr->round_start && ++policer->rounds >= POLICER_TRUST) {
+		policer_forget(tcp_sk(sk), policer);
+		bbr_enter_probe_bw(sk, bbr);
+	}
+}
+
+static __always_inline void bbr_update_bw(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	bbr->round_start = 0;
+	if (rs->delivered < 0 || rs->interval_us <= 0)
+		return;
+	if (!before(rs->prior_delivered, bbr->round_end)) {
+		bbr->round_end = tcp_sk(sk)->delivered;
+		bbr->round++;
+		bbr->round_start = 1;
+		bbr->conserve = 0;
+	}
+	bbr_watch_policer(sk, bbr, rs->losses > 0, rs->is_app_limited);
+	__u32 bw = rate_of(rs->delivered, rs->interval_us);
+
+	if (!rs->is_app_limited || bw >= bbr_max_bw(bbr))
+		windowed_max_update(&bbr->bw, bw_window, bbr->round, bw);
+}
+
+static __always_inline void bbr_update_clumps(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!extra_acked_gain || !rs->acked_sacked || rs->delivered < 0 || rs->interval_us <= 0)
+		return;
+	if (bbr->round_start)
+		clumps_new_round(&bbr->clumps, extra_acked_window);
+	clumps_update(&bbr->clumps, bbr_bw(bbr), tp->delivered_mstamp, rs->acked_sacked, tp->snd_cwnd);
+}
+
+/* Callbacks. */
+
+static __always_inline void bbr_start(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	*bbr = (struct bbr){
+		.min_rtt_us = tp->rtt_min.s[0].v,
+		.min_rtt_stamp = tcp_jiffies32,
+		.round_end = tp->delivered,
+	};
+	clumps_new_epoch(&bbr->clumps, clock_us(sk));
+	policer_start_interval(tp, &bbr->policer);
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	bbr_pace_by_rtt(sk, bbr);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+static __always_inline void bbr_control(struct sock *sk, const struct rate_sample *rs)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	bbr_update_bw(sk, bbr, rs);
+	bbr_update_clumps(sk, bbr, rs);
+	bbr_update_phase(sk, bbr, rs);
+	bbr_check_full(bbr, rs);
+	bbr_check_drain(sk, bbr);
+	bbr_update_min_rtt(sk, bbr, rs);
+	bbr_pace(sk, bbr, bbr_bw(bbr), bbr_pacing_gain(bbr));
+	bbr_set_window(sk, bbr, rs);
+}
+
+/* After a pause the queue is empty: as fast as the path, no faster. */
+static __always_inline void bbr_event(struct sock *sk, enum tcp_ca_event event)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	if (event != CA_EVENT_TX_START || !tcp_sk(sk)->app_limited)
+		return;
+	bbr->idle_restart = 1;
+	clumps_new_epoch(&bbr->clumps, clock_us(sk));
+	if (bbr->mode == PROBE_BW)
+		bbr_pace(sk, bbr, bbr_bw(bbr), ONE);
+	else if (bbr->mode == PROBE_RTT)
+		bbr_leave_probe_rtt(sk, bbr);
+}
+
+/* After a timeout the pipe is measured anew, and a round starts. */
+static __always_inline void bbr_enter(struct sock *sk, __u8 new_state)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	if (new_state != TCP_CA_Loss)
+		return;
+	bbr->prior_state = TCP_CA_Loss;
+	bbr->full_bw = 0;
+	bbr->round_start = 1;
+	bbr_watch_policer(sk, bbr, true, false);
+}
+
+static __always_inline __u32 bbr_threshold(struct sock *sk)
+{
+	bbr_save_window(sk, inet_csk_ca(sk));
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+/* No loss after all: what it did to the search for the full pipe and the policer is undone, the window was never cut. */
+static __always_inline __u32 bbr_undo(struct sock *sk)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	bbr->full_bw = 0;
+	bbr->full_count = 0;
+	policer_forget(tcp_sk(sk), &bbr->policer);
+	return tcp_sk(sk)->snd_cwnd;
+}
+
+/* Send buffer in windows: recovery may hold more than the usual two. */
+#define BBR_SEND_BUFFER 3
+
+#ifndef BBR_AS_BASE
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	bbr_start(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	bbr_control(sk, rs);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(sndbuf_expand, struct sock *sk)
+{
+	return BBR_SEND_BUFFER;
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return bbr_undo(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	bbr_event(sk, event);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return bbr_threshold(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(min_tso_segs, struct sock *sk)
+{
+	return bbr_least_burst(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
+{
+	bbr_enter(sk, new_state);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops bbr = {
+	.init = (void *)init,
+	.cong_control = (void *)cong_control,
+	.sndbuf_expand = (void *)sndbuf_expand,
+	.undo_cwnd = (void *)undo_cwnd,
+	.cwnd_event = (void *)cwnd_event,
+	.ssthresh = (void *)ssthresh,
+	.min_tso_segs = (void *)min_tso_segs,
+	.set_state = (void *)set_state,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = CONTROL_NAME("bbr"),
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+#endif

@@ -1,0 +1,124 @@
+//! BBR from end to end, and the pacer it relies on (card bbr).
+
+use crate::world::*;
+use engine::packet::Data;
+use scenario::model::{CcSource, CongestionControl, Limit, ParamValue, Scenario};
+use scenario::records::{FlowSeries, Series};
+use scenario::units::{Bytes, Nanos};
+use std::path::PathBuf;
+
+/// A fixed window, paced at so many bytes of payload a second.
+fn paced_window(packets: i64, rate: i64) -> CongestionControl {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c"));
+    let params = [("window", packets), ("rate", rate)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
+    CongestionControl { source: CcSource::File(path), params: params.into() }
+}
+
+/// The pacing rate counts payload, as in Linux: headers come on top.
+#[test]
+fn a_pacing_rate_is_a_goodput() {
+    let mut s = scenario(12);
+    s.warmup = Nanos::from_secs(2);
+    s.flows[0].cc = paced_window(100, 1_000_000);
+    let run = run(&s, &Default::default()).run;
+    let goodput = run.flows[0].goodput_mbps;
+    assert!((goodput - 8.0).abs() < 0.01, "{goodput} Mbit/s");
+    assert!(run.links[0].queue_delay.queue_delay_ms_max.is_some_and(|ms| ms < 1.0), "paced packets do not queue");
+}
+
+/// A timeout's and a probe's retransmission do not ask the pacer, but they count: the next packet waits its turn as well.
+#[test]
+fn what_bypasses_the_pacer_is_charged() {
+    let mut s = scenario(8);
+    // 20 packets a second: the tail loss probe comes while the pacer still holds.
+    s.flows[0].cc = paced_window(100, 20 * 1448);
+    let mut lost = false;
+    let script = Script::new(move |now: Nanos, data: &Data| {
+        let first_after_two_seconds = now >= Nanos::from_secs(2) && data.segment > 0 && !lost;
+        lost |= first_after_two_seconds;
+        first_after_two_seconds
+    });
+    let (_, script) = watch(&s, &Default::default(), script);
+    let from = script.sent.iter().map(|(at, _)| *at).filter(|at| *at >= Nanos::from_secs(1));
+    let times: Vec<Nanos> = from.collect();
+    let seconds = (times[times.len() - 1] - times[0]).0 as f64 / 1e9;
+    let packets = (times.len() - 1) as f64;
+    assert!(!script.retransmissions().is_empty());
+    assert!(packets <= 20.0 * seconds + 1.0, "{packets} packets in {seconds} s");
+}
+
+/// One BBR flow over 20 Mbit/s and 50 ms with a queue of so many bandwidth-delay products of 125 kB.
+fn bbr(seconds: u64, queue_bdp: f64) -> Scenario {
+    let mut s = scenario(seconds);
+    s.bottleneck = link("bottleneck", 20.0, Nanos::from_millis(25));
+    s.reverse.delay = Nanos::from_millis(25);
+    s.bottleneck.queue = droptail(Limit::Bytes(Bytes((queue_bdp * 125_000.0) as u64)));
+    s.flows[0].cc = control("bbr");
+    s
+}
+
+fn between<T: Copy>(flows: &FlowSeries, column: &[T], from_s: f64, to_s: f64) -> Vec<T> {
+    let inside = flows.time_s.iter().zip(column).filter(|(t, _)| **t >= from_s && **t < to_s);
+    inside.map(|(_, value)| *value).collect()
+}
+
+fn greatest_queue(series: &Series, from_s: f64, to_s: f64) -> u64 {
+    let links = &series.links;
+    let bottleneck = links.time_s.iter().zip(&links.link).zip(&links.queue_bytes);
+    let inside = bottleneck.filter(|((t, link), _)| **link == 0 && **t >= from_s && **t < to_s);
+    inside.map(|(_, bytes)| *bytes).max().expect("samples")
+}
+
+#[test]
+fn it_fills_the_link_and_keeps_the_queue_short() {
+    let mut s = bbr(24, 4.0);
+    s.warmup = Nanos::from_secs(2);
+    let (run, series) = run_with_series(&s, Nanos::from_millis(10));
+    assert!(run.links[0].utilisation_percent > 95.0, "{} %", run.links[0].utilisation_percent);
+    assert_eq!(run.flows[0].lost_packets, 0);
+    assert!(run.links[0].queue_bytes_mean < 0.2 * 125_000.0, "{} bytes", run.links[0].queue_bytes_mean);
+    // STARTUP overshoots to a window of 2.89 bandwidth-delay products; DRAIN takes the queue away.
+    let overshoot = greatest_queue(&series, 0.0, 1.0) as f64 / 125_000.0;
+    assert!((1.7..2.3).contains(&overshoot), "{overshoot} bandwidth-delay products");
+    let later = greatest_queue(&series, 1.2, 24.0) as f64 / 125_000.0;
+    assert!(later < 0.5, "{later} bandwidth-delay products");
+}
+
+#[test]
+fn startup_doubles_each_round() {
+    let (_, series) = run_with_series(&bbr(1, 4.0), Nanos::from_millis(10));
+    let flows = &series.flows;
+    // A round takes 50 ms; 10 packets leave in the first.
+    for (round, least, most) in [(1, 18, 22), (2, 36, 46), (3, 70, 92)] {
+        let at = 0.1 + 0.0515 * round as f64;
+        let cwnd = between(flows, &flows.cwnd_packets, at, at + 0.0101)[0];
+        assert!((least..=most).contains(&cwnd), "round {round}: {cwnd}");
+    }
+}
+
+#[test]
+fn every_ten_seconds_it_probes_the_rtt_with_four_packets() {
+    let (_, series) = run_with_series(&bbr(24, 4.0), Nanos::from_millis(10));
+    let flows = &series.flows;
+    let small: Vec<f64> =
+        flows.time_s.iter().zip(&flows.cwnd_packets).filter(|(_, cwnd)| **cwnd == 4).map(|(t, _)| *t).collect();
+    assert!(small.iter().all(|t| (10.0..10.5).contains(t) || (20.0..21.0).contains(t)), "{small:?}");
+    for probe in [10.0, 20.0] {
+        let samples = small.iter().filter(|t| (probe..probe + 1.0).contains(*t)).count();
+        // The time until four are in flight, then 200 ms and at most a round.
+        assert!((22..=33).contains(&samples), "{samples} samples of 10 ms from {probe} s on");
+    }
+    let before = between(flows, &flows.cwnd_packets, 9.5, 10.0)[0];
+    let after = between(flows, &flows.cwnd_packets, 10.6, 11.0)[0];
+    assert!(before.abs_diff(after) <= 4, "{before} before, {after} after");
+}
+
+#[test]
+fn random_loss_does_not_slow_it_down() {
+    let mut s = bbr(12, 1.0);
+    s.warmup = Nanos::from_secs(2);
+    s.bottleneck.loss = 0.01;
+    let run = run(&s, &Default::default()).run;
+    assert!(run.links[0].utilisation_percent > 93.0, "{} %", run.links[0].utilisation_percent);
+    assert!(run.flows[0].goodput_mbps > 0.99 * 0.93 * 20.0 * 1448.0 / 1500.0, "{}", run.flows[0].goodput_mbps);
+}
