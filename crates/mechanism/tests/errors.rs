@@ -132,7 +132,7 @@ fn what_is_not_there() {
     let error = load(CcSource::Builtin("cubic_pluss".into()), &[]).err().expect("an error").to_string();
     assert_eq!(
         error,
-        "there is no congestion control \"cubic_pluss\"; there are cubic_plus, cubic, reno_plus, vegas_plus, dctcp, vegas, reno, \
+        "there is no congestion control \"cubic_pluss\"; there are cubic_plus, cubic, reno_plus, vegas_plus, dctcp, bbr, vegas, reno, \
          or the path of a .bpf.c file"
     );
     let error = load(CcSource::File("nowhere/mine.bpf.c".into()), &[]).err().expect("an error").to_string();
