@@ -12,8 +12,9 @@
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!
-//! Wireshark guesses what a packet is that comes a second time: one that is sent within 3 ms of new data it takes for
-//! "out-of-order". Retransmissions and these together are those of the record, and the handshake packets sent again.
+//! Wireshark guesses what a segment is that comes a second time: one sent soon after new data (some ms, or
+//! an RTT where it found one in the handshake) it takes for "out of order". `tcp.analysis.retransmission or tcp.analysis.out_of_order` shows what the record counts as
+//! retransmitted, and the handshake packets that were sent again.
 
 use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
 use crate::tap::{Event, Tap};

@@ -3,9 +3,9 @@
 use engine::{Error, Options, Outcome};
 use etherparse::{IpEcn, Ipv4Header, TcpHeader, TcpOptionElement};
 use mechanism::Library;
-use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::{DataLink, Endianness};
 use scenario::model::Scenario;
 use std::fs::File;
 use std::io;
@@ -133,6 +133,8 @@ fn read(path: &Path) -> Vec<Packet> {
         }
     }
     let [interface] = reader.interfaces() else { panic!("one interface") };
+    // The same bytes on every machine.
+    assert_eq!(reader.section().endianness, Endianness::Little);
     assert_eq!(interface.linktype, DataLink::RAW);
     assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
     packets
@@ -274,17 +276,19 @@ fn an_echo_is_the_value_seen_last() {
 
 #[test]
 fn windows_are_those_that_the_receivers_offer() {
-    for (window, scale) in [("60000b", 0), ("100kb", 1), ("1mb", 4), ("1gib", 14)] {
+    // What the scale cannot express is rounded up.
+    let cases = [
+        ("60000b", 0, 60_000),
+        ("100kb", 1, 100_000),
+        ("100001b", 1, 100_002),
+        ("1mb", 4, 1_000_000),
+        ("1gib", 14, 65_535 << 14),
+    ];
+    for (window, scale, offered) in cases {
         let (_, packets) = trace("window", &[("flows.1.receive_window", window), ("link.bottleneck.loss", "0%")]);
         let second: Vec<_> = packets.iter().filter(|packet| packet.flow() == 1).collect();
         let scales: Vec<_> = second.iter().flat_map(|packet| packet.options()).filter_map(scale_of).collect();
         assert_eq!(scales, [scale, scale], "SYN and SYN-ACK, with {window}");
-        let offered = match window {
-            "60000b" => 60_000,
-            "100kb" => 100_000,
-            "1mb" => 1_000_000,
-            _ => 65_535 << 14,
-        };
         for packet in second.iter().filter(|packet| packet.is_ack()) {
             assert_eq!((packet.tcp.window_size as u32) << scale, offered);
         }
@@ -322,6 +326,8 @@ fn the_handshake_shows_the_switches() {
     assert!(packets[0].tcp.syn && !packets[0].tcp.ack);
     assert_eq!(packets[1].options(), all(Timestamp(1_000_020, 1_000_000)));
     assert!(packets[1].tcp.syn && packets[1].tcp.ack);
+    // The sender's end sees the answer a round trip later: 20 ms and 60 bytes at 10 Mbit/s, each way.
+    assert_eq!((packets[0].at, packets[1].at), (Duration::ZERO, Duration::from_micros(40_096)));
     assert_eq!((packets[1].tcp.sequence_number, packets[1].tcp.acknowledgment_number), (0, 1));
 
     let bare = r#"{ base = "newreno", window_scaling = false }"#;
