@@ -24,7 +24,7 @@ cc = "reno"
 PUBLISHED = """
 paper = { name = "tiny", title = "T", authors = "A", where = "J" }
 bounds = { relative = 0.1, index = 0.04 }
-runs = { seeds = 3, moved = { two = { "flows.0.start" = ["0ms", "1ms", "2ms"] } }, series = { two = "10ms" } }
+runs = { seeds = 3, series = { two = "10ms" } }
 [[tables]]
 id = "table1"
 title = "Table 1. Throughput"
@@ -154,14 +154,7 @@ def test_wrong_input_ends_with_status_2_and_a_sentence(tiny, capsys, name, says)
     assert says in capsys.readouterr().err
 
 
-def test_a_repetition_moves_what_the_paper_says(tmp_path):
-    batch = paper_runs.Batch("b", tmp_path, moved={"flows.0.start": ["0s", "1ms"]})
-    assert batch.repetitions([2, 3]) == (
-        '[{ label = "2", seed = 2, "flows.0.start" = "1ms" }, { label = "3", seed = 3, "flows.0.start" = "0s" }]'
-    )
-
-
-def test_only_cells_that_vary_are_run_with_more_seeds(tmp_path):
+def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
     asked = []
 
     def simulate(batch, seeds, only):
@@ -180,24 +173,19 @@ def test_only_cells_that_vary_are_run_with_more_seeds(tmp_path):
 
 
 def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist():
-    paper = published.load(reproduce.folder_of("cubic-plus"))
-    tables = choices.load(paper.folder)
-    batches = [batch for table in tables for batch in choices.batches(table, paper)]
+    folder = reproduce.folder_of("cubic-plus")
+    batches = [batch for table in choices.load(folder) for batch in choices.batches(table, folder)]
     picked = paper_runs.measure(batches, 1, pretend)
+    tables = choices.load(folder)
     assert [table.id for table in tables] == ["choices", "bases"]
     assert all(len(picked[batch.name].runs) == 1 for batch in batches)
 
 
 def pretend(batch, seeds, only):
     """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
-    overrides = {"sweep.repetition": batch.repetitions(seeds), **batch.overrides}
-    cells = _core.load(str(batch.file), tuple((key, as_toml(value)) for key, value in overrides.items()))
-    places = [{name: label for name, label in cell.axes if name != "repetition"} for cell in cells]
-    return [
-        Run(place, int(cell.seed), {"seed": cell.seed})
-        for place, cell in zip(places, cells, strict=True)
-        if only(place)
-    ]
+    overrides = {key: as_toml(value) for key, value in batch.overrides.items()}
+    cells = _core.load(str(batch.file), tuple(overrides.items()))
+    return [Run(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
 
 
 def test_every_label_of_cubic_plus_picks_one_cell():

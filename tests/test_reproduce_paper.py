@@ -111,7 +111,6 @@ relative = 0.1
 index = 0.0373
 [runs]
 seeds = 2
-moved = {}
 series = {}
 [[tables]]
 id = "t1"
@@ -186,7 +185,7 @@ def test_both_layouts_show_every_number_and_the_counts(folder):
         ('published = "200", ', "", "claim c.value: `published` must be a number"),
         ('quantity = "queue_delay(cubic)", ', "", "claim c.value: needs one of holds, quantity, reduction"),
         ('scenario = "pair"\nat', 'scenario = "none"\nat', "no file none.toml"),
-        ("seeds = 2", "seed = 2", r"\[runs\] must hold seeds, moved, series"),
+        ("seeds = 2", "seed = 2", r"\[runs\] must hold seeds, series"),
         ('title = "Table', 'titel = "Table', "table t1: no key `titel`; there are id, title"),
         ("9 * loss(cubic)", "9 ** loss(cubic)", "a claim knows numbers"),
     ],

@@ -16,7 +16,7 @@ from unbloat.claims import Selector
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch
 from unbloat.paper_tables import markdown_table
-from unbloat.published import Paper, PaperError, build
+from unbloat.published import PaperError, build
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,10 @@ def _table(entry: dict[str, Any]) -> Choices:
     return build(Choices, {**entry, **parts}, where)
 
 
-def batches(table: Choices, paper: Paper) -> list[Batch]:
+def batches(table: Choices, folder: Path) -> list[Batch]:
     """List the runs that a table needs."""
     return [
-        Batch(
-            _name(row, setting),
-            paper.folder / f"{setting.scenario}.toml",
-            (*setting.at, *row.at),
-            row.set,
-            paper.moved.get(setting.scenario, {}),
-        )
+        Batch(_name(row, setting), folder / f"{setting.scenario}.toml", (*setting.at, *row.at), row.set)
         for row in table.rows
         for setting in table.settings
     ]

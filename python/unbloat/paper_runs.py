@@ -1,4 +1,4 @@
-"""The runs behind a paper's numbers: every cell of its scenarios, several times."""
+"""The runs behind a paper's numbers: every cell of its scenarios, as often as its draws need."""
 
 from __future__ import annotations
 
@@ -19,18 +19,8 @@ class Batch:
     labels: tuple[str, ...] = ()
     """Only the cells with all these labels; every cell without."""
     overrides: Mapping[str, object] = field(default_factory=dict)
-    moved: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    """Keys that differ from repetition to repetition, with their values; the seed always does."""
     series: str = ""
     """At what step the windows are recorded, such as `10ms`; not at all if empty."""
-
-    def repetitions(self, seeds: Sequence[int]) -> str:
-        """Write the axis of the sweep that repeats every cell with each seed, as an override has it."""
-        cases = []
-        for seed in seeds:
-            moved = "".join(f', "{key}" = "{values[(seed - 1) % len(values)]}"' for key, values in self.moved.items())
-            cases.append(f'{{ label = "{seed}", seed = {seed}{moved} }}')
-        return f"[{', '.join(cases)}]"
 
 
 Axes = Mapping[str, str]
@@ -41,7 +31,7 @@ Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[Run
 def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[str, Measurements]:
     """Run the batches with seeds 1 to `seeds`; give the measurements of each under its name.
 
-    A cell whose first two repetitions agree to the last digit depends on nothing that varies: more would be alike.
+    A cell whose first two seeds agree to the last digit draws nothing, and further seeds would only repeat it.
     """
     return {batch.name: Measurements(batch.name, _runs(batch, seeds, simulate)) for batch in batches}
 
@@ -54,9 +44,9 @@ def _runs(batch: Batch, seeds: int, simulate: Simulate) -> list[Run]:
     outcomes: dict[str, set[str]] = {}
     for run in runs:
         outcomes.setdefault(repr(dict(run.axes)), set()).add(_outcome(run))
-    varying = {place for place, seen in outcomes.items() if len(seen) > 1}
-    if varying and seeds > 2:
-        runs += simulate(batch, range(3, seeds + 1), lambda axes: repr(dict(axes)) in varying)
+    drawing = {place for place, seen in outcomes.items() if len(seen) > 1}
+    if drawing and seeds > 2:
+        runs += simulate(batch, range(3, seeds + 1), lambda axes: repr(dict(axes)) in drawing)
     return runs
 
 

@@ -138,10 +138,7 @@ class Paper:
     folder: Path
     bounds: Bounds
     seeds: int
-    moved: dict[str, dict[str, list[str]]]
-    """By scenario, keys that differ from repetition to repetition."""
     series: dict[str, str]
-    """By scenario, at what step its windows are recorded."""
     tables: list[Table]
     statements: list[Statements]
     figures: list[Figure]
@@ -202,13 +199,12 @@ def _paper(data: dict[str, Any], folder: Path) -> Paper:
     _only(data, ["paper", "bounds", "runs", "tables", "statements", "figures", "reasons"], "the file")
     head = _section(data, "paper", ["name", "title", "authors", "where"])
     bounds = _section(data, "bounds", ["relative", "index"])
-    runs = _section(data, "runs", ["seeds", "moved", "series"])
+    runs = _section(data, "runs", ["seeds", "series"])
     return Paper(
         **head,
         folder=folder,
         bounds=Bounds(**bounds),
         seeds=runs["seeds"],
-        moved=runs["moved"],
         series=runs["series"],
         tables=[_table(entry) for entry in data.get("tables", [])],
         statements=[_statements(entry) for entry in data.get("statements", [])],

@@ -23,7 +23,7 @@ def main(arguments: argparse.Namespace) -> int:
     paper = published.load(folder_of(arguments.paper))
     simulate = simulator(cache=not arguments.no_cache, jobs=arguments.jobs)
     if arguments.choices:
-        sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper, simulate)) + "\n")
+        sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
@@ -55,9 +55,6 @@ def folder_of(name: str) -> Path:
 
 # ---------------------------------------------------------------- Runs
 
-REPETITION = "repetition"
-"""The axis that is added to every sweep."""
-
 
 def simulator(*, cache: bool, jobs: int | None) -> Simulate:
     """Give the function that simulates the cells of a batch."""
@@ -65,23 +62,23 @@ def simulator(*, cache: bool, jobs: int | None) -> Simulate:
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Run]:
         results = run_scenario(
             batch.file,
-            {**batch.overrides, f"sweep.{REPETITION}": batch.repetitions(seeds)},
-            only=lambda axes: only(_without_repetition(axes)),
+            {**batch.overrides, "sweep.seed": list(seeds)},
+            only=lambda axes: only(_without_seed(axes)),
             series=batch.series or False,
             cache=cache,
             jobs=jobs,
         )
         windows = _windows(results.series) if batch.series else {}
         return [
-            Run(_without_repetition(record.axes), record.run["seed"], record.run, windows.get(number))
+            Run(_without_seed(record.axes), record.run["seed"], record.run, windows.get(number))
             for number, record in enumerate(results.records)
         ]
 
     return simulate
 
 
-def _without_repetition(axes: Axes) -> Axes:
-    return {name: label for name, label in axes.items() if name != REPETITION}
+def _without_seed(axes: Axes) -> Axes:
+    return {name: label for name, label in axes.items() if name != "seed"}
 
 
 def _windows(series: pd.DataFrame) -> dict[int, Windows]:
@@ -97,17 +94,16 @@ def _windows(series: pd.DataFrame) -> dict[int, Windows]:
 def measure_paper(paper: published.Paper, simulate: Simulate) -> dict[str, Measurements]:
     """Run every scenario that the paper's tables, claims and figures need."""
     batches = [
-        Batch(name, paper.folder / f"{name}.toml", moved=paper.moved.get(name, {}), series=paper.series.get(name, ""))
-        for name in paper.scenarios()
+        Batch(name, paper.folder / f"{name}.toml", series=paper.series.get(name, "")) for name in paper.scenarios()
     ]
     return measure(batches, paper.seeds, simulate)
 
 
-def measure_choices(paper: published.Paper, simulate: Simulate) -> list[tuple[choices.Choices, list[choices.Laid]]]:
+def measure_choices(folder: Path, simulate: Simulate) -> list[tuple[choices.Choices, list[choices.Laid]]]:
     """Run and lay out the tables of the paper's open choices."""
     laid = []
-    for table in choices.load(paper.folder):
-        measurements = measure(choices.batches(table, paper), table.seeds, simulate)
+    for table in choices.load(folder):
+        measurements = measure(choices.batches(table, folder), table.seeds, simulate)
         laid.append((table, choices.lay_out(table, measurements)))
     return laid
 
@@ -122,7 +118,7 @@ def write_page(
     page = paper.folder / "README.md"
     text = page.read_text(encoding="utf-8")
     text = replace_part(text, "verdicts", paper_tables.markdown_of(result))
-    for table, laid in measure_choices(paper, simulate):
+    for table, laid in measure_choices(paper.folder, simulate):
         text = replace_part(text, table.id, choices.markdown_of(table, laid))
     page.write_text(text, encoding="utf-8")
     paper_figures.draw(paper, measurements, paper.folder / "figures")
