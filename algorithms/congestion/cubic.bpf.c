@@ -28,9 +28,9 @@ PARAM(bool, hystart_delay, true, 0, 1, "", "HyStart watches the delay");
 PARAM(u32, hystart_low_window, 16, 2, 1000000, "packets", "HyStart acts from this window on");
 PARAM(u32, hystart_ack_delta, 2000, 0, 1000000, "us", "ACKs at most this far apart form a train");
 
-#define SHARE_BITS 10	  /* shares are in 1/1024 */
+#define SHARE_BITS 10 /* shares are in 1/1024 */
 #define SHARE (1U << SHARE_BITS)
-#define TIME_BITS 10	  /* the curve's time is in 1/1024 s */
+#define TIME_BITS 10	    /* the curve's time is in 1/1024 s */
 #define FARTHEST (1U << 18) /* from K, in that unit: C times its cube still fits 64 bits */
 #define HYSTART_SAMPLES 8
 #define HYSTART_DELAY_MIN 4000U	 /* us */

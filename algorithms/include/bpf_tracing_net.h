@@ -67,11 +67,11 @@
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #endif
 #ifndef UNBLOAT_OWN_min_not_zero
-#define min_not_zero(a, b)                                                       \
-	({                                                                       \
-		typeof(a) first = (a);                                           \
-		typeof(b) second = (b);                                          \
-		!first ? second : !second ? first : min(first, second);          \
+#define min_not_zero(a, b)                                              \
+	({                                                              \
+		typeof(a) first = (a);                                  \
+		typeof(b) second = (b);                                 \
+		!first ? second : !second ? first : min(first, second); \
 	})
 #endif
 

@@ -36,16 +36,17 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 /*
  * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant afterwards. `type` is u32 or
  * bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share), "packets", or "" (a plain number).
- * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the defaults hold.
+ * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the
+ * defaults hold.
  */
 #if defined(FIXED_PARAMS)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial
 #elif defined(__bpf__)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) const volatile type name = initial
 #else
-#define PARAM(type, name, initial, lowest, highest, unit, meaning)                                    \
-	const volatile type name = initial;                                                           \
-	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) =  \
+#define PARAM(type, name, initial, lowest, highest, unit, meaning)                                   \
+	const volatile type name = initial;                                                          \
+	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = \
 		#name "|" #type "|" #lowest "|" #highest "|" unit "|" meaning
 #endif
 

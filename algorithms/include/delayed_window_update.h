@@ -46,16 +46,16 @@ struct delayed_window {
 	__u32 min_rtt; /* least ever */
 	__u32 max_rtt; /* largest ever, or since the last recovery */
 	__u32 period_start;
-	__u32 total;	   /* segments with an RTT sample in this period ... */
-	__u32 clear;	   /* ... of which so many saw no queue */
-	dwu_u64 rtt_sum;   /* over those segments */
-	__u32 last_mean;   /* of the period before; 0 = unknown */
-	__u32 held_until;  /* end of the suspension */
-	__u32 closed_at;   /* when the gate was first found closed, jiffies */
-	__u8 suspended;	   /* suspend_flag of the paper */
-	__u8 high;	   /* flag of the paper: the mean RTT is in the upper half */
-	__u8 closed;	   /* closed_at is set */
-	__u8 running;	   /* period_start is set */
+	__u32 total;	  /* segments with an RTT sample in this period ... */
+	__u32 clear;	  /* ... of which so many saw no queue */
+	dwu_u64 rtt_sum;  /* over those segments */
+	__u32 last_mean;  /* of the period before; 0 = unknown */
+	__u32 held_until; /* end of the suspension */
+	__u32 closed_at;  /* when the gate was first found closed, jiffies */
+	__u8 suspended;	  /* suspend_flag of the paper */
+	__u8 high;	  /* flag of the paper: the mean RTT is in the upper half */
+	__u8 closed;	  /* closed_at is set */
+	__u8 running;	  /* period_start is set */
 };
 
 enum dwu_verdict {
@@ -151,12 +151,11 @@ static __always_inline void dwu_sample(struct delayed_window *dw, __u32 rtt, __u
 
 static __always_inline void delayed_window_init(struct delayed_window *dw)
 {
-	*dw = (struct delayed_window){ .min_rtt = ~0U };
+	*dw = (struct delayed_window){.min_rtt = ~0U};
 }
 
 /* Returns true if the verdict was serious and the window has been cut: a base that follows a curve in time starts it afresh. */
-static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw,
-						      const struct ack_sample *sample)
+static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 now = clock_us(sk);

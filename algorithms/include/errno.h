@@ -5,10 +5,11 @@
 
 #define EPERM 1
 #define ENOENT 2
+#define E2BIG 7
+#define EAGAIN 11
 #define ENOMEM 12
 #define EBUSY 16
 #define EEXIST 17
-#define E2BIG 7
 #define EINVAL 22
 #define ENOPROTOOPT 92
 #define ENOTSUPP 524

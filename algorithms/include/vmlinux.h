@@ -101,9 +101,12 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_UNSPEC = 0,
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_STRUCT_OPS = 26,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 enum {
@@ -118,6 +121,10 @@ enum {
 
 enum {
 	BPF_SK_STORAGE_GET_F_CREATE = 1,
+};
+
+struct bpf_spin_lock {
+	__u32 val;
 };
 
 struct sock_common {

@@ -8,10 +8,13 @@
 
 #include "vmlinux.h"
 
-#define __uint(name, val) int(*name)[val]
+#define __uint(name, val) int (*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]
-#define __ulong(name, val) enum { name##__value = val } name
+#define __ulong(name, val)          \
+	enum {                      \
+		name##__value = val \
+	} name
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

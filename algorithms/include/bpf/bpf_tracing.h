@@ -27,19 +27,23 @@
 #define unbloat_record_count(name, count)
 #else
 /* How many arguments a program takes stands in the symbol table: cong_control() had two before Linux 6.10 and has four since. */
-#define unbloat_record_count(name, count) ; const unsigned char unbloat_nargs_##name __attribute__((used)) = count
+#define unbloat_record_count(name, count) \
+	;                                 \
+	const unsigned char unbloat_nargs_##name __attribute__((used)) = count
 #endif
 
-#define BPF_PROG(name, args...)                                                                                 \
-	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));                          \
-	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args);            \
-	typeof(name(0)) name(unsigned long long *ctx)                                                           \
-	{                                                                                                       \
-		_Pragma("GCC diagnostic push")                                                                  \
-		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                                          \
-		return unbloat_body_##name(unbloat_take(args));                                                 \
-		_Pragma("GCC diagnostic pop")                                                                   \
-	}                                                                                                       \
+/* clang-format off */
+#define BPF_PROG(name, args...)                                                                      \
+	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));               \
+	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args); \
+	typeof(name(0)) name(unsigned long long *ctx)                                                \
+	{                                                                                            \
+		_Pragma("GCC diagnostic push")                                                       \
+		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                               \
+		return unbloat_body_##name(unbloat_take(args));                                      \
+		_Pragma("GCC diagnostic pop")                                                        \
+	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)
+/* clang-format on */
 
 #endif

@@ -15,28 +15,27 @@ enum {
 };
 
 /* An unsigned bit-field: load the bytes around it, shift what stands above it out, shift it down. */
-#define BPF_CORE_READ_BITFIELD(s, member)                                                              \
-	({                                                                                             \
-		const void *at = (const void *)(s) +                                                   \
-				 __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_OFFSET);     \
-		unsigned long long bits = 0;                                                           \
-		switch (__builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SIZE)) {              \
-		case 1:                                                                                \
-			bits = *(const unsigned char *)at;                                             \
-			break;                                                                         \
-		case 2:                                                                                \
-			bits = *(const unsigned short *)at;                                            \
-			break;                                                                         \
-		case 4:                                                                                \
-			bits = *(const unsigned int *)at;                                              \
-			break;                                                                         \
-		case 8:                                                                                \
-			bits = *(const unsigned long long *)at;                                        \
-			break;                                                                         \
-		}                                                                                      \
-		bits <<= __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SHIFT_LEFT);         \
-		bits >>= __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SHIFT_RIGHT);        \
-		bits;                                                                                  \
+#define BPF_CORE_READ_BITFIELD(s, member)                                                                              \
+	({                                                                                                             \
+		const void *at = (const void *)(s) + __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_OFFSET); \
+		unsigned long long bits = 0;                                                                           \
+		switch (__builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SIZE)) {                              \
+		case 1:                                                                                                \
+			bits = *(const unsigned char *)at;                                                             \
+			break;                                                                                         \
+		case 2:                                                                                                \
+			bits = *(const unsigned short *)at;                                                            \
+			break;                                                                                         \
+		case 4:                                                                                                \
+			bits = *(const unsigned int *)at;                                                              \
+			break;                                                                                         \
+		case 8:                                                                                                \
+			bits = *(const unsigned long long *)at;                                                        \
+			break;                                                                                         \
+		}                                                                                                      \
+		bits <<= __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SHIFT_LEFT);                         \
+		bits >>= __builtin_preserve_field_info((s)->member, UNBLOAT_FIELD_SHIFT_RIGHT);                        \
+		bits;                                                                                                  \
 	})
 
 #define bpf_core_field_exists(member) __builtin_preserve_field_info(member, UNBLOAT_FIELD_EXISTS)

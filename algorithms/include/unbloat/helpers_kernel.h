@@ -21,13 +21,22 @@ static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, __u64
 static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static long (*const bpf_tcp_send_ack)(void *tp, __u32 rcv_nxt) = (void *)116;
 static __u64 (*const bpf_jiffies64)(void) = (void *)118;
+static __u64 (*const bpf_get_socket_cookie)(void *sk) = (void *)46;
+static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*const bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
+static long (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
+static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;
+static long (*const bpf_ringbuf_output)(void *map, void *record, __u64 size, __u64 flags) = (void *)130;
+static void *(*const bpf_ringbuf_reserve)(void *map, __u64 size, __u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *record, __u64 flags) = (void *)132;
+static void (*const bpf_ringbuf_discard)(void *record, __u64 flags) = (void *)133;
 static __u64 (*const bpf_ktime_get_boot_ns)(void) = (void *)125;
 static long (*const bpf_loop)(__u32 rounds, void *body, void *ctx, __u64 flags) = (void *)181;
 
-#define bpf_printk(fmt, args...)                                                    \
-	({                                                                          \
-		static const char unbloat_format[] = fmt;                           \
-		bpf_trace_printk(unbloat_format, sizeof(unbloat_format), ##args);   \
+#define bpf_printk(fmt, args...)                                                  \
+	({                                                                        \
+		static const char unbloat_format[] = fmt;                         \
+		bpf_trace_printk(unbloat_format, sizeof(unbloat_format), ##args); \
 	})
 
 #endif

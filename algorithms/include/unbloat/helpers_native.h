@@ -3,6 +3,8 @@
 #ifndef UNBLOAT_HELPERS_NATIVE_H
 #define UNBLOAT_HELPERS_NATIVE_H
 
+#include "errno.h"
+
 #define SEC(name) __attribute__((section(name), used))
 #define __ksym
 #define __kconfig
@@ -46,10 +48,41 @@ long unbloat_storage_delete(const void *map, void *sk) __hidden;
 #define bpf_sk_storage_get(map, sk, initial, flags) unbloat_storage_get((map), sizeof(*(map)->value), (sk), (initial), (flags))
 #define bpf_sk_storage_delete(map, sk) unbloat_storage_delete((map), (sk))
 
-#define bpf_printk(fmt, args...)                              \
-	do {                                                  \
-		if (unlikely(unbloat_instance.traces))        \
-			unbloat_print(fmt "\n", ##args);      \
+/* Hash and array maps. A ring buffer has no reader here: it is always full. */
+struct unbloat_map {
+	const void *identity;
+	size_t key_size, value_size;
+	__u32 max_entries;
+	bool is_array;
+};
+#define unbloat_map_of(map)                                                                                          \
+	((struct unbloat_map){(map), sizeof(*(map)->key), sizeof(*(map)->value), unbloat_number((map)->max_entries), \
+			      unbloat_number((map)->type) == BPF_MAP_TYPE_ARRAY ||                                   \
+				      unbloat_number((map)->type) == BPF_MAP_TYPE_PERCPU_ARRAY})
+#define unbloat_number(member) (sizeof(*(member)) / sizeof(int)) /* __uint(name, n) declares int (*name)[n] */
+void *unbloat_map_lookup(struct unbloat_map map, const void *key) __hidden;
+long unbloat_map_update(struct unbloat_map map, const void *key, const void *value, __u64 flags) __hidden;
+long unbloat_map_delete(struct unbloat_map map, const void *key) __hidden;
+#define bpf_map_lookup_elem(map, key) unbloat_map_lookup(unbloat_map_of(map), (key))
+#define bpf_map_update_elem(map, key, new_value, flags) unbloat_map_update(unbloat_map_of(map), (key), (new_value), (flags))
+#define bpf_map_delete_elem(map, key) unbloat_map_delete(unbloat_map_of(map), (key))
+#define bpf_ringbuf_reserve(map, size, flags) ((void *)((void)(map), (void)(size), (void)(flags), NULL))
+#define bpf_ringbuf_submit(record, flags) ((void)(record), (void)(flags))
+#define bpf_ringbuf_discard(record, flags) ((void)(record), (void)(flags))
+#define bpf_ringbuf_output(map, record, size, flags) ((void)(map), (void)(record), (void)(size), (void)(flags), -EAGAIN)
+
+__u64 bpf_get_socket_cookie(void *sk) __hidden;
+#define bpf_spin_lock(lock) ((void)(lock))
+#define bpf_spin_unlock(lock) ((void)(lock))
+#define bpf_get_smp_processor_id() 0U
+#define bpf_probe_read_kernel(to, size, from) (__builtin_memcpy((to), (from), (size)), 0L)
+#define bpf_for(i, start, end) for ((i) = (start); (i) < (end); (i)++)
+#define bpf_repeat(times) for (int unbloat_times = (times); unbloat_times > 0; unbloat_times--)
+
+#define bpf_printk(fmt, args...)                         \
+	do {                                             \
+		if (unlikely(unbloat_instance.traces))   \
+			unbloat_print(fmt "\n", ##args); \
 	} while (0)
 
 #endif

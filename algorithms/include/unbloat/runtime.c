@@ -116,6 +116,18 @@ long unbloat_storage_delete(const void *map, void *sk)
 	return -ENOENT;
 }
 
+/* A number of the socket, from 1 in the order of asking. It goes with the socket's storage. */
+__u64 bpf_get_socket_cookie(void *sk)
+{
+	static const char cookies;
+	static __u64 last;
+	__u64 *cookie = unbloat_storage_get(&cookies, sizeof(*cookie), sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (cookie && !*cookie)
+		*cookie = ++last;
+	return cookie ? *cookie : 0;
+}
+
 /* The socket goes: called after the congestion control's own release(). */
 static void unbloat_storage_free(struct tcp_sock *tp)
 {

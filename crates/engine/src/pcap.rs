@@ -12,9 +12,9 @@
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!
-//! Wireshark guesses what a segment is that comes a second time: one sent soon after new data (some ms, or
-//! an RTT where it found one in the handshake) it takes for "out of order". `tcp.analysis.retransmission or tcp.analysis.out_of_order` shows what the record counts as
-//! retransmitted, and the handshake packets that were sent again.
+//! Wireshark guesses what a segment is that comes a second time: one sent soon after new data (some ms, or an RTT where
+//! it found one in the handshake) it takes for "out of order". What the record counts as retransmitted, and the
+//! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
 
 use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
 use crate::tap::{Event, Tap};

@@ -15,8 +15,13 @@ const FLAGS: &[&str] =
 /// Read before the user's file, so that headers of the same names beside it stay out.
 const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 /// Linked into every shared object.
-const RUNTIME: &[&str] =
-    &["unbloat/runtime.c", "unbloat/kernel_functions.c", "unbloat/kernel_cubic.c", "unbloat/kernel_dctcp.c"];
+const RUNTIME: &[&str] = &[
+    "unbloat/runtime.c",
+    "unbloat/maps.c",
+    "unbloat/kernel_functions.c",
+    "unbloat/kernel_cubic.c",
+    "unbloat/kernel_dctcp.c",
+];
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub(crate) struct Compiler {
     command: PathBuf,
     /// `algorithms/include`.
     include: PathBuf,
+    /// `algorithms/congestion`: a user's file may gate a built-in base.
+    bases: PathBuf,
     cache: PathBuf,
     /// Over the compiler, the flags and everything in `algorithms`.
     fingerprint: String,
@@ -49,7 +56,13 @@ impl Compiler {
             hash.update(path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_encoded_bytes());
             hash.update(std::fs::read(&path).map_err(|e| unreadable(&path, &e))?);
         }
-        Ok(Compiler { command, include, cache: cache_folder(), fingerprint: hex(hash) })
+        Ok(Compiler {
+            command,
+            include,
+            bases: folder.join("congestion"),
+            cache: cache_folder(),
+            fingerprint: hex(hash),
+        })
     }
 
     /// The shared object of `source`: its bytes, from the cache if they are there.
@@ -74,7 +87,8 @@ impl Compiler {
         let runtime = self.runtime()?;
         let work = Scratch::below(&self.cache)?;
         let program = work.0.join("program.o");
-        let mut arguments: Vec<String> = source.own_names.iter().map(|name| format!("-DUNBLOAT_OWN_{name}")).collect();
+        let mut arguments: Vec<String> =
+            source.own_names().iter().map(|name| format!("-DUNBLOAT_OWN_{name}")).collect();
         arguments.extend(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()]));
         self.translate(&source.path, &arguments, &program).map_err(|message| {
             let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
@@ -113,7 +127,7 @@ impl Compiler {
 
     fn translate(&self, source: &Path, arguments: &[String], target: &Path) -> Result<(), String> {
         let mut command = Command::new(&self.command);
-        command.args(FLAGS).arg("-I").arg(&self.include).args(arguments);
+        command.args(FLAGS).arg("-I").arg(&self.include).arg("-I").arg(&self.bases).args(arguments);
         run(command.arg("-c").arg(source).arg("-o").arg(target))
     }
 }

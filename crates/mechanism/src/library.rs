@@ -28,6 +28,8 @@ struct Built {
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
+    /// Its `struct tcp_congestion_ops`, in its order.
+    declared: Vec<String>,
 }
 
 impl Library {
@@ -83,7 +85,7 @@ impl Library {
         let built = self.built(&path)?;
         let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
         let operations =
-            operations::choose(&built.image, &built.object, &built.source, wanted.as_deref()).map_err(about)?;
+            operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let mut settings = Vec::new();
         for (name, value) in &control.params {
             let setting = setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
@@ -132,7 +134,8 @@ impl Library {
         let object = Object::parse(&image)
             .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
         let parameters = parameters(&object, &image, &source.plain_parameters());
-        let built = Arc::new(Built { source, image, object, parameters });
+        let declared = source.operations();
+        let built = Arc::new(Built { source, image, object, parameters, declared });
         self.built.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), built.clone());
         Ok(built)
     }

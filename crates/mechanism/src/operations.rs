@@ -2,7 +2,6 @@
 
 use crate::control::CongestionOps;
 use crate::object_file::{Object, Symbol};
-use crate::source::Source;
 use std::mem::{offset_of, size_of};
 
 /// Licences under which the kernel takes a program that calls its functions.
@@ -10,15 +9,19 @@ const GPL_COMPATIBLE: &[&str] =
     &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
 /// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the file's first that is
-/// complete. The error continues a sentence that begins with the file's path.
-pub(crate) fn choose(image: &[u8], object: &Object, source: &Source, wanted: Option<&str>) -> Result<String, String> {
+/// complete, where `declared` gives the file's order. The error continues a sentence that begins with the file's path.
+pub(crate) fn choose(
+    image: &[u8],
+    object: &Object,
+    declared: &[String],
+    wanted: Option<&str>,
+) -> Result<String, String> {
     let mut all: Vec<_> = object
-        .data_in(|section| section.starts_with(".struct_ops"))
+        .data_in(|section| section.trim_start_matches('?').starts_with(".struct_ops"))
         .into_iter()
         .filter(|(_, symbol)| symbol.size as usize == size_of::<CongestionOps>())
         .collect();
-    let order = source.operations();
-    all.sort_by_key(|(variable, _)| order.iter().position(|name| name == variable));
+    all.sort_by_key(|(variable, _)| declared.iter().position(|name| name == variable));
     if all.is_empty() {
         return Err("is not a congestion control: it has no struct tcp_congestion_ops in SEC(\".struct_ops\")".into());
     }

@@ -20,7 +20,7 @@ const YIELDING: &[&str] = &[
 ];
 
 /// Headers that the contract puts its own in place of, whatever lies beside a file.
-const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_tracing_net.h"];
+const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_trace_helpers.h", "bpf_tracing_net.h"];
 
 /// A source file with what it includes from beside itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,8 +29,6 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// It and its own headers.
     pub(crate) files: Vec<(PathBuf, String)>,
-    /// Functions of the contract that it defines itself.
-    pub(crate) own_names: Vec<&'static str>,
 }
 
 impl Source {
@@ -53,9 +51,13 @@ impl Source {
             );
             files.push((next, text));
         }
-        let code: Vec<String> = files.iter().map(|(_, text)| without_comments(text)).collect();
-        let own_names = YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect();
-        Ok(Source { path: path.to_path_buf(), files, own_names })
+        Ok(Source { path: path.to_path_buf(), files })
+    }
+
+    /// Functions of the contract that it defines itself.
+    pub(crate) fn own_names(&self) -> Vec<&'static str> {
+        let code: Vec<String> = self.files.iter().map(|(_, text)| without_comments(text)).collect();
+        YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect()
     }
 
     /// The file itself.

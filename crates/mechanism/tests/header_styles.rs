@@ -137,3 +137,27 @@ fn each_instance_has_its_own_globals_clock_and_generator() {
     let epoch_start = |sk: &mechanism::sock::TcpSock| sk.inet_conn.icsk_ca_priv[3] >> 32;
     assert_eq!((epoch_start(&a), epoch_start(&b)), (5_000, 1_000));
 }
+
+#[test]
+fn maps_belong_to_the_instance() {
+    let (control, another) = (open(source("maps.bpf.c")), open(source("maps.bpf.c")));
+    let mut sockets = [socket(10, 5), socket(10, 5), socket(10, 5)];
+    for sk in &mut sockets {
+        control.init(sk);
+    }
+    const E2BIG: u32 = 7;
+    assert_eq!(sockets.each_ref().map(|sk| sk.snd_ssthresh), [0, 0, E2BIG], "room for two");
+    assert_eq!(sockets.each_mut().map(|sk| control.ssthresh(sk)), [8, 9, 0]);
+    control.release(&mut sockets[0]);
+    control.init(&mut sockets[2]);
+    assert_eq!(control.ssthresh(&mut sockets[2]), 10, "the first made room");
+    const ENTRIES: u32 = 3;
+    for (index, cwnd) in [(0, 10), (0, 20), (2, 10), (ENTRIES, 1)] {
+        control.cong_avoid(&mut sockets[1], index, 5);
+        assert_eq!(sockets[1].snd_cwnd, cwnd);
+    }
+    assert_eq!(another.ssthresh(&mut socket(10, 5)), 0);
+    for sk in &mut sockets[1..] {
+        control.release(sk);
+    }
+}

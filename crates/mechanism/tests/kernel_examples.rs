@@ -3,7 +3,7 @@
 
 mod harness;
 
-use harness::{live, load};
+use harness::{builtin, live, load};
 use scenario::model::CcSource;
 use std::path::{Path, PathBuf};
 
@@ -53,4 +53,20 @@ fn the_kernels_examples_compile_and_live() {
             (Err(error), None) => panic!("{file}: {error}"),
         }
     }
+}
+
+/// The kernel's example CUBIC has another cube root and clock; its DCTCP is the same to the last bit.
+#[test]
+fn the_built_ins_do_as_the_kernels_examples() {
+    let Some(tree) = std::env::var_os("UNBLOAT_LINUX_SOURCE") else {
+        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to compare with");
+        return;
+    };
+    let folder = Path::new(&tree).join("tools/testing/selftests/bpf/progs");
+    let windows = |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
+    assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));
+    let (theirs, ours) = (windows("bpf_cubic.c"), live(&builtin("cubic")));
+    let apart = theirs.iter().zip(&ours).map(|(a, b)| a.abs_diff(*b)).max();
+    println!("bpf_cubic.c and cubic are at most {apart:?} segments apart in {} round trips", ours.len());
+    assert!(apart <= Some(1), "{theirs:?}\n{ours:?}");
 }

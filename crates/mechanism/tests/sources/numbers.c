@@ -17,7 +17,7 @@ __u32 numbers_cubic_k(__u32 distance)
 /* The curve with W_max and K of a loss at `w_max`, at `ms` after the epoch's start from `cwnd`. */
 __u32 numbers_cubic_window(__u32 w_max, __u32 cwnd, __u32 ms)
 {
-	struct cubic ca = { .origin = w_max, .k = cubic_k(w_max - cwnd) };
+	struct cubic ca = {.origin = w_max, .k = cubic_k(w_max - cwnd)};
 
 	return cubic_window(&ca, ((__u64)ms << TIME_BITS) / 1000);
 }
@@ -48,21 +48,21 @@ __u32 numbers_evaluate(const struct delayed_window *before)
 
 __u32 numbers_period(__u32 min_rtt)
 {
-	struct delayed_window dw = { .min_rtt = min_rtt };
+	struct delayed_window dw = {.min_rtt = min_rtt};
 
 	return dwu_period(&dw);
 }
 
 __u32 numbers_threshold(__u32 min_rtt)
 {
-	struct delayed_window dw = { .min_rtt = min_rtt };
+	struct delayed_window dw = {.min_rtt = min_rtt};
 
 	return dwu_threshold(&dw);
 }
 
 __u32 numbers_eps(__u32 min_rtt)
 {
-	struct delayed_window dw = { .min_rtt = min_rtt };
+	struct delayed_window dw = {.min_rtt = min_rtt};
 
 	return dwu_eps(&dw);
 }
