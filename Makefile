@@ -5,13 +5,14 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMPS  := build/stamps
+LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
 # Where the Rust installer puts its programs, before the next login knows.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build check-rust check-python check-c clean
+.PHONY: demo test bench figures format build check-rust check-python check-c clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -35,31 +36,40 @@ $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2'
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/package: $(STAMPS)/venv $(RUST)
-	$(BIN)/maturin develop --release --quiet --extras test >/dev/null
+$(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
+	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/package: $(STAMPS)/venv $(RUST)
+	@echo "building unbloat (a minute the first time)"
+	@mkdir -p $(@D)
+	@$(BIN)/maturin develop --release --quiet --extras test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+	@touch $@
 
 # ---------------------------------------------------------------- Checking
 
-check-rust: $(STAMPS)/debian
+# Debian 12's own Rust comes without clippy.
+check-rust: $(STAMPS)/debian $(STAMPS)/linux-examples
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	cargo test --workspace --quiet
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
+	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --quiet
 
 check-python: build
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
+	$(BIN)/stubtest unbloat._core
 	$(BIN)/pytest --quiet
 
 check-c: build
-	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # ---------------------------------------------------------------- Keeping in shape
 
-# The tables in docs/ that the program knows best.
-docs: build
-	$(BIN)/python tools/scenario-keys > docs/scenario-keys.md
+# The picture of the README.
+figures: build
+	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
+		--series 200ms --figure docs/home-dsl.svg --plot queue,cwnd
 
 format: build
 	cargo fmt --all

@@ -104,6 +104,12 @@ def test_a_missing_file_is_status_2(cli: Cli) -> None:
     assert "nowhere.toml" in done.stderr
 
 
+def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--pcap", "/nowhere/trace.pcapng")
+    assert done.returncode == 1
+    assert "trace" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_a_control_that_crashes_is_status_1_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
     from unbloat.places import ALGORITHMS
 

@@ -79,6 +79,13 @@ def test_every_error_is_one_class(small: Path) -> None:
     assert issubclass(ub.InputError, ub.Error) and issubclass(ub.RunError, ub.Error)
 
 
+def test_pcap_gives_each_run_its_file(sweep: Path, tmp_path: Path) -> None:
+    ub.run(sweep, pcap=tmp_path / "trace.pcapng")
+    traces = sorted(tmp_path.glob("trace-*.pcapng"))
+    assert [trace.name for trace in traces] == [f"trace-{n}.pcapng" for n in range(4)]
+    assert all(trace.read_bytes()[:4] == b"\n\r\r\n" for trace in traces)
+
+
 def test_a_result_shows_itself(small: Path) -> None:
     results = ub.run(small)
     assert repr(results) == "<unbloat results of 'small': 1 runs, 1 flows>"

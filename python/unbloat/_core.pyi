@@ -2,6 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import final
+
+__all__ = [
+    "Cell",
+    "Error",
+    "InputError",
+    "RunError",
+    "__version__",
+    "duration_ns",
+    "load",
+    "mechanisms",
+    "parse",
+    "scenario_keys",
+]
 
 __version__: str
 
@@ -14,6 +28,7 @@ class InputError(Error):
 class RunError(Error):
     """The input is right, but the run failed."""
 
+@final
 class Cell:
     """One run of an experiment: the scenario itself, or one point of its grid."""
 
@@ -23,11 +38,9 @@ class Cell:
     duration_s: float
     axes: list[tuple[str, str]]
     """The axes of the sweep with this cell's labels, in the file's order."""
-    groups: int
-    """The number of flow groups."""
-    sources: list[Path]
-    """The user's own congestion-control files that it names."""
 
+    def sources(self, algorithms: str | Path) -> list[Path]:
+        """List the files that the user's own congestion controls are written in, headers beside them included."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def simulate(
@@ -54,9 +67,6 @@ def duration_ns(text: str) -> int:
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""
-
-def scenario_keys_table() -> str:
-    """Describe every key of the scenario file as a Markdown table."""
 
 def mechanisms(algorithms: str | Path) -> str:
     """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
-STYLES = ["-", "--", ":", "-."]
-"""For the lines after the eighth."""
+DASHES = ["-", "--", ":", "-."]
+"""Tell apart the flows of one run, where colours tell runs apart."""
+MANY = 12
+"""More lines than this are not named one by one."""
 KINDS = ["cwnd", "rtt", "queue", "goodput", "rtt_cdf", "queue_delay_cdf"]
 SHORT = {"cdf": ["rtt_cdf", "queue_delay_cdf"]}
 DEFAULT = ["cwnd", "rtt", "queue", "goodput"]
@@ -49,10 +51,13 @@ LOOK: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: what it stands for, which colour it shares, where it runs."""
+    """One line of a panel: what it stands for, how it looks, where it runs."""
 
     label: str
     group: str
+    """What names it where there are too many lines to name each."""
+    hue: int
+    dash: int
     x: np.ndarray
     y: np.ndarray
 
@@ -122,17 +127,17 @@ def _goodput(results: Results, axes: Axes) -> None:
 
 def _queue(results: Results, axes: Axes) -> None:
     table = results.link_series
-    lines = list(link_lines(results, table.assign(queue_kb=table["queue_bytes"] / 1e3), "queue_kb"))
-    over_time(axes, lines, "queue (KB)")
+    table = table.assign(queue_kb=table["queue_bytes"] / 1e3)
+    over_time(axes, link_lines(results, table, "queue_kb"), "queue (KB)")
 
 
 def _rtt_cdf(results: Results, axes: Axes) -> None:
-    lines = list(flow_lines(results, results.rtt_distribution, "count", x="upper_ms"))
+    lines = flow_lines(results, results.rtt_distribution, "count", x="upper_ms")
     distribution(axes, lines, "RTT (ms)", "share of samples")
 
 
 def _queue_delay_cdf(results: Results, axes: Axes) -> None:
-    lines = list(link_lines(results, results.queue_delay_distribution, "count", x="upper_ms"))
+    lines = link_lines(results, results.queue_delay_distribution, "count", x="upper_ms")
     distribution(axes, lines, "queueing delay (ms)", "share of packets")
 
 
@@ -160,23 +165,29 @@ def smooth(line: Line) -> Line:
 
 
 def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
-    """Give a line for each flow of each run, named by what tells it from the others."""
+    """Give a line for each flow of each run, named by what tells it from the others.
+
+    Colours tell runs apart; those of a lone run, its flows, and where there are many, their congestion controls.
+    """
     for key, rows in table.groupby(["run", "flow"], sort=True):
         run, flow = cast("tuple[int, int]", key)
-        flows = results.records[run].run["flows"]
-        cc = flows[flow]["cc"]
+        controls = [each["cc"] for each in results.records[run].run["flows"]]
+        cc = controls[flow]
+        place = flow if len(controls) <= len(COLOURS) else list(dict.fromkeys(controls)).index(cc)
         where = run_label(results, run)
         group = where if cc in where.split() else f"{where} {cc}".strip()
-        alone = sum(other["cc"] == cc for other in flows) == 1
-        yield Line(group if alone else f"{group} #{flow}", group, rows[x].to_numpy(), rows[y].to_numpy())
+        label = group if controls.count(cc) == 1 else f"{group} #{flow}"
+        hue, dash = (place, 0) if len(results.records) == 1 else (run, place)
+        yield Line(label, group, hue, dash, rows[x].to_numpy(), rows[y].to_numpy())
 
 
 def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Give a line for each run's bottleneck."""
     bottleneck = results.records[0].run["links"][0]["link"]
-    for run, rows in table[table["link"] == bottleneck].groupby("run", sort=True):
-        label = run_label(results, cast("int", run)) or str(bottleneck)
-        yield Line(label, label, rows[x].to_numpy(), rows[y].to_numpy())
+    for key, rows in table[table["link"] == bottleneck].groupby("run", sort=True):
+        run = cast("int", key)
+        label = run_label(results, run) or str(bottleneck)
+        yield Line(label, label, run, 0, rows[x].to_numpy(), rows[y].to_numpy())
 
 
 def run_label(results: Results, run: int) -> str:
@@ -184,58 +195,55 @@ def run_label(results: Results, run: int) -> str:
     return " ".join(results.records[run].axes.values())
 
 
-def over_time(axes: Axes, lines: Iterator[Line] | list[Line], quantity: str, steps: bool = False) -> None:
+def over_time(axes: Axes, lines: Iterable[Line], quantity: str, steps: bool = False) -> None:
     """Draw lines over time, each named where it ends."""
     drawn = list(lines)
-    ends = []
-    for line, style in zip(drawn, styles(drawn), strict=True):
-        axes.plot(line.x, line.y, drawstyle="steps-post" if steps else "default", **style)
-        known = line.y[np.isfinite(line.y)]
-        ends.append(float(np.mean(known[-max(1, len(known) // 10) :])) if len(known) else 0.0)
+    for line in drawn:
+        axes.plot(line.x, line.y, drawstyle="steps-post" if steps else "default", **look(line))
     axes.set(xlabel="time (s)", ylabel=quantity, ylim=(0, None))
-    name_ends(axes, drawn, ends)
+    if len(drawn) > 1:
+        name_ends(axes, drawn)
 
 
-def distribution(axes: Axes, lines: list[Line], quantity: str, share: str) -> None:
+def distribution(axes: Axes, lines: Iterable[Line], quantity: str, share: str) -> None:
     """Draw cumulative distributions from histograms, each named beside its curve."""
-    for number, (line, style) in enumerate(zip(lines, styles(lines), strict=True)):
+    drawn = list(lines)
+    for number, line in enumerate(drawn):
         y = np.cumsum(line.y) / np.sum(line.y)
-        axes.step(line.x, y, where="post", **style)
-        level = (number + 1) / (len(lines) + 1)
-        if 1 < len(lines) <= len(COLOURS):
+        axes.step(line.x, y, where="post", **look(line))
+        level = (number + 1) / (len(drawn) + 1)
+        if 1 < len(drawn) <= MANY:
             at = line.x[min(int(np.searchsorted(y, level)), len(y) - 1)]
-            note(axes, line.label, style["color"], (at, level), axes.transData)
+            note(axes, line.label, line.hue, (at, level), axes.transData)
     axes.set(xlabel=quantity, ylabel=share, ylim=(0, 1), xlim=(0, None))
 
 
-def styles(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """Give each line a colour of its own; where there are more than colours, one for each group."""
-    names = [line.label for line in lines]
-    if len(names) > len(COLOURS):
-        names = [line.group for line in lines]
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    return [
-        {
-            "color": COLOURS[places[name] % len(COLOURS)],
-            "linestyle": STYLES[places[name] // len(COLOURS) % len(STYLES)],
-        }
-        for name in names
-    ]
+def look(line: Line) -> dict[str, Any]:
+    """Give a line's colour and dashes; after the last colour they begin again with other dashes."""
+    dash = line.dash + line.hue // len(COLOURS)
+    return {"color": colour(line.hue), "linestyle": DASHES[dash % len(DASHES)]}
 
 
-def name_ends(axes: Axes, lines: Sequence[Line], ends: Sequence[float]) -> None:
+def colour(hue: int) -> str:
+    """Give a colour by its number."""
+    return COLOURS[hue % len(COLOURS)]
+
+
+def name_ends(axes: Axes, lines: Sequence[Line]) -> None:
     """Write the lines' names to the right of the panel, near where they end, none on another."""
-    if len(lines) < 2:
-        return
-    looks = styles(lines)
-    many = len(lines) > len(COLOURS)
-    named = {line.group if many else line.label: i for i, line in enumerate(lines)}
+    named = {line.label if len(lines) <= MANY else line.group: line for line in lines}
     top = axes.get_ylim()[1] or 1.0
-    wanted = sorted((ends[i] / top, name, looks[i]["color"]) for name, i in named.items())
+    wanted = sorted((end_of(line) / top, name, line.hue) for name, line in named.items())
     gap = min(0.11, 1 / len(wanted))
     heights = spread([height for height, _, _ in wanted], gap)
-    for height, (_, name, colour) in zip(heights, wanted, strict=True):
-        note(axes, name, colour, (1.01, height), axes.transAxes)
+    for height, (_, name, hue) in zip(heights, wanted, strict=True):
+        note(axes, name, hue, (1.01, height), axes.transAxes)
+
+
+def end_of(line: Line) -> float:
+    """Give the height at which a line ends: the mean of its last tenth."""
+    known = line.y[np.isfinite(line.y)]
+    return float(np.mean(known[-max(1, len(known) // 10) :])) if len(known) else 0.0
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
@@ -247,8 +255,8 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return [max(place - excess, i * gap) for i, place in enumerate(placed)]
 
 
-def note(axes: Axes, text: str, colour: str, at: tuple[float, float], frame: mpl.transforms.Transform) -> None:
+def note(axes: Axes, text: str, hue: int, at: tuple[float, float], frame: mpl.transforms.Transform) -> None:
     """Write a line's name in its colour."""
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-    look: dict[str, Any] = {"color": colour, "va": "center", "fontsize": 8, "path_effects": halo}
-    axes.annotate(text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", **look)
+    style: dict[str, Any] = {"color": colour(hue), "va": "center", "fontsize": 8, "path_effects": halo}
+    axes.annotate(text, at, xycoords=frame, xytext=(4, 0), textcoords="offset points", **style)

@@ -46,11 +46,12 @@ def run(
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
     """
-    chosen = source_of(source, overrides)
+    added: dict[str, object] = {}
     if seed is not None:
-        chosen = Source(chosen.path, chosen.text, (*chosen.overrides, ("seed", str(seed))))
+        added["seed"] = seed
     if cc is not None:
-        chosen = chosen.on_every_group("cc", str(cc.absolute() if isinstance(cc, Path) else cc))
+        added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
+    chosen = source_of(source, {**(overrides or {}), **added})
     store = Store(cache_folder() / "runs" if cache else None)
     experiment = Experiment(chosen, store, progress, jobs, only)
     experiment.simulate(series, pcap)

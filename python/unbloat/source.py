@@ -24,12 +24,6 @@ class Source:
             return _core.parse(self.text, Path.cwd(), self.overrides)
         return _core.load(self.path or "", self.overrides)
 
-    def on_every_group(self, key: str, value: str) -> Source:
-        """Override `key` of every flow group."""
-        groups = max(cell.groups for cell in self.cells())
-        added = tuple((f"flows.{group}.{key}", value) for group in range(groups))
-        return Source(self.path, self.text, self.overrides + added)
-
 
 def source_of(what: str | Path, overrides: Mapping[str, object] | None = None) -> Source:
     """Tell a text (it has lines) from a path, and from the name of a shipped scenario."""

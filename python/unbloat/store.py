@@ -34,15 +34,8 @@ def hash_files(files: Iterable[Path]) -> str:
 
 
 def key_of(cell: _core.Cell) -> str:
-    """Name the run of `cell`: the same scenario, parameters, seed and code give the same key, and nothing else does.
-
-    A user's own file counts with every header beside it, because it may include them.
-    """
-    own: set[Path] = set()
-    for source in cell.sources:
-        file = Path(str(source).partition("#")[0])  # `mine.bpf.c#name` chooses one of several controls in a file.
-        own |= {file, *file.parent.glob("*.h")}
-    parts = [cell.json(), code_hash(), hash_files(sorted(p for p in own if p.is_file()))]
+    """Name the run of `cell`: the same scenario, parameters, seed and code give the same key, and nothing else does."""
+    parts = [cell.json(), code_hash(), hash_files(cell.sources(ALGORITHMS))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

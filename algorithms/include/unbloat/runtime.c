@@ -72,6 +72,21 @@ void unbloat_print(const char *fmt, ...)
 	va_end(args);
 }
 
+/* What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the source. */
+struct unbloat_place {
+	const char *file;
+	__u32 line;
+	__u32 column;
+};
+
+__attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(const struct unbloat_place *where, unsigned long dividend,
+								    unsigned long divisor)
+{
+	fprintf(stderr, "%s:%u: a division by zero, or one that overflows; a kernel would go on with 0, the simulator stops here\n",
+		where->file, where->line);
+	_Exit(1);
+}
+
 /* A socket's storage is a list of one value for each map that has one. */
 struct stored {
 	struct stored *next;

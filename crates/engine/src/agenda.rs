@@ -125,7 +125,7 @@ mod tests {
         #[test]
         fn the_first_is_the_earliest(changes in prop::collection::vec((0u32..23, 0u64..50), 1..200)) {
             let mut agenda = Agenda::new(23);
-            let mut list = vec![u64::MAX; 23];
+            let mut list = [u64::MAX; 23];
             for (source, at) in changes {
                 agenda.set(source, Nanos(at));
                 list[source as usize] = at;

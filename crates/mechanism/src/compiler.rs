@@ -9,9 +9,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Flags of every compilation. Hidden: a program may bear any name, also one that the C library exports.
-const FLAGS: &[&str] =
-    &["-std=gnu11", "-O3", "-fPIC", "-g0", "-fno-stack-protector", "-fno-strict-aliasing", "-fvisibility=hidden"];
+/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C library's.
+/// A division by zero is reported by the contract instead of ending the process without a word.
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O3",
+    "-fPIC",
+    "-g0",
+    "-fno-builtin",
+    "-fno-stack-protector",
+    "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+    "-fsanitize=integer-divide-by-zero",
+    "-fno-sanitize-recover=integer-divide-by-zero",
+];
 /// Read before the user's file, so that headers of the same names beside it stay out.
 const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 /// Linked into every shared object.

@@ -75,6 +75,16 @@ impl Library {
         })
     }
 
+    /// The files that a congestion control is written in: its own, and those beside it that it includes with quotes. The
+    /// contract's headers are not among them.
+    ///
+    /// # Errors
+    /// If there is no such mechanism, or a file cannot be read.
+    pub fn files(&self, source: &CcSource) -> Result<Vec<PathBuf>, Error> {
+        let (path, _) = self.find(source)?;
+        Ok(Source::read(&path)?.files.into_iter().map(|(path, _)| path).collect())
+    }
+
     /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.
     ///
     /// # Errors

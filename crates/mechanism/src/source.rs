@@ -80,8 +80,8 @@ impl Source {
             let words = Words::of(&code);
             for pair in [["const", "volatile"], ["volatile", "const"]] {
                 for at in words.after(pair[1]).filter(|at| *at >= 2 && words.0[at - 2] == pair[0]) {
-                    let end = words.0[at..].iter().position(|word| "=;[(".contains(word));
-                    if let Some(end) = end.filter(|end| *end >= 2) {
+                    let end = words.0[at..].iter().position(|word| "=;[(),".contains(word));
+                    if let Some(end) = end.filter(|end| *end >= 2 && "=;[".contains(words.0[at + end])) {
                         let declaration = &words.0[at..at + end];
                         found.push((declaration[end - 1].to_string(), Holds::of(&declaration[..end - 1])));
                     }
@@ -152,21 +152,42 @@ fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Blanks comments out; strings that contain comment marks are not expected where this is used.
-pub(crate) fn without_comments(text: &str) -> String {
-    let mut rest = text;
+/// The code with its comments blanked out; comment marks in strings are none.
+fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
-    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
-        code.push_str(&rest[..at]);
-        let end = if rest[at..].starts_with("//") { "\n" } else { "*/" };
-        let Some(length) = rest[at + 2..].find(end) else {
-            return code;
+    let mut rest = text;
+    while let Some(at) = rest.find(['/', '"', '\'']) {
+        let (before, here) = rest.split_at(at);
+        code.push_str(before);
+        let (length, stands_for) = match here.get(..2) {
+            Some("/*") => (here.find("*/").map(|end| end + 2), " "),
+            Some("//") => (here.find('\n'), ""),
+            _ if here.starts_with('/') => (Some(1), "/"),
+            _ => {
+                let length = literal_length(here);
+                (Some(length), &here[..length])
+            }
         };
-        code.push(if end == "\n" { '\n' } else { ' ' });
-        rest = &rest[at + 2 + length + end.len()..];
+        code.push_str(stands_for);
+        rest = &here[length.unwrap_or(here.len())..];
     }
     code.push_str(rest);
     code
+}
+
+/// The length of the string or character at the start of `text`, quotes included.
+fn literal_length(text: &str) -> usize {
+    let quote = text.as_bytes()[0];
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            _ if byte == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Does `code` define a macro or a function called `name`: the name, its parameters in parentheses, a brace?
@@ -198,4 +219,49 @@ fn after_parentheses(text: &str) -> Option<&str> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_go_and_strings_stay() {
+        let code = without_comments("a /* b */ c // d\ne \"/* f */ \\\" // g\" h '\"' i / j /* k");
+        assert_eq!(code, "a   c \ne \"/* f */ \\\" // g\" h '\"' i / j  ");
+    }
+
+    #[test]
+    fn a_definition_is_told_from_a_call() {
+        for definition in [
+            "static bool before(__u32 a, __u32 b)\n{",
+            "static inline struct tcp_sock *before(const struct sock *sk) {",
+            "#define before(a, b) ((__s32)((a) - (b)) < 0)",
+            "#\tdefine\tbefore after",
+        ] {
+            assert!(defines(definition, "before"), "{definition}");
+        }
+        for other in [
+            "if (before(a, b)) {",
+            "while (before(a, f(b)) && c) {",
+            "return before(a, b);",
+            "static bool not_before(int a) {",
+            "static bool before_all(int a) {",
+            "extern bool before(__u32 a, __u32 b);",
+            "#define after(a, b) before(b, a)",
+        ] {
+            assert!(!defines(other, "before"), "{other}");
+        }
+    }
+
+    #[test]
+    fn globals_are_found_by_their_type() {
+        let text = "const volatile __u32 a = 1; volatile const bool b; static const volatile long c[2];\n\
+                    const volatile my_type d=3; const int e = 4; int f(const volatile int *g);";
+        let source = Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] };
+        let mut found = source.plain_parameters();
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        let expected = [("a", Holds::Unsigned), ("b", Holds::Flag), ("c", Holds::Signed), ("d", Holds::Unknown)];
+        assert_eq!(found, expected.map(|(name, holds)| (name.to_string(), holds)));
+    }
 }

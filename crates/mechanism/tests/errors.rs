@@ -144,3 +144,27 @@ fn what_is_not_there() {
     let error = Library::open(folder).load(&control, 1).err().expect("an error").to_string();
     assert_eq!(error, format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display()));
 }
+
+/// The compiled file ends the process, so this runs again in a process of its own.
+#[test]
+fn a_division_by_zero_names_its_line() {
+    const IN_CHILD: &str = "UNBLOAT_TEST_DIVIDES";
+    if let Some(path) = std::env::var_os(IN_CHILD) {
+        let control = load(CcSource::File(path.into()), &[]).expect("a control");
+        control.cong_avoid(&mut harness::socket(10, 5), 0, 0);
+        return;
+    }
+    let files = UserFiles::new("divides");
+    let text = with_operations(&format!("{COMPLETE}, .name = \"mine\""));
+    let divides = "{ ((struct tcp_sock *)sk)->snd_cwnd /= acked; }";
+    let path = files.write("mine.bpf.c", &text.replacen("{ }", divides, 1));
+    let child = std::process::Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "a_division_by_zero_names_its_line"])
+        .env(IN_CHILD, &path)
+        .output()
+        .expect("a process");
+    let said = String::from_utf8_lossy(&child.stderr).into_owned();
+    assert_eq!(child.status.code(), Some(1), "{said}");
+    let sentence = format!("{}:5: a division by zero, or one that overflows", path.display());
+    assert!(said.contains(&sentence), "{said}");
+}

@@ -161,3 +161,16 @@ fn maps_belong_to_the_instance() {
         control.release(sk);
     }
 }
+
+#[test]
+fn many_may_build_one_file_at_once() {
+    let files = UserFiles::new("at-once");
+    let text = std::fs::read_to_string(source("linux_5_6.bpf.c")).expect("a source");
+    let path = files.write("mine.bpf.c", &text);
+    std::thread::scope(|scope| {
+        let builds: Vec<_> = (0..8).map(|_| scope.spawn(|| open(&path).name().to_string())).collect();
+        for build in builds {
+            assert_eq!(build.join().expect("a build"), "test_5_6");
+        }
+    });
+}

@@ -1,7 +1,7 @@
 //! One run of an experiment, as Python holds it.
 
 use crate::columns;
-use crate::errors::{engine_error, input_error};
+use crate::errors::{engine_error, engine_fault, input_error};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -47,21 +48,16 @@ impl Cell {
         self.0.axes.clone()
     }
 
-    /// The number of flow groups.
-    #[getter]
-    fn groups(&self) -> usize {
-        self.0.scenario.flows.len()
-    }
-
-    /// The user's own congestion-control files that it names.
-    #[getter]
-    fn sources(&self) -> Vec<PathBuf> {
-        let sources = self.0.scenario.flows.iter().map(|group| &group.cc.source);
-        let own = sources.filter_map(|source| match source {
-            CcSource::File(path) => Some(path.clone()),
-            CcSource::Builtin(_) => None,
-        });
-        own.collect()
+    /// The files that the user's own congestion controls are written in, headers beside them included.
+    fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
+        let library = Library::open(algorithms);
+        let mut files = Vec::new();
+        for (group, flows) in self.0.scenario.flows.iter().enumerate() {
+            if let CcSource::File(_) = flows.cc.source {
+                files.extend(library.files(&flows.cc.source).map_err(|error| self.wrong_control(group, error))?);
+            }
+        }
+        Ok(files)
     }
 
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
@@ -95,16 +91,17 @@ impl Cell {
     fn check(&self, library: &Library) -> PyResult<()> {
         let scenario = &self.0.scenario;
         for (group, flows) in scenario.flows.iter().enumerate() {
-            let wrong = |error: mechanism::Error| {
-                let place = match &error.parameter {
-                    Some(parameter) => self.0.locate_param(group, parameter),
-                    None => self.0.locate(&format!("flows.{group}.cc")),
-                };
-                input_error(format!("{place}: {error}"))
-            };
-            library.load(&flows.cc, scenario.seed).map_err(wrong)?;
+            library.load(&flows.cc, scenario.seed).map_err(|error| self.wrong_control(group, error))?;
         }
         Ok(())
+    }
+
+    fn wrong_control(&self, group: usize, error: mechanism::Error) -> PyErr {
+        let place = match &error.parameter {
+            Some(parameter) => self.0.locate_param(group, parameter),
+            None => self.0.locate(&format!("flows.{group}.cc")),
+        };
+        input_error(format!("{place}: {error}"))
     }
 
     /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
@@ -128,8 +125,8 @@ impl Cell {
             }
             ControlFlow::Continue(())
         };
-        let outcome = engine::run(&self.0.scenario, library, options, &mut tick);
-        outcome.map_err(|error| raised.unwrap_or_else(|| engine_error(error)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| engine::run(&self.0.scenario, library, options, &mut tick)));
+        outcome.map_err(|_| engine_fault())?.map_err(|error| raised.unwrap_or_else(|| engine_error(error)))
     }
 }
 

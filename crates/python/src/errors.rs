@@ -26,3 +26,8 @@ pub fn engine_error(error: engine::Error) -> PyErr {
         engine::Error::Interrupted => PyKeyboardInterrupt::new_err("the run was interrupted"),
     }
 }
+
+/// A broken assertion inside the engine; where it broke stands on stderr.
+pub fn engine_fault() -> PyErr {
+    RunError::new_err("the engine stopped at a fault of its own; please report it with the scenario and the line above")
+}

@@ -16,7 +16,7 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, scenario_keys, scenario_keys_table};
+    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, scenario_keys};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -56,10 +56,4 @@ fn duration_ns(text: &str) -> PyResult<u64> {
 #[pyfunction]
 fn scenario_keys() -> String {
     serde_json::to_string(scenario::register::KEYS).expect("keys hold text only")
-}
-
-/// Every key of the scenario file, as a Markdown table.
-#[pyfunction]
-fn scenario_keys_table() -> String {
-    scenario::register::describe()
 }

@@ -47,17 +47,27 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
-        // Karn: a SYN sent twice gives no sample.
-        if self.sk.total_retrans == 0 {
-            let rtt_us = (self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32;
+        if let Some(rtt_us) = self.handshake_rtt_us(env.now, ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
             rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
         }
+        // `tcp_try_undo_spurious_syn`: the first SYN was answered after all.
+        let first_answered = self.stack.timestamps && ack.tsecr == (self.sk.first_tx_mstamp / 1000) as u32;
+        // `tcp_init_transfer`: two SYNs lost, not one, say that the path is congested.
+        let congested = self.sk.total_retrans > 1 && !first_answered;
         if self.sk.ecn_flags & ecn::OK != 0 && ack.flags & packet_flag::ECE == 0 {
             self.sk.ecn_flags &= !ecn::OK;
         }
-        self.establish(env, ack.window);
+        self.establish(env, ack.window, if congested { 1 } else { self.stack.initial_window });
+    }
+
+    /// Karn: which of two SYNs was answered only a timestamp tells.
+    fn handshake_rtt_us(&self, now: Nanos, tsecr: u32) -> Option<u32> {
+        if self.sk.total_retrans == 0 {
+            return Some((self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32);
+        }
+        self.stack.timestamps.then(|| clock::timestamp(now).wrapping_sub(tsecr).max(1) * 1000)
     }
 
     fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
@@ -349,7 +359,10 @@ impl Sender {
     fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &Gathered, lost: u32) {
         let ack = self.sk.snd_una;
         if env.control.has_cong_control() {
-            return env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
+            env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
+            // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence the flow for good.
+            self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
+            return;
         }
         if self.in_cwnd_reduction() {
             if self.stack.prr {

@@ -217,7 +217,7 @@ impl Sender {
     }
 
     /// The three-way handshake is done: `tcp_finish_connect`.
-    fn establish<T: Tap>(&mut self, env: &mut Env<T>, window: u32) {
+    fn establish<T: Tap>(&mut self, env: &mut Env<T>, window: u32, cwnd: u32) {
         let sk = &mut self.sk;
         self.phase = Phase::Established;
         sk.inet_conn.sk.sk_state = 1; // TCP_ESTABLISHED
@@ -228,8 +228,7 @@ impl Sender {
         sk.max_window = window;
         sk.delivered = 1;
         sk.delivered_mstamp = sk.tcp_mstamp;
-        // A lost SYN says the path is congested: one segment (RFC 6298, section 5.7; RFC 5681, section 3.1).
-        sk.snd_cwnd = if sk.total_retrans > 0 { 1 } else { self.stack.initial_window };
+        sk.snd_cwnd = cwnd;
         sk.snd_cwnd_stamp = clock::jiffies(env.now);
         sk.lsndtime = clock::jiffies(env.now);
         sk.inet_conn.icsk_backoff = 0;
@@ -240,6 +239,10 @@ impl Sender {
         env.control.init(&mut self.sk);
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
+        self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        if self.stop.is_some_and(|stop| stop <= env.now) {
+            return self.stop_writing(env.now);
+        }
         self.transmit_new(env);
     }
 

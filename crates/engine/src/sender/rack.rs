@@ -152,16 +152,18 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, IsLost: three SACKed segments above. The bound only moves up, so every segment is looked at once.
+    /// RFC 6675, IsLost: three SACKed segments above. The bound only moves up, so every segment is looked at once. What a timeout gave up
+    /// and sent again before the bound came by is not given up twice.
     fn mark_lost_below_sacked(&mut self) {
         while self.sacked_above >= DUPLICATE_THRESHOLD {
             let segment = self.lost_below;
-            if self.board.get(segment).state & state::SACKED != 0 {
+            let known = self.board.get(segment).state;
+            if known & state::SACKED != 0 {
                 if self.sacked_above == DUPLICATE_THRESHOLD {
                     break;
                 }
                 self.sacked_above -= 1;
-            } else {
+            } else if known & state::LOST == 0 {
                 self.mark_lost(segment);
             }
             self.lost_below += 1;

@@ -1,6 +1,9 @@
 //! The engine from outside: properties over random scenarios, closed forms, tail cases one by one, fingerprints.
 
 mod auditor;
+mod closed_forms;
+mod fingerprints;
 mod properties;
 mod random;
+mod tails;
 mod world;

@@ -1,6 +1,7 @@
 //! Scenarios to start from, and ways to run them.
 
-use engine::tap::Tap;
+use engine::packet::{Ack, Data, flag};
+use engine::tap::{Event, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{Access, CcSource, CongestionControl, FlowGroup, Limit, Link, ParamValue, Queue, Scenario};
@@ -40,10 +41,11 @@ pub fn control_with(name: &str, params: &[(&str, ParamValue)]) -> CongestionCont
     CongestionControl { params, ..control(name) }
 }
 
-/// A control that lives among the tests.
-pub fn test_control(file: &str) -> CongestionControl {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controls")).join(file);
-    CongestionControl { source: CcSource::File(path), params: Default::default() }
+/// A window of so many packets that nothing changes.
+pub fn fixed_window(packets: i64) -> CongestionControl {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/fixed_window.bpf.c"));
+    let params = [("window".to_string(), ParamValue::Integer(packets))];
+    CongestionControl { source: CcSource::File(path), params: params.into() }
 }
 
 /// One endless flow of 1500-byte packets.
@@ -90,4 +92,60 @@ pub fn run(scenario: &Scenario, options: &Options) -> Outcome {
 pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (scenario::records::Run, scenario::records::Series) {
     let outcome = run(scenario, &Options { series: Some(step), ..Options::default() });
     (outcome.run, outcome.series.expect("asked for"))
+}
+
+/// Remembers what the hosts sent and got, and loses the data packets that its script names.
+pub struct Script<F> {
+    loses: F,
+    /// Data packets, when they left the sender.
+    pub sent: Vec<(Nanos, Data)>,
+    /// Acknowledgements, when they left the receiver.
+    pub acks: Vec<(Nanos, Ack)>,
+    /// Acknowledgements, when they reached the sender.
+    pub returned: Vec<(Nanos, Ack)>,
+}
+
+impl<F: FnMut(Nanos, &Data) -> bool> Script<F> {
+    /// `loses` sees every data packet as it leaves, SYNs included.
+    pub fn new(loses: F) -> Script<F> {
+        Script { loses, sent: vec![], acks: vec![], returned: vec![] }
+    }
+
+    /// When segments left for a second time.
+    pub fn retransmissions(&self) -> Vec<(Nanos, u32)> {
+        self.sent.iter().filter(|(_, d)| d.flags & flag::RETRANSMISSION != 0).map(|(at, d)| (*at, d.segment)).collect()
+    }
+}
+
+impl<F: FnMut(Nanos, &Data) -> bool> Tap for Script<F> {
+    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        if event == Event::Sent {
+            self.sent.push((now, *data));
+        }
+    }
+
+    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        match event {
+            Event::Sent => self.acks.push((now, *ack)),
+            Event::Arrived => self.returned.push((now, *ack)),
+            _ => {}
+        }
+    }
+
+    fn loses(&mut self, now: Nanos, data: &Data) -> bool {
+        (self.loses)(now, data)
+    }
+}
+
+/// Data, not a SYN.
+pub fn is_data(data: &Data) -> bool {
+    data.flags & flag::SYN == 0
+}
+
+/// Loses the first so many transmissions of the segments named.
+pub fn losing<const N: usize>(mut plan: [(u32, u32); N]) -> impl FnMut(Nanos, &Data) -> bool {
+    move |_, data| {
+        let planned = plan.iter_mut().find(|(segment, times)| is_data(data) && *segment == data.segment && *times > 0);
+        planned.map(|(_, times)| *times -= 1).is_some()
+    }
 }

@@ -1,0 +1,342 @@
+//! The rare cases of loss recovery, one by one: losses are scripted, so each test is one story.
+
+use crate::auditor::Auditor;
+use crate::world::*;
+use engine::Options;
+use engine::packet::{Data, flag};
+use scenario::model::{FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
+use scenario::records::{Flow, FlowSeries};
+use scenario::units::{Bytes, Nanos};
+use std::sync::Arc;
+
+/// 40 ms there and back, with room for everything; so many segments to send.
+fn transfer(segments: u64, stack: Stack) -> Scenario {
+    let mut s = scenario(30);
+    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(20));
+    let header = if stack.timestamps { 52 } else { 40 };
+    s.flows[0] = FlowGroup { size: Some(Bytes(segments * (1500 - header))), stack, ..flow("reno") };
+    s
+}
+
+/// The record, and when which segments were sent again.
+fn outcome(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> (Flow, Vec<(Nanos, u32)>) {
+    let (outcome, script) = watch(s, &Options::default(), Script::new(loses));
+    let flow = outcome.run.flows[0].clone();
+    assert!(flow.completion_s.is_some() || s.flows[0].size.is_none(), "it never completes: {flow:?}");
+    (flow, script.retransmissions())
+}
+
+fn segments(retransmissions: &[(Nanos, u32)]) -> Vec<u32> {
+    retransmissions.iter().map(|(_, segment)| *segment).collect()
+}
+
+// Loss of the last segment.
+
+/// The probe goes out after two round trips; a timeout takes 200 ms more than one.
+#[test]
+fn a_probe_repairs_a_lost_tail_before_the_timeout() {
+    let tail = [(17, 1), (18, 1), (19, 1)];
+    let (probed, again) = outcome(&transfer(20, Stack::LINUX), losing(tail));
+    let (timed_out, _) = outcome(&transfer(20, Stack { tlp: false, ..Stack::LINUX }), losing(tail));
+    assert_eq!((probed.timeouts, timed_out.timeouts), (0, 1));
+    assert_eq!(segments(&again), [19, 17, 18], "the probe repeats the last segment, whose SACK shows the other losses");
+    let (fast, slow) = (probed.completion_s.unwrap(), timed_out.completion_s.unwrap());
+    assert!(fast + 0.1 < slow, "{fast} s with a probe, {slow} s without");
+}
+
+/// A lone segment may wait for a delayed acknowledgement, so the probe comes no earlier than the timeout would. It still saves the window.
+#[test]
+fn a_probe_of_a_lone_last_segment_takes_the_place_of_the_timeout() {
+    let (flow, again) = outcome(&transfer(20, Stack::LINUX), losing([(19, 1)]));
+    assert_eq!((flow.timeouts, segments(&again)), (0, vec![19]));
+    let cwnd = series_of(&transfer(20, Stack::LINUX), losing([(19, 1)])).cwnd_packets;
+    assert!(cwnd.iter().all(|w| *w != 1));
+}
+
+#[test]
+fn two_lost_probes_end_in_a_timeout() {
+    let (flow, _) = outcome(&transfer(20, Stack::LINUX), losing([(19, 2)]));
+    assert_eq!(flow.timeouts, 1);
+}
+
+// Loss of a retransmission.
+
+#[test]
+fn rack_repairs_the_loss_of_a_retransmission_without_a_timeout() {
+    let (flow, again) = outcome(&transfer(400, Stack::LINUX), losing([(50, 2)]));
+    assert_eq!((flow.timeouts, segments(&again)), (0, vec![50, 50]));
+}
+
+#[test]
+fn without_rack_the_loss_of_a_retransmission_takes_a_timeout() {
+    let (flow, _) = outcome(&transfer(400, Stack::SACK), losing([(50, 2)]));
+    assert_eq!(flow.timeouts, 1);
+}
+
+// Several losses in a window.
+
+/// NewReno repairs one hole each round trip (RFC 6582), SACK all of them in one.
+#[test]
+fn newreno_repairs_one_hole_each_round_trip() {
+    let plan = [(50, 1), (55, 1), (60, 1)];
+    let (newreno, holes) = outcome(&transfer(400, Stack::NEWRENO), losing(plan));
+    assert_eq!((newreno.timeouts, segments(&holes)), (0, vec![50, 55, 60]));
+    for pair in holes.windows(2) {
+        let apart = (pair[1].0 - pair[0].0).as_millis_f64();
+        assert!((40.0..45.0).contains(&apart), "{apart} ms between two repairs");
+    }
+    let (sack, holes) = outcome(&transfer(400, Stack::SACK), losing(plan));
+    assert_eq!((sack.timeouts, segments(&holes)), (0, vec![50, 55, 60]));
+    let all = (holes[2].0 - holes[0].0).as_millis_f64();
+    assert!(all < 40.0, "{all} ms for three repairs");
+}
+
+#[test]
+fn one_window_of_losses_halves_the_window_once() {
+    for stack in [Stack::LINUX, Stack::SACK, Stack::NEWRENO] {
+        let series = series_of(&transfer(600, stack), losing([(100, 1), (104, 1), (109, 1)]));
+        let before = *series.cwnd_packets.iter().max().unwrap();
+        let thresholds: Vec<u32> = distinct(series.ssthresh_packets.iter().flatten().copied());
+        assert_eq!(thresholds.len(), 1, "ssthresh went through {thresholds:?}");
+        assert!(thresholds[0].abs_diff(before / 2) <= before / 8, "from {before} to {}", thresholds[0]);
+    }
+}
+
+fn series_of(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> FlowSeries {
+    let options = Options { series: Some(Nanos::from_millis(1)), ..Options::default() };
+    watch(s, &options, Script::new(loses)).0.series.expect("asked for").flows
+}
+
+fn distinct(values: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut all: Vec<u32> = values.collect();
+    all.dedup();
+    all
+}
+
+/// PRR lets seven tenths (CUBIC) of what is delivered go out, evenly; without it the sender falls silent until the pipe has drained.
+#[test]
+fn prr_spreads_the_reduction_over_a_round_trip() {
+    let longest_silence = |stack: Stack| {
+        let s = transfer(3000, stack);
+        let (_, script) = watch(&s, &Options::default(), Script::new(losing([(600, 1)])));
+        let repair = script.retransmissions()[0].0;
+        let end = repair + Nanos::from_millis(38);
+        let sent = script.sent.iter().map(|(at, _)| *at).filter(|at| *at >= repair && *at < end);
+        let times: Vec<Nanos> = sent.chain([end]).collect();
+        times.windows(2).map(|w| (w[1] - w[0]).as_millis_f64()).fold(0.0, f64::max)
+    };
+    let spread = longest_silence(Stack::LINUX);
+    let at_once = longest_silence(Stack { prr: false, ..Stack::LINUX });
+    assert!(spread * 4.0 < at_once, "silent for {spread} ms with PRR, {at_once} ms without");
+}
+
+// Duplicates too few for three.
+
+/// A window of three loses its first: two duplicates. RFC 3042's new segments bring the third.
+#[test]
+fn limited_transmit_finds_the_third_duplicate() {
+    let stack = Stack { initial_window: 3, ..Stack::NEWRENO };
+    let (with, _) = outcome(&transfer(20, stack), losing([(0, 1)]));
+    let (without, _) = outcome(&transfer(20, Stack { limited_transmit: false, ..stack }), losing([(0, 1)]));
+    assert_eq!((with.timeouts, without.timeouts), (0, 1));
+}
+
+// Acknowledgements lost.
+
+#[test]
+fn lost_acknowledgements_cost_no_data() {
+    for (seed, stack) in
+        (1..=10).flat_map(|seed| [Stack::LINUX, Stack::SACK, Stack::NEWRENO].map(|stack| (seed, stack)))
+    {
+        let mut s = transfer(500, stack);
+        s.seed = seed;
+        s.duration = Nanos::from_secs(600);
+        s.reverse.loss = 0.3;
+        let (outcome, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
+        assert!(outcome.run.flows[0].completion_s.is_some(), "seed {seed}, {stack:?}");
+        assert_eq!(auditor.flows[0].delivered_bytes(), s.flows[0].size.unwrap().0);
+        assert_eq!(outcome.run.links[0].drops, 0);
+    }
+}
+
+// Timeouts without cause: the link falls silent for a second, and loses nothing.
+
+/// Ten opportunities each millisecond, but none from 1 s to 2 s.
+fn outage() -> Service {
+    let working = (1..5000).filter(|ms| !(1000..2000).contains(ms));
+    let opportunities: Vec<Nanos> = working.flat_map(|ms| [Nanos::from_millis(ms); 10]).collect();
+    let period = *opportunities.last().unwrap();
+    Service::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period }))
+}
+
+/// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent again.
+fn after_an_outage(stack: Stack) -> (u32, u64, u64) {
+    let mut s = scenario(4);
+    s.bottleneck = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
+    s.flows[0].receive_window = Some(Bytes(200 * 1500));
+    s.flows[0].stack = stack;
+    let options = Options { series: Some(Nanos::from_millis(10)), ..Options::default() };
+    let (outcome, _) = watch(&s, &options, Auditor::new(&s));
+    let series = outcome.series.unwrap().flows;
+    let later = series.time_s.iter().position(|t| *t >= 2.5).unwrap();
+    let flow = &outcome.run.flows[0];
+    assert_eq!(flow.lost_packets, 0);
+    (series.cwnd_packets[later], flow.timeouts, flow.retransmitted_packets)
+}
+
+const NO_UNDO: Stack = Stack { frto: false, undo: false, tlp: false, ..Stack::LINUX };
+
+#[test]
+fn without_undo_a_spurious_timeout_costs_the_window_and_repeats_it() {
+    let (_, timeouts, again) = after_an_outage(NO_UNDO);
+    assert!(timeouts >= 1);
+    assert!(again > 50, "{again} segments sent again");
+}
+
+#[test]
+fn frto_finds_a_spurious_timeout_without_timestamps() {
+    let (window, timeouts, again) = after_an_outage(Stack { frto: true, undo: true, timestamps: false, ..NO_UNDO });
+    assert!(timeouts >= 1);
+    assert!(window >= 190, "window {window} after the outage");
+    assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
+}
+
+#[test]
+fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
+    let (window, timeouts, again) = after_an_outage(Stack { undo: true, ..NO_UNDO });
+    assert!(timeouts >= 1);
+    assert!(window >= 190, "window {window} after the outage");
+    assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
+}
+
+#[test]
+fn duplicate_sacks_take_a_reduction_back() {
+    // Neither F-RTO nor timestamps: all segments go out twice, and each second copy is reported as a duplicate.
+    let (with, timeouts, _) = after_an_outage(Stack { undo: true, timestamps: false, ..NO_UNDO });
+    let (without, _, _) = after_an_outage(Stack { timestamps: false, ..NO_UNDO });
+    assert!(timeouts >= 1);
+    assert!(with >= without, "window {with} with undo, {without} without");
+}
+
+// ECN.
+
+fn marking(threshold: u64) -> Queue {
+    Queue::Droptail { limit: Some(Limit::Packets(1000)), ecn_threshold: Some(Limit::Packets(threshold)) }
+}
+
+#[test]
+fn a_mark_reduces_the_window_without_a_loss() {
+    let mut s = scenario(20);
+    s.bottleneck.queue = marking(30);
+    s.flows[0].stack.ecn = true;
+    let (outcome, script) =
+        watch(&s, &Options { series: Some(Nanos::from_millis(10)), ..Options::default() }, Script::new(|_, _| false));
+    let (flow, link) = (&outcome.run.flows[0], &outcome.run.links[0]);
+    assert!(link.marks > 0);
+    assert_eq!((link.drops, flow.retransmitted_packets, flow.timeouts), (0, 0, 0));
+    let cwnd = outcome.series.unwrap().flows.cwnd_packets;
+    // The segment that carries CWR meets the queue still above its threshold and is marked itself: two reductions follow each other.
+    let (least, most) = (cwnd[500..].iter().min().unwrap(), cwnd[500..].iter().max().unwrap());
+    assert!(*least >= 15 && *most <= 66, "{least} to {most}: from pipe and threshold down to a quarter of them");
+    // A reduction is told to the receiver, which then ends its echo (RFC 3168, section 6.1.3).
+    let told = script.sent.iter().filter(|(_, d)| d.flags & flag::CWR != 0 && is_data(d)).count();
+    let ended =
+        script.acks.windows(2).filter(|w| w[0].1.flags & flag::ECE != 0 && w[1].1.flags & flag::ECE == 0).count();
+    assert!(ended > 0 && (ended..=2 * ended + 2).contains(&told), "{told} reductions told, {ended} echoes ended");
+}
+
+#[test]
+fn without_ecn_the_same_queue_is_filled() {
+    let mut s = scenario(20);
+    s.bottleneck.queue = marking(30);
+    let run = run(&s, &Options::default()).run;
+    assert_eq!(run.links[0].marks, 0);
+    assert!(run.links[0].drops > 0);
+}
+
+#[test]
+fn dctcp_keeps_the_queue_at_its_threshold() {
+    let mut s = scenario(20);
+    s.warmup = Nanos::from_secs(5);
+    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(1));
+    s.reverse = link("bottleneck.reverse", 1000.0, Nanos::from_millis(1));
+    s.bottleneck.queue = marking(20);
+    s.flows = vec![FlowGroup { count: 2, ..flow("dctcp") }];
+    let run = run(&s, &Options::default()).run;
+    let link = &run.links[0];
+    let waiting = link.queue_bytes_mean / 1500.0;
+    assert!((10.0..30.0).contains(&waiting), "{waiting} packets wait on average");
+    assert!(link.utilisation_percent > 99.0, "{} % used", link.utilisation_percent);
+    assert_eq!((link.drops, run.flows[0].retransmitted_packets), (0, 0));
+}
+
+// Windows.
+
+/// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
+#[test]
+fn an_unused_window_does_not_grow() {
+    let peak = |cwnd_validation| {
+        let mut s = scenario(20);
+        s.flows[0].receive_window = Some(Bytes(20 * 1500));
+        s.flows[0].stack = Stack { cwnd_validation, ..Stack::LINUX };
+        let (_, series) = run_with_series(&s, Nanos::from_millis(100));
+        *series.flows.cwnd_packets.iter().max().unwrap()
+    };
+    let (with, without) = (peak(true), peak(false));
+    assert!(with <= 2 * 20, "grew to {with} while 20 could be used");
+    assert!(without > 1000, "grew to {without} only, although every acknowledgement counts");
+}
+
+/// One lost SYN is forgiven, as Linux does it; two say that the path is congested.
+#[test]
+fn two_lost_syns_leave_a_window_of_one() {
+    for (lost, opening_s, window) in [(1, 1.0, 10), (2, 3.0, 1)] {
+        let mut syns = 0;
+        let first_syns = move |_, data: &Data| {
+            syns += !is_data(data) as u32;
+            !is_data(data) && syns <= lost
+        };
+        let (_, script) = watch(&transfer(10, Stack::LINUX), &Options::default(), Script::new(first_syns));
+        let opening = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
+        let together = script.sent.iter().filter(|(at, d)| is_data(d) && *at == opening).count();
+        assert_eq!((opening.as_secs_f64().floor(), together), (opening_s, window), "{lost} SYNs lost");
+    }
+}
+
+// Pacing.
+
+#[test]
+fn pacing_spreads_a_window_over_the_round_trip() {
+    let bursts = |pacing| {
+        let mut s = scenario(10);
+        s.bottleneck = link("bottleneck", 1000.0, Nanos::from_millis(20));
+        s.flows[0].cc = fixed_window(100);
+        s.flows[0].stack.pacing = pacing;
+        let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+        let times: Vec<Nanos> = script.sent.iter().skip(100).map(|(at, _)| *at).collect();
+        let most = times.chunk_by(|a, b| a == b).map(<[Nanos]>::len).max().unwrap();
+        let gaps: Vec<u64> = times.windows(2).map(|w| (w[1] - w[0]).0).collect();
+        (most, *gaps.iter().max().unwrap() as f64 / 1e6)
+    };
+    let (together, silence) = bursts(true);
+    let (unpaced, unpaced_silence) = bursts(false);
+    assert_eq!(together, 1, "paced segments leave one by one");
+    assert!(unpaced > 1);
+    assert!(silence < 10.0 && unpaced_silence > 20.0, "longest silence {silence} ms, unpaced {unpaced_silence} ms");
+}
+
+// The application.
+
+#[test]
+fn after_a_stop_only_what_is_out_is_delivered() {
+    let mut s = scenario(10);
+    s.bottleneck.queue = droptail(Limit::Packets(30));
+    let stop = Nanos::from_secs(3);
+    s.flows[0].stop = Some(stop);
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let new_after = script.sent.iter().filter(|(at, d)| *at > stop && d.flags & flag::RETRANSMISSION == 0).count();
+    assert_eq!(new_after, 0);
+    let written = script.sent.iter().map(|(_, d)| d.segment + 1).max().unwrap();
+    assert_eq!(script.returned.last().unwrap().1.next, written);
+    assert!(script.returned.last().unwrap().0 < stop + Nanos::from_secs(1));
+}
