@@ -74,12 +74,23 @@ pub enum Queue {
 }
 
 /// A queue length, in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Limit {
     /// Bytes of IP packets.
     Bytes(Bytes),
     /// Whole packets.
     Packets(u64),
+}
+
+/// Bytes and packets do not compare: a packet may be short.
+impl PartialOrd for Limit {
+    fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Limit::Bytes(a), Limit::Bytes(b)) => a.partial_cmp(b),
+            (Limit::Packets(a), Limit::Packets(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
 }
 
 /// `count` flows that differ in their start time only.

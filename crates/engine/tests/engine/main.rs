@@ -2,6 +2,7 @@
 
 mod auditor;
 mod closed_forms;
+mod fingerprints;
 mod properties;
 mod random;
 mod tails;
