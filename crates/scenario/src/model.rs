@@ -25,6 +25,13 @@ pub struct Scenario {
     pub flows: Vec<FlowGroup>,
 }
 
+impl Scenario {
+    /// Flows over all groups.
+    pub fn flow_count(&self) -> usize {
+        self.flows.iter().map(|group| group.count as usize).sum()
+    }
+}
+
 /// One direction of a link: a queue, a transmitter, a wire.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
