@@ -2,13 +2,14 @@
 
 import fnmatch
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from unbloat import judged, paper_tables, published
 from unbloat.claims import ClaimError
-from unbloat.measured import Measurements, Run, quantity_named
+from unbloat.measured import QUANTITIES, Measurements, Run, quantity_named
 from unbloat.published import printed_row
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
@@ -259,3 +260,8 @@ def test_the_committed_page_counts_what_the_file_holds(folder):
     page = (folder / "README.md").read_text()
     assert f"{len(numbers) + len(claims)} published numbers and statements: " in page
     assert all(f"| {claim.says} | " in page for claim in claims)
+
+
+def test_the_page_on_papers_lists_every_measurement_with_its_unit():
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ", (PAPERS / "README.md").read_text(), re.MULTILINE)
+    assert rows == [(name, quantity.unit) for name, quantity in QUANTITIES.items()]
