@@ -177,7 +177,7 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist():
     batches = [batch for table in choices.load(folder) for batch in choices.batches(table, folder)]
     picked = paper_runs.measure(batches, 1, pretend)
     tables = choices.load(folder)
-    assert [table.id for table in tables] == ["choices", "bases"]
+    assert [table.id for table in tables] == ["choices", "starts", "bases"]
     assert all(len(picked[batch.name].runs) == 1 for batch in batches)
 
 

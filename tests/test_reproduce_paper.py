@@ -1,13 +1,15 @@
 """Papers: what a folder must hold, how its runs are picked and measured, what a judged paper looks like."""
 
+import fnmatch
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from unbloat import judged, paper_tables, published
 from unbloat.claims import ClaimError
-from unbloat.measured import Measurements, Run, quantity_named
+from unbloat.measured import QUANTITIES, Measurements, Run, quantity_named
 from unbloat.published import printed_row
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
@@ -227,3 +229,39 @@ def test_cubic_plus_holds_every_row_of_its_tables():
     assert printed >= {"81.86", "98.14", "87", "42", "71", "8.12", "82.08", "17.41", "7.14", "20"}
     assert printed >= {"67.52", "72.65", "87.74", "75.47", "43.90", "13.64", "3.08"}
     assert len(statements) == 135
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_reason_is_for_a_claim_that_exists(folder):
+    paper = published.load(folder)
+    ids = [claim.id for group in paper.statements for claim in group.claims]
+    for table in paper.tables:
+        for group in table.groups:
+            for row in group.rows:
+                ids += [cell.id for column in judged.cells_of(table, group, row) for cell in column]
+    for reason in paper.reasons:
+        for pattern in reason.claims:
+            assert fnmatch.filter(ids, pattern), pattern
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_committed_page_counts_what_the_file_holds(folder):
+    paper = published.load(folder)
+    numbers = [
+        printed
+        for table in paper.tables
+        for group in table.groups
+        for row in group.rows
+        for column in printed_row(row)
+        for printed in column
+        if printed
+    ]
+    claims = [claim for group in paper.statements for claim in group.claims]
+    page = (folder / "README.md").read_text()
+    assert f"{len(numbers) + len(claims)} published numbers and statements: " in page
+    assert all(f"| {claim.says} | " in page for claim in claims)
+
+
+def test_the_page_on_papers_lists_every_measurement_with_its_unit():
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ", (PAPERS / "README.md").read_text(), re.MULTILINE)
+    assert rows == [(name, quantity.unit) for name, quantity in QUANTITIES.items()]

@@ -44,10 +44,12 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 #elif defined(__bpf__)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) const volatile type name = initial
 #else
-#define PARAM(type, name, initial, lowest, highest, unit, meaning)                                   \
-	const volatile type name = initial;                                                          \
-	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = \
-		#name "|" #type "|" #lowest "|" #highest "|" unit "|" meaning
+#define PARAM(type, name, initial, lowest, highest, unit, meaning) \
+	const volatile type name = initial;                        \
+	PARAM_DESCRIPTION(__COUNTER__, name, #name "|" #type "|" #lowest "|" #highest "|" unit "|" meaning)
+#define PARAM_DESCRIPTION(place, name, text) \
+	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = PARAM_TEXT(place) "|" text
+#define PARAM_TEXT(place) #place
 #endif
 
 #endif

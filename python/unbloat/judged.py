@@ -92,6 +92,43 @@ def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper
 # ---------------------------------------------------------------- Tables
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One published number of a table: a column's value, or that of one of its equal flows."""
+
+    table: Table
+    group: Group
+    row: Row
+    column: int
+    flow: int
+
+    @property
+    def id(self) -> str:
+        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
+        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
+        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
+        return f"{name}.{self.flow + 1}" if self._of_pair else name
+
+    @property
+    def where(self) -> str:
+        """Say where it stands in the paper."""
+        which = f" (flow {self.flow + 1})" if self._of_pair else ""
+        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
+        return f"{place}, {self.table.columns[self.column]}{which}"
+
+    @property
+    def _of_pair(self) -> bool:
+        return isinstance(self.row.published[self.column], list)
+
+
+def cells_of(table: Table, group: Group, row: Row) -> list[list[Cell]]:
+    """Give a row's cells, a list per column."""
+    return [
+        [Cell(table, group, row, column, flow) for flow in range(len(values))]
+        for column, values in enumerate(printed_row(row))
+    ]
+
+
 def _judge_row(
     paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
 ) -> JudgedRow:
@@ -100,10 +137,8 @@ def _judge_row(
     measured = [
         _measure_cell(runs, group, row, column, values) for column, values in zip(table.columns, printed, strict=True)
     ]
-    judged = [
-        [_judge_cell(paper, table, group, row, measured, printed, column, flow) for flow in range(len(printed[column]))]
-        for column in range(len(table.columns))
-    ]
+    cells = cells_of(table, group, row)
+    judged = [[_judge_cell(paper, cell, measured, printed) for cell in column] for column in cells]
     return JudgedRow(group, row, measured, judged)
 
 
@@ -126,31 +161,20 @@ def _value(printed: Printed | None) -> float:
 
 
 def _judge_cell(
-    paper: Paper,
-    table: Table,
-    group: Group,
-    row: Row,
-    measured: list[list[float]],
-    printed: list[list[Printed | None]],
-    column: int,
-    flow: int,
+    paper: Paper, cell: Cell, measured: list[list[float]], printed: list[list[Printed | None]]
 ) -> Judged | None:
-    own = printed[column][flow]
+    own = printed[cell.column][cell.flow]
     if own is None:
         return None
     others = []
-    for other, values in enumerate(printed):
-        partner = values[min(flow, len(values) - 1)]
-        if other != column and partner:
-            others.append((measured[other][min(flow, len(values) - 1)], partner))
-    value = measured[column][flow]
-    verdict = judge_number(value, own, row.unit, paper.bounds, others)
-    suffix = f".{flow + 1}" if len(printed[column]) > 1 else ""
-    parts = (table.id, group.name, row.name, table.columns[column])
-    claim_id = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts) + suffix
-    which = f" (flow {flow + 1})" if suffix else ""
-    where = f"{table.title.partition('.')[0]}, {group.name}: {row.name} in {row.unit}, {table.columns[column]}{which}"
-    return Judged(claim_id, where, own.value, _plain(value), verdict, _reason(paper, claim_id, verdict))
+    for column, values in enumerate(printed):
+        flow = min(cell.flow, len(values) - 1)
+        partner = values[flow]
+        if column != cell.column and partner:
+            others.append((measured[column][flow], partner))
+    value = measured[cell.column][cell.flow]
+    verdict = judge_number(value, own, cell.row.unit, paper.bounds, others)
+    return Judged(cell.id, cell.where, own.value, _plain(value), verdict, _reason(paper, cell.id, verdict))
 
 
 def _plain(value: float) -> float | str:

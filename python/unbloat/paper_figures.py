@@ -5,28 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from unbloat.claims import Selector
+from unbloat.figures import COLOURS, LOOK
 from unbloat.measured import Measurements
 from unbloat.published import Figure, Panel, Paper
-
-# The same bytes for the same numbers, so that a drawn figure can be committed and compared.
-SVG: Any = {"svg.hashsalt": "unbloat", "svg.fonttype": "none"}
 
 
 def draw(paper: Paper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
     """Draw every figure of the paper into `folder` as SVG; give the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    with mpl.rc_context(SVG):
+    with mpl.rc_context(LOOK):
         for figure in paper.figures:
             canvas = _bars(figure, measurements) if figure.kind == "bars" else _windows(figure, measurements)
             file = folder / f"{figure.id}.svg"
+            # Without the date, the same numbers make the same bytes: a drawn figure can be committed and compared.
             canvas.savefig(file, metadata={"Date": None})
             files.append(file)
     return files
@@ -39,7 +37,7 @@ def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
     for axes, panel in zip(panels, figure.panels, strict=True):
         _bar_panel(axes, figure, panel, measurements[panel.scenario])
     panels[0].set_ylabel(f"{figure.quantity} ({figure.unit})")
-    panels[-1].legend(fontsize=8)
+    panels[0].legend(fontsize=8)
     return canvas
 
 
@@ -52,7 +50,7 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
         ]
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
-        axes.bar(places, finite, width, label=bar.name)
+        axes.bar(places, finite, width, label=bar.name, color=COLOURS[number])
         for place, height in zip(places, heights, strict=True):
             if not math.isfinite(height):
                 axes.text(place, 0, "unfinished", rotation=90, ha="center", va="bottom", fontsize=7)
@@ -75,7 +73,7 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas
     for axes, group in zip(panels, figure.groups, strict=True):
         run = measurements[figure.scenario].pick([*figure.at, group])[0]
         for flow, window in (run.windows or {}).items():
-            axes.step(window[0], window[1], where="post", linewidth=0.8, label=f"flow {flow + 1}")
+            axes.step(window[0], window[1], where="post", linewidth=0.8, color=COLOURS[flow])
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
             axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
         axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)

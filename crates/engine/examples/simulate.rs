@@ -1,4 +1,5 @@
-//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE [key=value]...`.
+//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE [key=value]...`. What the run cost
+//! goes to standard error.
 
 use engine::Options;
 use mechanism::Library;
@@ -18,11 +19,19 @@ fn main() {
         let outcome = engine::run(&cell.scenario, &library, &Options::default(), &mut |_| ControlFlow::Continue(()))
             .unwrap_or_else(|e| panic!("{e:?}"));
         let seconds = start.elapsed().as_secs_f64();
-        println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain"));
         eprintln!(
-            "{} data packets in {seconds:.2} s: {:.2} million a second",
+            "{} data packets in {seconds:.3} s: {:.2} million a second; {} kB at the peak",
             outcome.data_packets,
-            outcome.data_packets as f64 / seconds / 1e6
+            outcome.data_packets as f64 / seconds / 1e6,
+            peak_kilobytes()
         );
+        println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain"));
     }
+}
+
+/// The most memory that this process has held so far.
+fn peak_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }

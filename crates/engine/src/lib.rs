@@ -11,6 +11,8 @@ mod network;
 pub mod packet;
 mod pcap;
 mod receiver;
+mod report;
+mod sampler;
 mod scoreboard;
 mod sender;
 mod simulation;

@@ -86,7 +86,7 @@ pub struct Network {
 impl Network {
     /// The network of a scenario with `flows` flows.
     pub fn new(scenario: &Scenario) -> Network {
-        let flows: u32 = scenario.flows.iter().map(|g| g.count).sum();
+        let flows = scenario.flow_count() as u32;
         let measure = |link, draws| Link::new(link, scenario.seed, draws, scenario.warmup, scenario.duration);
         let mut network = Network {
             agenda: Agenda::new(1),

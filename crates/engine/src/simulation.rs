@@ -1,9 +1,11 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
-use crate::measure::{self, ReceiverMeter, Sampler, SenderMeter};
+use crate::measure::{Interval, ReceiverMeter, SenderMeter};
 use crate::network::{Network, Occasion};
 use crate::packet::Ack;
 use crate::receiver::{Answers, Receiver};
+use crate::report;
+use crate::sampler::Sampler;
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
@@ -39,7 +41,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             senders: vec![],
             receivers: vec![],
             network: Network::new(scenario),
-            sampler: series.map(Sampler::new),
+            sampler: series.map(|step| Sampler::new(step, scenario.flow_count())),
             tap,
         };
         for (number, group) in scenario.flows.iter().enumerate() {
@@ -60,11 +62,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     fn add_group(&mut self, number: u32, control: Control) {
         let group = &self.scenario.flows[number as usize];
-        let interval = measure::interval(self.scenario, group.stop);
+        let interval = Interval::new(self.scenario, group.stop);
         for index in 0..group.count {
             let flow = self.senders.len() as u32;
             let opened = group.start + Nanos(group.stagger.0 * index as u64);
-            let meter = SenderMeter::new(measure::interval(self.scenario, None), opened);
+            let meter = SenderMeter::new(Interval::new(self.scenario, None), opened);
             let sender = Sender::new(flow, index, group, control.needs_ecn(), meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
@@ -167,7 +169,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.take(now, &self.senders, &mut self.receivers, &mut self.network);
+            sampler.take(now, &self.senders, &self.receivers, &mut self.network);
             self.network.sample_at(sampler.next);
         }
     }
@@ -177,7 +179,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
             let control = &self.controls[self.group_of[flow] as usize];
-            flows.push(measure::flow_record(flow as u32, control.name(), sender, receiver, &self.network));
+            flows.push(report::flow_record(flow as u32, control.name(), sender, receiver, &self.network));
             sender.close(control);
             receiver.close(control);
         }
@@ -186,11 +188,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
             on: "simulator".into(),
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
-            jain_index: measure::jain_index(flows.iter().map(|f| f.goodput_mbps)),
+            jain_index: report::jain_index(flows.iter().map(|f| f.goodput_mbps)),
             sound: true,
             links: vec![
-                measure::link_record(&self.scenario.bottleneck.name, &self.network.forward),
-                measure::link_record(&self.scenario.reverse.name, &self.network.reverse),
+                report::link_record(&self.scenario.bottleneck.name, &self.network.forward),
+                report::link_record(&self.scenario.reverse.name, &self.network.reverse),
             ],
             flows,
         };

@@ -154,8 +154,9 @@ fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
 
 /// The parameters that a compiled file has: those that describe themselves, then its other `const volatile` globals.
 pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, Holds)]) -> Vec<Parameter> {
-    let mut found: Vec<Parameter> =
-        object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
+    let mut placed: Vec<_> = object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    let mut found: Vec<Parameter> = placed.into_iter().map(|(_, parameter)| parameter).collect();
     for (name, holds) in plain {
         if let Some(symbol) = object.symbol(name).filter(|symbol| matches!(symbol.size, 1 | 2 | 4 | 8))
             && found.iter().all(|known| known.name != *name)
@@ -188,15 +189,16 @@ fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Param
     }
 }
 
-/// `name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it.
-fn described(text: &str, object: &Object, image: &[u8]) -> Option<Parameter> {
-    let mut fields = text.splitn(6, '|');
+/// `place|name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it; with the place, for a compiler may turn the order round.
+fn described(text: &str, object: &Object, image: &[u8]) -> Option<(u32, Parameter)> {
+    let mut fields = text.splitn(7, '|');
+    let place = fields.next()?.parse().ok()?;
     let name = fields.next()?.to_string();
     let kind = fields.next()?;
     let (lowest, highest) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let unit = Unit::of_description(kind, fields.next()?);
     let default = stored(object.symbol(&name)?, image);
-    Some(Parameter { name, meaning: fields.next()?.to_string(), unit, default, lowest, highest })
+    Some((place, Parameter { name, meaning: fields.next()?.to_string(), unit, default, lowest, highest }))
 }
 
 /// The initial value of a global; what the file leaves out is zero.

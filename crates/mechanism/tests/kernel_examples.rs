@@ -1,11 +1,20 @@
-//! The Linux tree's own example congestion controls, unmodified. They are not kept here: set `UNBLOAT_LINUX_SOURCE` to a kernel tree
-//! (Debian: apt-get install linux-source-6.1). Files of this repository with the same features are in `header_styles.rs`.
+//! The Linux tree's own example congestion controls, unmodified. They are not kept here: `UNBLOAT_LINUX_SOURCE` names kernel trees,
+//! and `make test` fetches the distribution's oldest and newest (tools/linux-examples). Files of this repository with the same features are in `header_styles.rs`.
 
 mod harness;
 
 use harness::{builtin, live, load};
 use scenario::model::CcSource;
 use std::path::{Path, PathBuf};
+
+/// The trees that `UNBLOAT_LINUX_SOURCE` names, with colons between them; `make test` fetches two.
+fn trees() -> Vec<PathBuf> {
+    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
+    if trees.is_empty() {
+        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
+    }
+    trees
+}
 
 /// Files that the kernel refuses too, or that need a mechanism that is not here, and what the error must say.
 const REFUSED: &[(&str, &str)] = &[
@@ -23,19 +32,14 @@ fn examples(tree: &Path) -> Vec<PathBuf> {
         .filter(|path| path.extension().is_some_and(|e| e == "c"))
         .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("struct tcp_congestion_ops")))
         .collect();
+    assert!(!found.is_empty(), "no examples in {}", tree.display());
     found.sort();
     found
 }
 
 #[test]
 fn the_kernels_examples_compile_and_live() {
-    let Some(tree) = std::env::var_os("UNBLOAT_LINUX_SOURCE") else {
-        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
-        return;
-    };
-    let examples = examples(Path::new(&tree));
-    assert!(!examples.is_empty(), "no examples in {}", tree.display());
-    for path in examples {
+    for path in trees().iter().flat_map(|tree| examples(tree)) {
         let file = path.file_name().expect("a file").to_string_lossy().into_owned();
         let refused = REFUSED.iter().find(|(name, _)| *name == file);
         match (load(CcSource::File(path), &[]), refused) {
@@ -57,15 +61,14 @@ fn the_kernels_examples_compile_and_live() {
 /// The kernel's example CUBIC has another cube root and clock; its DCTCP is the same to the last bit.
 #[test]
 fn the_built_ins_do_as_the_kernels_examples() {
-    let Some(tree) = std::env::var_os("UNBLOAT_LINUX_SOURCE") else {
-        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to compare with");
-        return;
-    };
-    let folder = Path::new(&tree).join("tools/testing/selftests/bpf/progs");
-    let windows = |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
-    assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));
-    let (theirs, ours) = (windows("bpf_cubic.c"), live(&builtin("cubic")));
-    let apart = theirs.iter().zip(&ours).map(|(a, b)| a.abs_diff(*b)).max();
-    println!("bpf_cubic.c and cubic are at most {apart:?} segments apart in {} round trips", ours.len());
-    assert!(apart <= Some(1), "{theirs:?}\n{ours:?}");
+    for tree in trees() {
+        let folder = tree.join("tools/testing/selftests/bpf/progs");
+        let windows =
+            |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
+        assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));
+        let (theirs, ours) = (windows("bpf_cubic.c"), live(&builtin("cubic")));
+        let apart = theirs.iter().zip(&ours).map(|(a, b)| a.abs_diff(*b)).max();
+        println!("bpf_cubic.c and cubic are at most {apart:?} segments apart in {} round trips", ours.len());
+        assert!(apart <= Some(1), "{theirs:?}\n{ours:?}");
+    }
 }

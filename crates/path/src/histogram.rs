@@ -14,6 +14,7 @@ pub struct Histogram {
     first: u32,
     samples: u64,
     sum: u128,
+    min: Nanos,
     max: Nanos,
 }
 
@@ -41,6 +42,7 @@ impl Histogram {
     /// Adds one sample.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
+        self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.samples += 1;
         self.sum += value.0 as u128;
         self.max = self.max.max(value);
@@ -85,7 +87,8 @@ impl Histogram {
         (self.samples > 0).then(|| self.max.as_millis_f64())
     }
 
-    /// The value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds, interpolated inside its bin.
+    /// The value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds, interpolated inside its bin
+    /// and never outside what was seen.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
         if self.samples == 0 {
             return None;
@@ -96,7 +99,7 @@ impl Histogram {
             if below + count as f64 >= rank {
                 let inside = ((rank - below) / count as f64).clamp(0.0, 1.0);
                 let value = low as f64 + inside * (high - low - 1) as f64;
-                return Some(value.min(self.max.0 as f64) / 1e6);
+                return Some(value.clamp(self.min.0 as f64, self.max.0 as f64) / 1e6);
             }
             below += count as f64;
         }

@@ -25,6 +25,13 @@ pub struct Scenario {
     pub flows: Vec<FlowGroup>,
 }
 
+impl Scenario {
+    /// Flows over all groups.
+    pub fn flow_count(&self) -> usize {
+        self.flows.iter().map(|group| group.count as usize).sum()
+    }
+}
+
 /// One direction of a link: a queue, a transmitter, a wire.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
@@ -74,12 +81,23 @@ pub enum Queue {
 }
 
 /// A queue length, in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Limit {
     /// Bytes of IP packets.
     Bytes(Bytes),
     /// Whole packets.
     Packets(u64),
+}
+
+/// Bytes and packets do not compare: a packet may be short.
+impl PartialOrd for Limit {
+    fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Limit::Bytes(a), Limit::Bytes(b)) => a.partial_cmp(b),
+            (Limit::Packets(a), Limit::Packets(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
 }
 
 /// `count` flows that differ in their start time only.

@@ -359,7 +359,10 @@ impl Sender {
     fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &Gathered, lost: u32) {
         let ack = self.sk.snd_una;
         if env.control.has_cong_control() {
-            return env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
+            env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
+            // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence the flow for good.
+            self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
+            return;
         }
         if self.in_cwnd_reduction() {
             if self.stack.prr {

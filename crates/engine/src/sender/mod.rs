@@ -239,6 +239,10 @@ impl Sender {
         env.control.init(&mut self.sk);
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
+        self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        if self.stop.is_some_and(|stop| stop <= env.now) {
+            return self.stop_writing(env.now);
+        }
         self.transmit_new(env);
     }
 

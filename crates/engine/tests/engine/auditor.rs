@@ -51,12 +51,19 @@ pub struct Flow {
 pub struct Auditor {
     pub flows: Vec<Flow>,
     last_event: Nanos,
+    /// Which of the next data packets are lost as they leave.
+    losses: VecDeque<bool>,
 }
 
 impl Auditor {
     pub fn new(scenario: &Scenario) -> Auditor {
         let flows = scenario.flows.iter().flat_map(|group| (0..group.count).map(|_| Flow::new(scenario, group)));
-        Auditor { flows: flows.collect(), last_event: Nanos::ZERO }
+        Auditor { flows: flows.collect(), last_event: Nanos::ZERO, losses: VecDeque::new() }
+    }
+
+    /// The same, with losses of its own.
+    pub fn losing(scenario: &Scenario, losses: Vec<bool>) -> Auditor {
+        Auditor { losses: losses.into(), ..Auditor::new(scenario) }
     }
 
     fn at(&mut self, now: Nanos, flow: u32) -> &mut Flow {
@@ -227,5 +234,9 @@ impl Tap for Auditor {
             Event::Dropped | Event::LostOnTheWire => flow.ack_lost(ack),
             Event::Arrived => flow.ack_arrived(now, ack),
         }
+    }
+
+    fn loses(&mut self, _: Nanos, _: &Data) -> bool {
+        self.losses.pop_front().unwrap_or(false)
     }
 }

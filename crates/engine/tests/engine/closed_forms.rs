@@ -171,10 +171,12 @@ fn reno_under_periodic_loss(period: u32, round_trips: u64) -> f64 {
     s.bottleneck = link("bottleneck", 100_000.0, Nanos::from_millis(25));
     s.reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
     s.flows[0].stack = PROMPT;
-    let mut count = 0;
+    let mut since = 0;
     let every = move |_, data: &engine::packet::Data| {
-        count += is_data(data) as u32;
-        is_data(data) && count % period == 0
+        since += is_data(data) as u32;
+        let lost = since == period;
+        since *= !lost as u32;
+        lost
     };
     let (outcome, _) = watch(&s, &Options::default(), Script::new(every));
     per_round_trip(&outcome.run).0

@@ -3,6 +3,7 @@
 mod auditor;
 mod bbr;
 mod closed_forms;
+mod fingerprints;
 mod properties;
 mod random;
 mod tails;

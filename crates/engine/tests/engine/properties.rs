@@ -2,11 +2,11 @@
 
 use crate::auditor::{Auditor, Flow};
 use crate::random;
-use crate::world::{run, run_with_series, watch};
+use crate::world::{self, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{Limit, Queue, Scenario, Service};
+use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service, Stack};
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
@@ -36,7 +36,7 @@ fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(1000))]
 
     /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the auditor knows,
     /// and all that the sender's own invariants know, since this runs with debug assertions.
@@ -153,7 +153,7 @@ fn finite() -> impl Strategy<Value = Scenario> {
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(1000))]
 
     /// Every byte once, in order, and then silence: nothing is left on the way.
     #[test]
@@ -181,6 +181,45 @@ proptest! {
         let sizes = scenario.flows.iter().flat_map(|g| (0..g.count).map(|_| g.size.unwrap().0));
         for (flow, size) in flows.iter().zip(sizes) {
             prop_assert!(flow.fresh_bytes <= size);
+        }
+    }
+
+    /// Whatever losses meet the first packets, bursts and retransmissions and probes included: every stack repairs them.
+    #[test]
+    fn any_pattern_of_losses_is_repaired(
+        stack in random::stack(),
+        segments in 1u64..60,
+        losses in prop::collection::vec(prop::bool::weighted(0.4), 1..80),
+        cc in prop::sample::select(&["reno", "cubic", "dctcp"][..]),
+        reverse_loss in prop_oneof![Just(0.0), 0.0..0.4],
+    ) {
+        let mut scenario = world::scenario(4 * 3600);
+        scenario.reverse.loss = reverse_loss;
+        scenario.flows[0] = FlowGroup { size: Some(Bytes(segments * 1400)), stack, ..world::flow(cc) };
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::losing(&scenario, losses));
+        prop_assert!(outcome.run.flows[0].completion_s.is_some(), "{:?}", outcome.run.flows[0]);
+        prop_assert_eq!(auditor.flows[0].delivered_bytes(), segments * 1400);
+        prop_assert_eq!(auditor.flows[0].unaccounted(), 0);
+    }
+}
+
+/// Summed over seeds, ten times the loss never carries more. (A single run may be lucky.)
+#[test]
+fn more_loss_does_not_mean_more_goodput() {
+    for stack in [Stack::LINUX, Stack::SACK, Stack::NEWRENO] {
+        let mut last = f64::INFINITY;
+        for loss in [0.0, 0.001, 0.01, 0.1] {
+            let goodput = |seed| {
+                let mut scenario = world::scenario(20);
+                scenario.bottleneck.loss = loss;
+                scenario.seed = seed;
+                scenario.flows[0].stack = stack;
+                scenario.bottleneck.queue = world::droptail(Limit::Packets(100));
+                run(&scenario, &Options::default()).run.flows[0].goodput_mbps
+            };
+            let total: f64 = (1..=8).map(goodput).sum();
+            assert!(total <= last, "{total} Mbit/s in eight runs at a loss of {loss}, {last} at less");
+            last = total;
         }
     }
 }

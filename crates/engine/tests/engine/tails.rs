@@ -287,18 +287,20 @@ fn an_unused_window_does_not_grow() {
     assert!(without > 1000, "grew to {without} only, although every acknowledgement counts");
 }
 
+/// One lost SYN is forgiven, as Linux does it; two say that the path is congested.
 #[test]
-fn a_lost_syn_leaves_a_window_of_one() {
-    let s = transfer(10, Stack::LINUX);
-    let mut syns = 0;
-    let first_syn = move |_, data: &Data| {
-        syns += !is_data(data) as u32;
-        !is_data(data) && syns == 1
-    };
-    let (_, script) = watch(&s, &Options::default(), Script::new(first_syn));
-    let opening = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
-    let together = script.sent.iter().filter(|(at, d)| is_data(d) && *at == opening).count();
-    assert_eq!((together, opening.as_secs_f64().floor()), (1, 1.0));
+fn two_lost_syns_leave_a_window_of_one() {
+    for (lost, opening_s, window) in [(1, 1.0, 10), (2, 3.0, 1)] {
+        let mut syns = 0;
+        let first_syns = move |_, data: &Data| {
+            syns += !is_data(data) as u32;
+            !is_data(data) && syns <= lost
+        };
+        let (_, script) = watch(&transfer(10, Stack::LINUX), &Options::default(), Script::new(first_syns));
+        let opening = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
+        let together = script.sent.iter().filter(|(at, d)| is_data(d) && *at == opening).count();
+        assert_eq!((opening.as_secs_f64().floor(), together), (opening_s, window), "{lost} SYNs lost");
+    }
 }
 
 // Pacing.
@@ -337,4 +339,40 @@ fn after_a_stop_only_what_is_out_is_delivered() {
     let written = script.sent.iter().map(|(_, d)| d.segment + 1).max().unwrap();
     assert_eq!(script.returned.last().unwrap().1.next, written);
     assert!(script.returned.last().unwrap().0 < stop + Nanos::from_secs(1));
+}
+
+/// A last segment that is not full stays so when the application stops behind it.
+#[test]
+fn a_stop_behind_a_short_last_segment_changes_nothing() {
+    let mut s = transfer(10, Stack::LINUX);
+    s.flows[0].size = Some(Bytes(9 * 1448 + 44));
+    // All have left after the handshake's round trip; the first acknowledgement is another one away.
+    s.flows[0].stop = Some(Nanos::from_millis(60));
+    let (_, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
+    assert_eq!(auditor.flows[0].delivered_bytes(), 9 * 1448 + 44);
+}
+
+/// A short last segment that waits for a hole before it counts for what it carries.
+#[test]
+fn a_short_last_segment_out_of_order_counts_its_own_bytes() {
+    let mut s = transfer(10, Stack::LINUX);
+    let size = 9 * 1448 + 44;
+    s.flows[0].size = Some(Bytes(size));
+    let (flow, _) = outcome(&s, losing([(8, 1)]));
+    let delivered = flow.goodput_mbps * 1e6 / 8.0 * flow.completion_s.unwrap();
+    assert!((delivered - size as f64).abs() < 1e-3, "{delivered} bytes of {size}");
+}
+
+/// A whole window is lost and goes out again after the timeout. Without RACK three SACKs above do not prove that loss a second time.
+#[test]
+fn what_a_timeout_sent_again_is_not_given_up_for_its_first_loss() {
+    let mut sent = 0;
+    let first_window = move |_, data: &Data| {
+        sent += is_data(data) as u32;
+        is_data(data) && (sent <= 10 || sent == 12)
+    };
+    let (flow, again) = outcome(&transfer(30, Stack::SACK), first_window);
+    assert_eq!(flow.timeouts, 2, "the second for the repair that was lost");
+    let twice = (0..10).filter(|n| segments(&again).iter().filter(|s| *s == n).count() > 1).count();
+    assert_eq!(twice, 1, "{:?}", segments(&again));
 }

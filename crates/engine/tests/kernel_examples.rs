@@ -1,0 +1,63 @@
+//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records. `UNBLOAT_LINUX_SOURCE` names kernel trees, and
+//! `make test` sets it (tools/linux-examples); which of the files the kernel and we refuse is tested in `mechanism`.
+
+use engine::{Error, Options};
+use mechanism::Library;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Example controls that do nothing on an acknowledgement: their window stays where it began.
+const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
+
+fn examples() -> Vec<PathBuf> {
+    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
+    let folders = trees.iter().map(|tree| tree.join("tools/testing/selftests/bpf/progs"));
+    let mut files: Vec<PathBuf> = folders
+        .flat_map(|folder| {
+            std::fs::read_dir(folder).expect("a kernel tree").map(|entry| entry.expect("an entry").path())
+        })
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("struct tcp_congestion_ops")))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Two flows of this control on 20 Mbit/s with 20 ms and a buffer of one bandwidth-delay product that marks.
+fn share_of_the_link(file: &Path) -> Result<f64, Error> {
+    let text = format!(
+        r#"
+        duration = "20s"
+        [link.bottleneck]
+        rate = "20mbit"
+        delay = "10ms"
+        queue = {{ kind = "droptail", limit = "50kb", ecn_threshold = "15p" }}
+        [[flows]]
+        cc = "{}"
+        count = 2
+        "#,
+        file.display()
+    );
+    let experiment = scenario::load_text(&text, "text", Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let outcome = engine::run(&experiment.cells[0].scenario, &library, &Options::default(), go_on)?;
+    Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
+}
+
+#[test]
+fn the_kernels_examples_simulate_as_they_are() {
+    for file in examples() {
+        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+        match share_of_the_link(&file) {
+            // Twice ten segments in 20.6 ms are 56 % of the link; delayed acknowledgements and bursts take some of it.
+            Ok(share) => {
+                println!("{name}: {:.1} % of the link", 100.0 * share);
+                let least = if FIXED_WINDOW.contains(&name.as_str()) { 0.4 } else { 0.8 };
+                assert!(share > least && share < 1.0, "{name} fills {share} of the link");
+            }
+            Err(Error::Mechanism(refused)) => println!("{name}: {refused}"),
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+    }
+}
