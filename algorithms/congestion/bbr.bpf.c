@@ -17,7 +17,7 @@
  * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in the first round of a
  * recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's clock counts us, there ms, and its
  * tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts as 65535, where Linux keeps its lower 16 bits.
- * A kernel takes this file from 6.10 on: only then may a BPF program write app_limited.
+ * A kernel takes this file from 6.10 on: cong_control() has four arguments since then, and a BPF program may write app_limited.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
