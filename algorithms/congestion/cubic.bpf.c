@@ -84,21 +84,39 @@ static __always_inline void cubic_init(struct sock *sk)
 	hystart_new_round(sk);
 }
 
-/* The largest x whose cube is at most a, bit by bit from the top. */
+/* All ones if x is negative, else none: a choice that is no branch, for the kernel's verifier follows each side of every branch. */
+static __always_inline __u64 if_negative(__s64 x)
+{
+	return x >> 63;
+}
+
+/* Position of the highest bit set in a, from 0. */
+static __always_inline __u32 highest_bit(__u64 a)
+{
+	__u32 position = 0;
+
+	for (__u32 step = 32; step; step >>= 1) {
+		__u32 move = step & if_negative(-(__s64)(a >> step));
+
+		a >>= move;
+		position += move;
+	}
+	return position;
+}
+
+#define ROOT_STEPS 7 /* from twice the root down to it, for any 64-bit number */
+
+/* The largest x whose cube is at most a, for a > 0: Newton's steps from a power of two above it, until they no longer fall. */
 static __always_inline __u32 cube_root(__u64 a)
 {
-	__u64 root = 0;
+	__u64 x = 1ULL << (highest_bit(a) / 3 + 1);
 
-	for (int shift = 63; shift >= 0; shift -= 3) {
-		root <<= 1;
-		__u64 step = 3 * root * (root + 1) + 1; /* (root + 1)^3 - root^3 */
+	for (int step = 0; step < ROOT_STEPS; step++) {
+		__u64 next = (2 * x + a / (x * x)) / 3;
 
-		if (a >> shift >= step) {
-			a -= step << shift;
-			root++;
-		}
+		x += (next - x) & if_negative(next - x);
 	}
-	return root;
+	return x;
 }
 
 /* K = cbrt((W_max - cwnd) / C), in 1/1024 s, rounded up: the curve does not begin above the window. */

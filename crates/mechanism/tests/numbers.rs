@@ -85,10 +85,10 @@ impl DelayedWindow {
 #[test]
 fn the_cube_root_is_exact() {
     let library = library();
-    for root in [0_u64, 1, 2, 3, 63, 64, 1000, 4316, 65_535, 1_000_000, 2_642_245] {
+    for root in [1_u64, 2, 3, 63, 64, 1000, 4316, 65_535, 1_000_000, 2_642_245] {
         let cube = root * root * root;
         assert_eq!(cube_root(library, cube), root as u32, "{cube}");
-        assert_eq!(cube_root(library, cube + 1), root.max(1) as u32, "{cube} + 1");
+        assert_eq!(cube_root(library, cube + 1), root as u32, "{cube} + 1");
         if root > 1 {
             assert_eq!(cube_root(library, cube - 1), root as u32 - 1, "{cube} - 1");
         }
