@@ -23,6 +23,7 @@ build: $(STAMPS)/package
 test: check-rust check-python check-c
 
 bench: build
+	tools/setup-debian valgrind
 	benches/run
 
 # ---------------------------------------------------------------- Setting up

@@ -1,6 +1,6 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::error::Error;
+use crate::error::{Error, unreadable};
 use crate::object_file::Object;
 use crate::source::Source;
 use sha2::{Digest, Sha256};
@@ -253,10 +253,6 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 fn hex(hash: Sha256) -> String {
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-}
-
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(format!("{} cannot be read: {error}", path.display()))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

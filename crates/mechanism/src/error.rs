@@ -1,6 +1,7 @@
 //! Why a mechanism cannot be used.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 /// Why a congestion control cannot be used: one sentence, and behind it the compiler's own message where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,3 +25,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A file that should be there cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::new(format!("{} cannot be read: {error}", path.display()))
+}

@@ -1,7 +1,6 @@
 //! What has to be known of a source file before it is compiled.
 
-use crate::compiler::unreadable;
-use crate::error::Error;
+use crate::error::{Error, unreadable};
 use std::path::{Path, PathBuf};
 
 /// Functions and macros of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
