@@ -47,7 +47,7 @@ void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 SEC("struct_ops")
 void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	delayed_window_cwnd_event(inet_csk_ca(sk), event);
+	delayed_window_cwnd_event(sk, inet_csk_ca(sk), event);
 }
 
 SEC("struct_ops")

@@ -63,7 +63,7 @@ SEC("struct_ops")
 void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	vegas_cwnd_event(sk, event);
-	delayed_window_cwnd_event(gate_of(sk), event);
+	delayed_window_cwnd_event(sk, gate_of(sk), event);
 }
 
 SEC("struct_ops")

@@ -226,10 +226,15 @@ static __always_inline void delayed_window_set_state(struct sock *sk, struct del
 		dw->max_rtt = 0;
 }
 
-/* After a pause the counters would mix two times. */
-static __always_inline void delayed_window_cwnd_event(struct delayed_window *dw, enum tcp_ca_event event)
+/*
+ * After a pause the counters would mix two times. The kernel's event comes whenever nothing is in flight, with a window of two segments that one
+ * ACK covers in every round trip: only what is longer than a period is a pause.
+ */
+static __always_inline void delayed_window_cwnd_event(struct sock *sk, struct delayed_window *dw, enum tcp_ca_event event)
 {
-	if (event == CA_EVENT_TX_START)
+	__u32 silent = tcp_jiffies32 - tcp_sk(sk)->lsndtime;
+
+	if (event == CA_EVENT_TX_START && silent * (__u64)USEC_PER_JIFFY > dwu_period(dw))
 		dwu_restart(dw);
 }
 

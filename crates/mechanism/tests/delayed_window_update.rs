@@ -147,10 +147,26 @@ fn the_largest_rtt_is_kept_for_life_or_until_a_recovery() {
 fn a_pause_restarts_the_period() {
     let control = builtin("reno_plus");
     let mut sk = connection(&control, 100, 50);
+    let later = sk.tcp_mstamp + 1_000_000;
+    at(&control, &mut sk, later);
     control.cwnd_event(&mut sk, ca_event::TX_START);
     ack(&control, &mut sk, 1, 40_000);
     period(&control, &mut sk, 40_000);
     assert!(sk.snd_cwnd >= 100, "the mean before the pause is not compared with");
+}
+
+/// A window of two segments, both covered by one ACK, leaves nothing in flight in every round trip: that is no pause.
+#[test]
+fn an_empty_flight_is_no_pause() {
+    let control = builtin("reno_plus");
+    let mut sk = connection(&control, 100, 50);
+    for _ in 0..10 {
+        let later = sk.tcp_mstamp + 10_000;
+        at(&control, &mut sk, later);
+        control.cwnd_event(&mut sk, ca_event::TX_START);
+        ack(&control, &mut sk, 1, 40_000);
+    }
+    assert!(sk.snd_cwnd < 100, "the verdict falls and cuts");
 }
 
 /// `epoch_start`, the eighth 32-bit member of `struct cubic`.
