@@ -228,13 +228,13 @@ static __always_inline void delayed_window_set_state(struct sock *sk, struct del
 
 /*
  * After a pause the counters would mix two times. The kernel's event comes whenever nothing is in flight, with a window of two segments that one
- * ACK covers in every round trip: only what is longer than a period is a pause.
+ * ACK covers in every round trip: a pause is what the kernel takes for one elsewhere, a silence longer than the retransmission timeout.
  */
 static __always_inline void delayed_window_cwnd_event(struct sock *sk, struct delayed_window *dw, enum tcp_ca_event event)
 {
 	__u32 silent = tcp_jiffies32 - tcp_sk(sk)->lsndtime;
 
-	if (event == CA_EVENT_TX_START && silent * (__u64)USEC_PER_JIFFY > dwu_period(dw))
+	if (event == CA_EVENT_TX_START && silent > inet_csk(sk)->icsk_rto)
 		dwu_restart(dw);
 }
 

@@ -160,8 +160,10 @@ fn a_pause_restarts_the_period() {
 fn an_empty_flight_is_no_pause() {
     let control = builtin("reno_plus");
     let mut sk = connection(&control, 100, 50);
+    sk.inet_conn.icsk_rto = 320;
     for _ in 0..10 {
-        let later = sk.tcp_mstamp + 10_000;
+        // Longer than a period of 100 ms, shorter than the timeout.
+        let later = sk.tcp_mstamp + 120_000;
         at(&control, &mut sk, later);
         control.cwnd_event(&mut sk, ca_event::TX_START);
         ack(&control, &mut sk, 1, 40_000);
