@@ -64,10 +64,7 @@ impl Library {
         let built = self.built(&path)?;
         let prose = prose(built.source.text());
         Ok(Description {
-            name: match source {
-                CcSource::Builtin(name) => name.clone(),
-                CcSource::File(path) => path.display().to_string(),
-            },
+            name: called(source),
             summary: summary(&prose),
             prose,
             path,
@@ -118,6 +115,7 @@ impl Library {
                 let path = self.folder.join("congestion").join(format!("{name}.bpf.c"));
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(name)) }
             }
+            CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
         }
     }
 
@@ -131,6 +129,12 @@ impl Library {
             "there is no congestion control \"{name}\"; there are {}, or the path of a .bpf.c file",
             names.join(", ")
         ))
+    }
+
+    fn only_in_the_kernel(&self, name: &str) -> Error {
+        let ours =
+            if self.names().iter().any(|own| own == name) { format!(", or name {name}, ours") } else { "".into() };
+        Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel{ours}"))
     }
 
     fn built(&self, path: &Path) -> Result<Arc<Built>, Error> {
@@ -165,6 +169,7 @@ fn called(source: &CcSource) -> String {
     match source {
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
+        CcSource::Kernel(name) => format!("kernel:{name}"),
     }
 }
 

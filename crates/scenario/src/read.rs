@@ -156,13 +156,21 @@ impl Reader {
 
     fn congestion_control(&self, group: &Section) -> CongestionControl {
         let text: String = group.need("cc");
-        let source = match is_path(&text) {
-            true => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
-            false => CcSource::Builtin(text.clone()),
+        let params = params(group, cc_name(&text));
+        let source = match text.strip_prefix(OF_THE_KERNEL) {
+            Some(name) => {
+                checks::kernel_control(group, name, &params);
+                CcSource::Kernel(name.to_string())
+            }
+            None if is_path(&text) => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
+            None => CcSource::Builtin(text),
         };
-        CongestionControl { source, params: params(group, cc_name(&text)) }
+        CongestionControl { source, params }
     }
 }
+
+/// Before the name of a control that the running kernel has of its own.
+const OF_THE_KERNEL: &str = "kernel:";
 
 /// A path has a slash in it or ends in `.c`; `#NAME` may follow.
 fn is_path(cc: &str) -> bool {

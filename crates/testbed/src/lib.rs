@@ -1,0 +1,3 @@
+//! The real thing: mechanisms in the running kernel, and scenarios over emulated links.
+
+pub mod kernel;
