@@ -2,8 +2,8 @@
 
 use crate::bits::SegmentSet;
 use crate::clock;
-use crate::measure::ReceiverMeter;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
+use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use scenario::model::{FlowGroup, Stack};
