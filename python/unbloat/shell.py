@@ -18,25 +18,20 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ENDS = ("sender", "receiver")
+USAGE = """\
+unbloat shell FILE [--at sender|receiver] [--far COMMAND] [--cc NAME|FILE] [--set KEY=VALUE] [-- COMMAND...]"""
+ABOUT = """\
+Puts a program behind the link of a scenario: queues, rates, delays and losses are the file's; its flows and its
+duration do not matter, but the congestion control of its first flow is that of every connection made here. The two
+ends can reach each other and nothing else. Ends with the program, with its status. Needs root."""
 
 
 def add(commands: Commands) -> None:
     """Describe them to the command line."""
     about = "a shell, or any program, behind an emulated link"
-    _shell_arguments(commands.add_parser("shell", help=about, usage=SHELL_USAGE, description=SHELL_ABOUT))
-    _clean_arguments(
-        commands.add_parser("clean", help="remove what a killed run left behind (every start does so by itself)")
-    )
-
-
-SHELL_USAGE = (
-    "unbloat shell FILE [--at sender|receiver] [--far COMMAND] [--cc NAME|FILE] [--set KEY=VALUE] [-- COMMAND...]"
-)
-SHELL_ABOUT = """\
-Puts a program behind the link of a scenario: queues, rates, delays and losses are the file's; its flows and its duration
-do not matter, but the congestion control of its first flow is that of every connection made here. The two ends can
-reach each other, by the names "sender" and "receiver", and nothing else. Ends with the program, with its status.
-Needs root."""
+    _shell_arguments(commands.add_parser("shell", help=about, usage=USAGE, description=ABOUT))
+    about = "remove what a killed run left behind (every start does so by itself)"
+    _clean_arguments(commands.add_parser("clean", help=about))
 
 
 def _shell_arguments(parser: argparse.ArgumentParser) -> None:
