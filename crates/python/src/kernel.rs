@@ -5,7 +5,7 @@ use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use testbed::kernel;
 
@@ -49,8 +49,7 @@ fn answer<T: Serialize + Send>(
 
 /// The exception, with the verifier's log as its `log`.
 fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
-    let exception =
-        if error.is_input { InputError::new_err(error.message) } else { RunError::new_err(error.message) };
+    let exception = if error.is_input { InputError::new_err(error.message) } else { RunError::new_err(error.message) };
     match exception.value(py).setattr("log", error.log) {
         Ok(()) => exception,
         Err(failure) => failure,
@@ -59,11 +58,7 @@ fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
 
 /// A path, or the name of a built-in.
 fn source(text: &str) -> CcSource {
-    if text.contains('/') || text.contains(".c") || Path::new(text).exists() {
-        CcSource::File(text.into())
-    } else {
-        CcSource::Builtin(text.into())
-    }
+    if scenario::is_path(text) { CcSource::File(text.into()) } else { CcSource::Builtin(text.into()) }
 }
 
 /// As a scenario would have it: a number, `true` or `false`, or a text with a unit.

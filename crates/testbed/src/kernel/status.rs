@@ -6,7 +6,6 @@ use super::registry::{Registered, registered};
 use super::rights;
 use super::types::Types;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ pub struct Control {
     /// The built-in's name or the path of its file, if `unbloat load` loaded it.
     pub source: Option<String>,
     /// Each parameter with its value, if `unbloat load` loaded it.
-    pub parameters: Option<BTreeMap<String, String>>,
+    pub parameters: Option<Vec<(String, String)>>,
     /// Sockets that have it.
     pub sockets: u32,
     /// New sockets of this network namespace get it.
@@ -80,7 +79,7 @@ fn describe(control: &Registered, callbacks: Vec<Calls>) -> Control {
             (true, false) => Holder::Process,
         },
         source: note.as_ref().map(|note| note.source.clone()),
-        parameters: note.map(|note| note.parameters.into_iter().collect()),
+        parameters: note.map(|note| note.parameters),
         sockets: control.users.saturating_sub(u32::from(is_default)),
         is_default,
         callbacks,
