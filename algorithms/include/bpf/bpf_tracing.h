@@ -32,6 +32,13 @@
 	const unsigned char unbloat_nargs_##name __attribute__((used)) = count
 #endif
 
+#if defined(__bpf__) && defined(UNBLOAT_RECORD)
+#include "unbloat/record.h"
+#define unbloat_run(name, count, call) unbloat_recorded(name, count, call)
+#else
+#define unbloat_run(name, count, call) return call
+#endif
+
 /* clang-format off */
 #define BPF_PROG(name, args...)                                                                      \
 	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));               \
@@ -40,7 +47,7 @@
 	{                                                                                            \
 		_Pragma("GCC diagnostic push")                                                       \
 		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                               \
-		return unbloat_body_##name(unbloat_take(args));                                      \
+		unbloat_run(name, unbloat_count(args), unbloat_body_##name(unbloat_take(args)));     \
 		_Pragma("GCC diagnostic pop")                                                        \
 	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)

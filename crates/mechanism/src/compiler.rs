@@ -44,13 +44,15 @@ pub(crate) struct Compiler {
     /// `algorithms/congestion`: a user's file may gate a built-in base.
     bases: PathBuf,
     cache: PathBuf,
+    /// Macros of every compilation.
+    defines: Vec<String>,
     /// Over the compiler, the flags and everything in `algorithms`.
     fingerprint: String,
 }
 
 impl Compiler {
     /// Finds a compiler and fingerprints the contract in `folder`.
-    pub(crate) fn new(folder: &Path) -> Result<Compiler, Error> {
+    pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
         let include = folder.join("include");
         if !include.join("vmlinux.h").is_file() {
@@ -60,7 +62,7 @@ impl Compiler {
             )));
         }
         let mut hash = Sha256::new();
-        hash.update(format!("{FLAGS:?} {CONTRACT:?} {RUNTIME:?} {}", command.display()));
+        hash.update(format!("{FLAGS:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", command.display()));
         if let Ok(meta) = command.metadata() {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
         }
@@ -73,6 +75,7 @@ impl Compiler {
             include,
             bases: folder.join("congestion"),
             cache: cache_folder(),
+            defines: defines.to_vec(),
             fingerprint: hex(hash),
         })
     }
@@ -139,7 +142,8 @@ impl Compiler {
 
     fn translate(&self, source: &Path, arguments: &[String], target: &Path) -> Result<(), String> {
         let mut command = Command::new(&self.command);
-        command.args(FLAGS).arg("-I").arg(&self.include).arg("-I").arg(&self.bases).args(arguments);
+        command.args(FLAGS).args(self.defines.iter().map(|define| format!("-D{define}")));
+        command.arg("-I").arg(&self.include).arg("-I").arg(&self.bases).args(arguments);
         run(command.arg("-c").arg(source).arg("-o").arg(target))
     }
 }

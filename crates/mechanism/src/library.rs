@@ -8,6 +8,7 @@ use crate::nearest::nearest_first;
 use crate::object_file::Object;
 use crate::operations;
 use crate::parameter::{Parameter, parameters, setting};
+use crate::replay::Callback;
 use crate::source::Source;
 use scenario::model::{CcSource, CongestionControl};
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The folder `algorithms/`, and what was built from it. Threads may share one.
 pub struct Library {
     folder: PathBuf,
+    /// Macros of every compilation.
+    defines: Vec<String>,
     compiler: OnceLock<Compiler>,
     /// Compiled in this process, by file; a file that changes is compiled again.
     built: Mutex<HashMap<PathBuf, Arc<Built>>>,
@@ -35,7 +38,17 @@ struct Built {
 impl Library {
     /// The library over a folder that holds `congestion/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
-        Library { folder: folder.into(), compiler: OnceLock::new(), built: Mutex::default() }
+        Library::with_defines(folder, Vec::new())
+    }
+
+    /// The same, where what is built answers a replay: its clock, its jiffies (so many a second) and its random numbers are those that
+    /// [`Control::set_moment`] sets.
+    pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
+        Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
+    }
+
+    fn with_defines(folder: impl Into<PathBuf>, defines: Vec<String>) -> Library {
+        Library { folder: folder.into(), defines, compiler: OnceLock::new(), built: Mutex::default() }
     }
 
     /// The folder.
@@ -88,6 +101,20 @@ impl Library {
     /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel would
     /// refuse, or if it does not take the parameters.
     pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
+        Ok(self.load_built(control, seed)?.0)
+    }
+
+    /// Likewise, with the callbacks that it has by the names of their programs.
+    pub(crate) fn load_with_programs(
+        &self,
+        control: &CongestionControl,
+    ) -> Result<(Control, HashMap<String, Callback>), Error> {
+        let (control, built) = self.load_built(control, 0)?;
+        let programs = control.programs(&built.object);
+        Ok((control, programs))
+    }
+
+    fn load_built(&self, control: &CongestionControl, seed: u64) -> Result<(Control, Arc<Built>), Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&path)?;
         let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
@@ -101,7 +128,8 @@ impl Library {
             })?;
             settings.push(setting);
         }
-        Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)
+        let control = Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        Ok((control, built))
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
@@ -158,7 +186,7 @@ impl Library {
         match self.compiler.get() {
             Some(compiler) => Ok(compiler),
             None => {
-                let compiler = Compiler::new(&self.folder)?;
+                let compiler = Compiler::new(&self.folder, &self.defines)?;
                 Ok(self.compiler.get_or_init(|| compiler))
             }
         }
