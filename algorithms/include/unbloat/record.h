@@ -74,7 +74,7 @@ static __always_inline void unbloat_count_lost(void)
 }
 
 /* A snapshot with the socket in it, or null. It is handed in before the program goes on, so that the verifier sees one path through the program. */
-static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(const unsigned long long *ctx, enum unbloat_phase phase)
+static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(__u64 sk, enum unbloat_phase phase)
 {
 	struct unbloat_snapshot *to = bpf_ringbuf_reserve(&unbloat_recording, sizeof(*to), 0);
 
@@ -82,13 +82,13 @@ static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(const unsi
 		unbloat_count_lost();
 		return NULL;
 	}
-	to->socket = ctx[0];
+	to->socket = sk;
 	to->phase = phase;
 	to->jiffies_per_second = CONFIG_HZ;
 	to->moment.ns = unbloat_moment()->ns;
 	to->moment.jiffies = unbloat_moment()->jiffies;
 	to->moment.random = unbloat_moment()->random;
-	bpf_probe_read_kernel(to->sock, bpf_core_type_size(struct tcp_sock), (const void *)ctx[0]);
+	bpf_probe_read_kernel(to->sock, bpf_core_type_size(struct tcp_sock), (const void *)sk);
 	return to;
 }
 
@@ -99,8 +99,8 @@ static __always_inline __u32 unbloat_largest_sample(void)
 	return ack > rate ? ack : rate;
 }
 
-/* Begins a call of `count` arguments; returns the moment that it displaces. */
-static __always_inline struct unbloat_moment unbloat_before(const char *program, const unsigned long long *ctx, int count)
+/* Begins a call; `taken` has what unbloat_take() takes: the context, the socket, and the arguments. Returns the moment that it displaces. */
+static __always_inline struct unbloat_moment unbloat_before(const char *program, const unsigned long long *taken, int count)
 {
 	volatile struct unbloat_moment *moment = unbloat_moment();
 	struct unbloat_moment displaced = {moment->ns, moment->jiffies, moment->random};
@@ -109,22 +109,22 @@ static __always_inline struct unbloat_moment unbloat_before(const char *program,
 	moment->jiffies = bpf_jiffies64();
 	moment->random = bpf_get_prandom_u32();
 
-	struct unbloat_snapshot *to = unbloat_take_snapshot(ctx, UNBLOAT_BEFORE);
+	struct unbloat_snapshot *to = unbloat_take_snapshot(taken[1], UNBLOAT_BEFORE);
 
 	if (to) {
-		for (int i = 1; i < count; i++)
-			to->arguments[i - 1] = ctx[i];
-		bpf_probe_read_kernel(to->sample, unbloat_largest_sample(), (const void *)ctx[count - 1]);
+		for (int i = 2; i <= count; i++)
+			to->arguments[i - 2] = taken[i];
+		bpf_probe_read_kernel(to->sample, unbloat_largest_sample(), (const void *)taken[count]);
 		__builtin_memcpy(to->program, program, sizeof(to->program));
 		bpf_ringbuf_submit(to, UNBLOAT_NO_WAKEUP);
 	}
 	return displaced;
 }
 
-static __always_inline void unbloat_after(const unsigned long long *ctx, __u64 result, const struct unbloat_moment *displaced)
+static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct unbloat_moment *displaced)
 {
 	volatile struct unbloat_moment *moment = unbloat_moment();
-	struct unbloat_snapshot *to = unbloat_take_snapshot(ctx, UNBLOAT_AFTER);
+	struct unbloat_snapshot *to = unbloat_take_snapshot(sk, UNBLOAT_AFTER);
 
 	if (to) {
 		to->result = result;
@@ -144,11 +144,12 @@ static __always_inline void unbloat_after(const unsigned long long *ctx, __u64 r
 /* What BPF_PROG does with the function that bears the program's text: calls it between the two. */
 #define unbloat_is_void(call) __builtin_types_compatible_p(typeof(call), void)
 #define unbloat_value_of(call) __builtin_choose_expr(unbloat_is_void(call), (call, 0ULL), call)
-#define unbloat_recorded(name, count, call)                                            \
-	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;  \
-	struct unbloat_moment displaced = unbloat_before(unbloat_program, ctx, count); \
-	unsigned long long result = unbloat_value_of(call);                            \
-	unbloat_after(ctx, result, &displaced);                                        \
-	return (typeof(call))result
+#define unbloat_recorded(name, body, args...)                                                          \
+	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                  \
+	unsigned long long taken[] = {unbloat_take(body, ##args)};                                     \
+	struct unbloat_moment displaced = unbloat_before(unbloat_program, taken, unbloat_count(args)); \
+	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                \
+	unbloat_after(taken[1], result, &displaced);                                                   \
+	return (typeof(body(unbloat_take(body, ##args))))result
 
 #endif
