@@ -19,8 +19,10 @@ pub struct Loaded {
     pub kernel_name: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// The built-in's name, or the path of the file that it was written in.
+    pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
-    _link: Link,
+    link: Link,
     // Dropped after the link, whose detachment reads it.
     object: Object,
 }
@@ -29,6 +31,16 @@ impl Loaded {
     /// The loaded object: its maps and programs.
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    /// Gives the registration a name in the BPF file system.
+    pub(crate) fn pin(&mut self, path: &Path) -> libbpf_rs::Result<()> {
+        self.link.pin(path)
+    }
+
+    /// Lets go of it without unregistering it: the pin holds it.
+    pub(crate) fn leave(mut self) {
+        self.link.disconnect();
     }
 }
 
@@ -46,7 +58,7 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
     let link = register(&mut loaded, &object)?;
-    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, _link: link, object: loaded })
+    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, source: object.source, link, object: loaded })
 }
 
 /// The controls that the kernel offers now, by name.
