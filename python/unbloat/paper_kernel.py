@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from unbloat import judged
-from unbloat.judged import JudgedPaper
+from unbloat.judged import Judged, JudgedPaper, JudgedRow
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch, Simulate, measure
 from unbloat.published import Paper, PaperError, Reason, build
@@ -44,13 +44,15 @@ class Selection:
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
         """Give the runs, as the kernel does them or as the paper has them."""
         overrides = self.set if as_on_kernel else {}
-        return Batch(self.scenario, paper.folder / f"{self.scenario}.toml", tuple(self.at), overrides)
+        file = paper.folder / f"{self.scenario}.toml"
+        return Batch(self.scenario, file, tuple(self.at), overrides, paper.series.get(self.scenario, ""))
 
-    def seconds(self, paper: Paper) -> float:
-        """Say how long the kernel takes for them."""
+    def cost(self, paper: Paper, jobs: int | None) -> tuple[int, float]:
+        """Say how many runs these are, and how many seconds the kernel takes for them with so many at a time."""
         cells = source_of(paper.folder / f"{self.scenario}.toml", self.set).cells()
         chosen = [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
-        return math.ceil(len(chosen) / self.side_by_side) * max(cell.duration_s for cell in chosen)
+        longest = max(cell.duration_s for cell in chosen)
+        return len(chosen), math.ceil(len(chosen) / (jobs or self.side_by_side)) * longest
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Plan:
         return [selection for selection in self.runs if selection.scenario in part.scenarios()]
 
     def reason(self, claim: str) -> str:
-        """Give the reason for a claim's verdict on the kernel; empty when none has been found."""
+        """Give the reason why a claim's verdict is another on the kernel; empty when none has been found."""
         return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
 
     def _covers(self, scenario: str, at: Sequence[str]) -> bool:
@@ -119,30 +121,59 @@ class Repeated:
     likewise: JudgedPaper
     """What the kernel ran, simulated."""
     kernel: JudgedPaper
-    unsound: dict[str, list[str]]
-    """By scenario the kernel's runs that are not to be believed, and why."""
+    runs: dict[str, Measurements]
+    """The kernel's runs, by scenario."""
+
+    def unsound(self) -> list[str]:
+        """List the kernel's runs that are not to be believed, and why."""
+        return [
+            f"{name}, {', '.join(run.axes.values())}: {why_unsound(run.record)}"
+            for name, measurements in self.runs.items()
+            for run in measurements.runs
+            if not run.record["sound"]
+        ]
+
+    def is_sound(self, row: JudgedRow, column: str) -> bool:
+        """Tell whether the run behind one number of a table is to be believed."""
+        runs = self.runs[row.group.scenario].pick([*row.group.at, *row.row.at, column])
+        return all(run.record["sound"] for run in runs)
+
+    def changed(self) -> list[tuple[Judged, Judged]]:
+        """Pair the simulated and the kernel's verdicts where they are not the same."""
+        pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)
+        return [(simulated, kernel) for simulated, kernel in pairs if simulated.verdict != kernel.verdict]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""
+        claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
+        return {
+            "paper": self.kernel.paper.name,
+            "on": "kernel",
+            "claims": [
+                {**kernel.as_dict(), "simulated": _beside(simulated), "simulated_likewise": _beside(likewise)}
+                for kernel, simulated, likewise in claims
+            ],
+            "counts": self.kernel.counts(),
+            "unsound": self.unsound(),
+        }
 
 
-def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Mapping[str, Simulate]) -> Repeated:
-    """Do the runs; `run` has the function that runs a scenario on the kernel."""
+def _beside(simulated: Judged) -> dict[str, Any]:
+    return {"measured": simulated.measured, "verdict": simulated.verdict}
+
+
+def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selection], Simulate]) -> Repeated:
+    """Do the runs; `run` gives the function that does those of a selection on the kernel."""
     part = plan.of(paper)
     needed = plan.needed(part)
     real: dict[str, Measurements] = {}
     for selection in needed:
-        real |= measure([selection.batch(paper, as_on_kernel=True)], 1, run[selection.scenario])
+        real |= measure([selection.batch(paper, as_on_kernel=True)], 1, run(selection))
     as_paper = measure([each.batch(paper, as_on_kernel=False) for each in needed], paper.seeds, simulate)
     as_kernel = measure([each.batch(paper, as_on_kernel=True) for each in needed], paper.seeds, simulate)
     return Repeated(
         judged.judge(part, as_paper),
         judged.judge(part, as_kernel),
         judged.judge(dataclasses.replace(part, reasons=[*plan.reasons, *part.reasons]), real),
-        {name: _unsound(measurements) for name, measurements in real.items()},
+        real,
     )
-
-
-def _unsound(measurements: Measurements) -> list[str]:
-    return [
-        f"{', '.join(run.axes.values())}: {why_unsound(run.record)}"
-        for run in measurements.runs
-        if not run.record["sound"]
-    ]
