@@ -1,4 +1,4 @@
-"""The command line: `unbloat list`, `unbloat run`, `unbloat reproduce`."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run_arguments(commands.add_parser("run", help="simulate a scenario"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
+    _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
     return top
 
 
@@ -88,6 +89,22 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
     add("--no-cache", action="store_true", help="run afresh")
     add("--jobs", metavar="N", type=int, help="number of processes (default: one for each core)")
+
+
+def _compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=compare_command)
+    add = parser.add_argument
+    results = "a folder that `unbloat run -o` wrote (or one above several), or what `unbloat run --json` printed"
+    add("a", metavar="A", type=Path, help=f"results: {results}")
+    add("b", metavar="B", type=Path, nargs="?", help="results to hold against A (default: A's own, with --between)")
+    add(
+        "--between",
+        metavar="AXIS=LABEL_A,LABEL_B",
+        help="compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic",
+    )
+    add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
+    add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
+    add("--json", action="store_true", help="print JSON")
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -154,3 +171,10 @@ def reproduce_command(args: argparse.Namespace) -> int | None:
     from unbloat.reproduce import main as reproduce
 
     return reproduce(args)
+
+
+def compare_command(args: argparse.Namespace) -> None:
+    """Hold two sets of results against each other."""
+    from unbloat.compare_command import main as compare
+
+    compare(args)

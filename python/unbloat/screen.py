@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from unbloat.results import Record, Results
+from unbloat.results import Record, Results, why_unsound
 from unbloat.table import Column, render, show
 
 MANY = 12
@@ -107,4 +107,13 @@ def value_columns(columns: Iterable[tuple[str, str, str]], rows: Sequence[dict[s
 
 def warnings(records: Iterable[Record]) -> list[str]:
     """Say which runs are not to be believed."""
-    return [f"warning: run {n} is unsound" for n, record in enumerate(records) if not record.run["sound"]]
+    return [
+        f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
+        for n, record in enumerate(records)
+        if not record.run["sound"]
+    ]
+
+
+def called(record: Record, number: int) -> str:
+    """Name a run: by its labels, or its number."""
+    return f"run {number} ({', '.join(record.axes.values())})" if record.axes else "the run"

@@ -1,6 +1,7 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
 use crate::object_file::{CONG_CONTROL_ARGUMENTS, Object};
+use crate::operations::NAME_LENGTH;
 use crate::parameter::Setting;
 use crate::sock::{AckSample, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
@@ -30,7 +31,7 @@ pub(crate) struct CongestionOps {
     pub(crate) get_info: Option<Action>,
     init: Option<Action>,
     release: Option<Action>,
-    pub(crate) name: [u8; 16],
+    pub(crate) name: [u8; NAME_LENGTH],
     flags: u32,
     owner: *mut c_void,
 }

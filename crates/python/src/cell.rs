@@ -6,7 +6,7 @@ use engine::{Options, Outcome};
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::CcSource;
+use scenario::model::{CcSource, Scenario, Service};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -82,7 +82,7 @@ impl Cell {
             self.run(&library, &options, progress)
         })?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
-        Ok((record(&outcome), series.transpose()?))
+        Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 }
 
@@ -137,9 +137,22 @@ struct Record<'a> {
     run: &'a Run,
     version: &'static str,
     data_packets: u64,
+    /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
+    packet_ms: Option<f64>,
 }
 
-fn record(outcome: &Outcome) -> String {
-    let record = Record { run: &outcome.run, version: env!("CARGO_PKG_VERSION"), data_packets: outcome.data_packets };
+fn record(scenario: &Scenario, outcome: &Outcome) -> String {
+    let record = Record {
+        run: &outcome.run,
+        version: env!("CARGO_PKG_VERSION"),
+        data_packets: outcome.data_packets,
+        packet_ms: packet_ms(scenario),
+    };
     serde_json::to_string(&record).expect("records hold numbers and text only")
+}
+
+fn packet_ms(scenario: &Scenario) -> Option<f64> {
+    let Service::Rate(rate) = scenario.bottleneck.service else { return None };
+    let largest = scenario.flows.iter().map(|group| group.packet).max()?;
+    Some(rate.time_to_send(largest).as_millis_f64())
 }
