@@ -57,6 +57,8 @@ pub struct Apps<'a> {
     agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
     warmup: Nanos,
     step: Option<Nanos>,
+    /// Where read bytes would go.
+    nowhere: Box<[u8]>,
     /// One per flow.
     pub flows: Vec<Flow>,
     /// The flows that had opened, at each step of the series.
@@ -79,6 +81,7 @@ impl<'a> Apps<'a> {
             agenda: BinaryHeap::new(),
             warmup: scenario.warmup,
             step,
+            nowhere: vec![0; CHUNK].into(),
             flows: vec![],
             samples: vec![],
         };
@@ -205,10 +208,9 @@ impl<'a> Apps<'a> {
     fn read(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let Some(socket) = &flow.receiver else { return Ok(()) };
-        let mut nowhere = [0; CHUNK];
         loop {
             // MSG_TRUNC: the bytes are not copied.
-            match recv(socket.as_raw_fd(), &mut nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+            match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
                 Ok(0) => return self.waiting.forget(socket),
                 Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
                 Err(nix::Error::EAGAIN) => return Ok(()),
@@ -252,5 +254,11 @@ impl Flow {
     /// Retransmission timeouts since the warm-up.
     pub fn timeouts(&self) -> u64 {
         (self.info.total_rto as u32 - self.timeouts_before) as u64
+    }
+
+    /// Share of its busy time that it could not send for want of room in a buffer of either end.
+    pub fn held_by_buffers(&self) -> f64 {
+        let busy = self.info.busy_time.max(1);
+        (self.info.rwnd_limited + self.info.sndbuf_limited) as f64 / busy as f64
     }
 }

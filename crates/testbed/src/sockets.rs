@@ -107,13 +107,7 @@ fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
 fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.
     let status = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            (&raw const value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
+        libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
