@@ -16,6 +16,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// How often the windows are noted.
 const LOOK: Nanos = Nanos::from_millis(10);
+/// How late an application may be.
+const SLACK: Nanos = Nanos::from_micros(20);
 /// What is written and read at a time.
 const CHUNK: usize = 256 << 10;
 /// Nothing in particular.
@@ -77,7 +79,7 @@ impl<'a> Apps<'a> {
         let mut apps = Apps {
             pairs,
             clock,
-            waiting: Waiting::new()?,
+            waiting: Waiting::new(SLACK)?,
             agenda: BinaryHeap::new(),
             warmup: scenario.warmup,
             step,
@@ -101,7 +103,7 @@ impl<'a> Apps<'a> {
         let number = self.flows.len();
         let pair = &self.pairs[number];
         let flow = Flow {
-            listener: sockets::listen(&pair.receiver, group, both.then_some(control))?,
+            listener: sockets::listen(&pair.receiver, group, both.then_some(control), sockets::read_at_once(scenario))?,
             sender: sockets::prepare(&pair.sender, group, control, sockets::written_ahead(scenario))?,
             receiver: None,
             opened: false,

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::host::Host;
 use crate::parcel::{Parcel, Pool};
+use crate::soundness;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
 use measure::{Histogram, LinkSample};
@@ -60,6 +61,8 @@ pub struct Emulator<'a> {
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
     warmup: Nanos,
+    /// What it may wait too long to do more at once.
+    slack: Nanos,
     /// The time up to which each link has been told of packets: it must not go back.
     told: [Nanos; 2],
     step: Option<Nanos>,
@@ -83,6 +86,7 @@ impl<'a> Emulator<'a> {
             wires,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
+            slack: Nanos(soundness::tolerated(scenario).0 / 8),
             told: [Nanos::ZERO; 2],
             step,
             glimpses: vec![],
@@ -94,7 +98,7 @@ impl<'a> Emulator<'a> {
     /// # Errors
     /// When a device fails.
     pub fn run(&mut self, end: Nanos, stopped: impl Fn() -> bool) -> io::Result<()> {
-        let mut waiting = Waiting::new()?;
+        let mut waiting = Waiting::new(self.slack)?;
         for (flow, pair) in self.pairs.iter().enumerate() {
             waiting.watch(&pair.sender.tun, 2 * flow)?;
             waiting.watch(&pair.receiver.tun, 2 * flow + 1)?;

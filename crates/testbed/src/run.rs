@@ -139,6 +139,7 @@ fn drive(
             result
         });
         let living = scope.spawn(|| {
+            crate::priority::raise();
             let result = apps.run(end, stopped);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use crate::host::Host;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
-use scenario::model::{FlowGroup, Scenario};
+use scenario::model::{FlowGroup, Scenario, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ffi::OsString;
 use std::io;
@@ -17,10 +17,12 @@ const HEADERS: u32 = 40;
 const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for the flow's connection.
-pub fn listen(host: &Host, group: &FlowGroup, control: Option<&str>) -> io::Result<OwnedFd> {
+/// Its application is woken for `at_once` bytes.
+pub fn listen(host: &Host, group: &FlowGroup, control: Option<&str>, at_once: Bytes) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
         socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?;
+        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, at_once.0 as libc::c_int)?;
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         if let Some(window) = group.receive_window {
             set(&fd, libc::TCP_WINDOW_CLAMP, window.0 as u32)?;
@@ -53,12 +55,20 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
 /// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a flow by
 /// not writing any more.
 pub fn written_ahead(scenario: &Scenario) -> Bytes {
-    const LATE: Nanos = Nanos::from_millis(10);
-    let rate = match &scenario.bottleneck.service {
-        scenario::model::Service::Rate(Rate(rate)) => *rate,
-        scenario::model::Service::Trace(_) => 0,
-    };
-    Bytes((rate / 8 * LATE.as_micros() / 1_000_000).max(128 << 10))
+    Bytes(carried_in(scenario, Nanos::from_millis(10)).max(128 << 10))
+}
+
+/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several.
+pub fn read_at_once(scenario: &Scenario) -> Bytes {
+    Bytes(carried_in(scenario, Nanos::from_millis(1)).max(1))
+}
+
+/// What the bottleneck carries in a time, bytes.
+fn carried_in(scenario: &Scenario, time: Nanos) -> u64 {
+    match &scenario.bottleneck.service {
+        Service::Rate(Rate(rate)) => rate / 8 * time.as_micros() / 1_000_000,
+        Service::Trace(_) => 0,
+    }
 }
 
 /// Begins to connect.

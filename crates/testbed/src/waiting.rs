@@ -9,23 +9,24 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A processor that sleeps needs this long to be back; the rest of a wait is spent looking at the clock.
+/// A processor that sleeps needs this long to be back; what is left of a wait then is spent looking at the clock.
 const WAKE_UP: Nanos = Nanos::from_micros(120);
 const AT_ONCE: usize = 64;
 
 /// A set of files to read from, each with a number.
 pub struct Waiting {
     epoll: Epoll,
+    slack: Nanos,
     events: [EpollEvent; AT_ONCE],
 }
 
 impl Waiting {
-    /// An empty set.
-    pub fn new() -> io::Result<Waiting> {
+    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking up.
+    pub fn new(slack: Nanos) -> io::Result<Waiting> {
         // The default slack of 50 us would come on top of every sleep.
         nix::sys::prctl::set_timerslack(1)?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        Ok(Waiting { epoll, events: [EpollEvent::empty(); AT_ONCE] })
+        Ok(Waiting { epoll, slack, events: [EpollEvent::empty(); AT_ONCE] })
     }
 
     /// Adds a file under a number.
@@ -54,8 +55,8 @@ impl Waiting {
             if left == Nanos::ZERO {
                 break;
             }
-            if left > WAKE_UP {
-                self.sleep(left - WAKE_UP)?;
+            if left + self.slack > WAKE_UP {
+                self.sleep(left + self.slack - WAKE_UP)?;
             }
             ready = self.look()?;
         }
