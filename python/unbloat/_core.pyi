@@ -43,15 +43,18 @@ class Cell:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
-    def simulate(
+    def run(
         self,
         algorithms: str | Path,
         *,
+        on: str = "simulator",
         series_ns: int | None = None,
         pcap: str | Path | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
         """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
+
+        `on` is the backend, simulator or kernel.
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """

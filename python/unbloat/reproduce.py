@@ -21,7 +21,7 @@ from unbloat.runner import run as run_scenario
 def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
-    simulate = simulator(cache=not arguments.no_cache, jobs=arguments.jobs)
+    simulate = simulator(cache=arguments.cache, jobs=arguments.jobs)
     if arguments.choices:
         sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
         return 0
@@ -56,7 +56,7 @@ def folder_of(name: str) -> Path:
 # ---------------------------------------------------------------- Runs
 
 
-def simulator(*, cache: bool, jobs: int | None) -> Simulate:
+def simulator(*, cache: bool | None, jobs: int | None) -> Simulate:
     """Give the function that simulates the cells of a batch."""
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Run]:

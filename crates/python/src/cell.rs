@@ -65,21 +65,25 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// Runs it; gives the records as JSON and, if asked for, the series as tables of columns.
-    #[pyo3(signature = (algorithms, *, series_ns=None, pcap=None, progress=None))]
-    fn simulate<'py>(
+    /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
+    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None))]
+    fn run<'py>(
         &self,
         py: Python<'py>,
         algorithms: PathBuf,
+        on: &str,
         series_ns: Option<u64>,
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
+        if on != "simulator" {
+            return Err(input_error(format!("--on {on}: this build has the simulator only")));
+        }
         let options = Options { series: series_ns.map(Nanos), pcap, fingerprint: false };
         let library = Library::open(algorithms);
         let outcome = py.detach(|| {
             self.check(&library)?;
-            self.run(&library, &options, progress)
+            self.simulate(&library, &options, progress)
         })?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
@@ -105,7 +109,7 @@ impl Cell {
     }
 
     /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
-    fn run(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+    fn simulate(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
         let duration = self.duration_s();
         let mut raised = None;
         let mut next = Instant::now() + TICK;
