@@ -1,6 +1,7 @@
 //! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at `TCP_INFO`.
 
 use crate::clock::Clock;
+use crate::controls::Control;
 use crate::emulator::Pair;
 use crate::sockets;
 use crate::tcp_info::TcpInfo;
@@ -68,11 +69,11 @@ pub struct Apps<'a> {
 }
 
 impl<'a> Apps<'a> {
-    /// Makes all sockets; `controls` names each group's congestion control as the kernel does, and whether the receiver needs it too.
+    /// Makes all sockets; `controls` are the groups'.
     pub fn new(
         scenario: &Scenario,
         pairs: &'a [Pair],
-        controls: &[(String, bool)],
+        controls: &[Control],
         step: Option<Nanos>,
         clock: Clock,
     ) -> io::Result<Apps<'a>> {
@@ -87,9 +88,9 @@ impl<'a> Apps<'a> {
             flows: vec![],
             samples: vec![],
         };
-        for (group, (control, both_ends)) in scenario.flows.iter().zip(controls) {
+        for (group, control) in scenario.flows.iter().zip(controls) {
             for index in 0..group.count {
-                apps.add(scenario, group, index, control, *both_ends)?;
+                apps.add(scenario, group, index, control)?;
             }
         }
         apps.agenda.push(Reverse((LOOK, Action::Look)));
@@ -99,12 +100,17 @@ impl<'a> Apps<'a> {
         Ok(apps)
     }
 
-    fn add(&mut self, scenario: &Scenario, group: &FlowGroup, index: u32, control: &str, both: bool) -> io::Result<()> {
+    fn add(&mut self, scenario: &Scenario, group: &FlowGroup, index: u32, control: &Control) -> io::Result<()> {
         let number = self.flows.len();
         let pair = &self.pairs[number];
         let flow = Flow {
-            listener: sockets::listen(&pair.receiver, group, both.then_some(control), sockets::read_at_once(scenario))?,
-            sender: sockets::prepare(&pair.sender, group, control, sockets::written_ahead(scenario))?,
+            listener: sockets::listen(
+                &pair.receiver,
+                group,
+                control.needs_ecn.then_some(&control.name),
+                sockets::read_at_once(scenario),
+            )?,
+            sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario))?,
             receiver: None,
             opened: false,
             left: group.size.map_or(u64::MAX, |size| size.0),

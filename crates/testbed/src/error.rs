@@ -1,5 +1,6 @@
 //! Why a run gave no records.
 
+use crate::kernel;
 use crate::stack::Unswitchable;
 use std::fmt;
 use std::io;
@@ -7,12 +8,12 @@ use std::io;
 /// Why a run gave no records.
 #[derive(Debug)]
 pub enum Error {
-    /// A congestion control of this group could not be built or loaded.
+    /// The congestion control of this group cannot be had.
     Mechanism {
         /// The flow group.
         group: usize,
         /// Why.
-        error: mechanism::Error,
+        error: kernel::Error,
     },
     /// The kernel's TCP cannot do what the group's profile says.
     Unswitchable {

@@ -2,7 +2,7 @@
 
 use crate::apps::{Apps, Flow};
 use crate::clock::Clock;
-use crate::controls::Controls;
+use crate::controls::{self, Control};
 use crate::emulator::{Emulator, Pair};
 use crate::host::Host;
 use crate::soundness::{self, Processors};
@@ -31,12 +31,12 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
     refuse_unswitchable(scenario)?;
-    let controls = Controls::load(scenario, library)?;
+    let controls = controls::load(scenario, library)?;
     let pairs = pairs(scenario, &controls)?;
     let processors = Processors::watch();
     let clock = Clock::start();
     let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options.series, clock);
-    let mut apps = Apps::new(scenario, &pairs, controls.names(), options.series, clock).map_err(Error::machine)?;
+    let mut apps = Apps::new(scenario, &pairs, &controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &mut emulator, &mut apps, progress)?;
     if interrupted {
         return Err(Error::Interrupted);
@@ -45,8 +45,8 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
     let series = options.series.map(|step| series(step, &emulator, &apps));
     let lateness_us_p99 = emulator.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let flows = emulator.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
-        let start = start_of(scenario, number);
-        flow_record(number as u32, controls.listed(scenario, number), start, wire, flow)
+        let (group, index) = group_of(scenario, number);
+        flow_record(number as u32, &controls[group].listed, start_of(&scenario.flows[group], index), wire, flow)
     });
     let flows: Vec<_> = flows.collect();
     let data_packets = emulator.wires.iter().map(|wire| wire.sender.total_sent()).sum();
@@ -75,11 +75,11 @@ fn refuse_unswitchable(scenario: &Scenario) -> Result<(), Error> {
     Ok(())
 }
 
-fn pairs(scenario: &Scenario, controls: &Controls) -> Result<Vec<Pair>, Error> {
+fn pairs(scenario: &Scenario, controls: &[Control]) -> Result<Vec<Pair>, Error> {
     let mut pairs = vec![];
-    for (group, (_, ecn)) in scenario.flows.iter().zip(controls.names()) {
+    for (group, control) in scenario.flows.iter().zip(controls) {
         for _ in 0..group.count {
-            pairs.push(pair(pairs.len() as u32, group, *ecn).map_err(Error::machine)?);
+            pairs.push(pair(pairs.len() as u32, group, control.needs_ecn).map_err(Error::machine)?);
         }
     }
     Ok(pairs)
@@ -94,26 +94,22 @@ fn pair(number: u32, group: &FlowGroup, ecn: bool) -> io::Result<Pair> {
     })
 }
 
-fn group_of(scenario: &Scenario, flow: usize) -> (&FlowGroup, u64) {
-    let mut index = flow as u64;
-    for group in &scenario.flows {
-        if index < group.count as u64 {
-            return (group, index);
-        }
-        index -= group.count as u64;
-    }
-    unreachable!("flow {flow} is in no group")
+/// The group of a flow, and the flow's place in it.
+fn group_of(scenario: &Scenario, flow: usize) -> (usize, u32) {
+    let mut groups =
+        scenario.flows.iter().enumerate().flat_map(|(n, group)| (0..group.count).map(move |index| (n, index)));
+    groups.nth(flow).expect("every flow is in a group")
 }
 
-fn start_of(scenario: &Scenario, flow: usize) -> Nanos {
-    let (group, index) = group_of(scenario, flow);
-    group.start + Nanos(group.stagger.0 * index)
+fn start_of(group: &FlowGroup, index: u32) -> Nanos {
+    group.start + Nanos(group.stagger.0 * index as u64)
 }
 
 fn wires(scenario: &Scenario) -> Vec<Wire> {
     let wire = |flow| {
-        let (group, _) = group_of(scenario, flow);
-        let sender = SenderMeter::new(Interval::new(scenario, None), start_of(scenario, flow));
+        let (group, index) = group_of(scenario, flow);
+        let group = &scenario.flows[group];
+        let sender = SenderMeter::new(Interval::new(scenario, None), start_of(group, index));
         let receiver = ReceiverMeter::new(Interval::new(scenario, group.stop));
         Wire::new(sender, receiver, group.size.map(|size| size.0))
     };

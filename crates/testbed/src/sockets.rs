@@ -18,7 +18,7 @@ const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for the flow's connection.
 /// Its application is woken for `at_once` bytes.
-pub fn listen(host: &Host, group: &FlowGroup, control: Option<&str>, at_once: Bytes) -> io::Result<OwnedFd> {
+pub fn listen(host: &Host, group: &FlowGroup, control: Option<&String>, at_once: Bytes) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
         socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?;

@@ -19,6 +19,8 @@ pub struct Loaded {
     pub kernel_name: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// It works on connections with ECN only.
+    pub needs_ecn: bool,
     // The registration; before Linux 6.4 the operations' map stands for it.
     _link: Link,
     // Dropped after the link, whose detachment reads it.
@@ -46,7 +48,13 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
     let link = register(&mut loaded, &object)?;
-    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, _link: link, object: loaded })
+    Ok(Loaded {
+        kernel_name: object.name,
+        parameters: object.parameters,
+        needs_ecn: object.needs_ecn,
+        _link: link,
+        object: loaded,
+    })
 }
 
 /// The controls that the kernel offers now, by name.
