@@ -10,7 +10,7 @@
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ CONFIG_HZ
 #else
-#define HZ 1000UL
+#define HZ UNBLOAT_HZ
 #endif
 #define USEC_PER_SEC 1000000UL
 #define USEC_PER_MSEC 1000UL

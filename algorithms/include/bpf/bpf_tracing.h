@@ -35,6 +35,13 @@
 	const unsigned char unbloat_nargs_##name __attribute__((used)) = count
 #endif
 
+#if defined(__bpf__) && defined(UNBLOAT_RECORD)
+#include "unbloat/record.h"
+#define unbloat_run(name, body, args...) unbloat_recorded(name, body, ##args)
+#else
+#define unbloat_run(name, body, args...) return body(unbloat_take(body, ##args))
+#endif
+
 /* clang-format off */
 #define BPF_PROG(name, args...)                                                                      \
 	name(unsigned long long *ctx) unbloat_record_count(name, unbloat_count(args));               \
@@ -43,7 +50,7 @@
 	{                                                                                            \
 		_Pragma("GCC diagnostic push")                                                       \
 		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                               \
-		return unbloat_body_##name(unbloat_take(unbloat_body_##name, ##args));               \
+		unbloat_run(name, unbloat_body_##name, args);                                        \
 		_Pragma("GCC diagnostic pop")                                                        \
 	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)

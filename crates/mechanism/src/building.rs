@@ -28,6 +28,11 @@ pub(crate) fn translation(compiler: &Path, flags: &[&str], folder: &Path) -> Com
     command
 }
 
+/// The compiler's arguments for these macros.
+pub(crate) fn definitions(defines: &[String]) -> impl Iterator<Item = String> {
+    defines.iter().map(|define| format!("-D{define}"))
+}
+
 /// What a program needs beside the flags: the contract, without the functions that it defines itself.
 pub(crate) fn program_arguments(source: &Source) -> Vec<String> {
     let own = source.own_names().into_iter().map(|name| format!("-DUNBLOAT_OWN_{name}"));

@@ -41,18 +41,27 @@ pub(crate) struct Compiler {
     folder: PathBuf,
     include: PathBuf,
     cache: PathBuf,
+    /// Macros of every compilation.
+    defines: Vec<String>,
     /// Over the compiler, the flags and everything in `algorithms`.
     fingerprint: String,
 }
 
 impl Compiler {
     /// Finds a compiler and fingerprints the contract in `folder`.
-    pub(crate) fn new(folder: &Path) -> Result<Compiler, Error> {
+    pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
         let include = building::include_folder(folder)?;
-        let how = format!("{FLAGS:?} {CONTRACT:?} {RUNTIME:?} {}", building::identity(&command));
+        let how = format!("{FLAGS:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", building::identity(&command));
         let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
-        Ok(Compiler { command, folder: folder.to_path_buf(), include, cache: building::cache_folder(), fingerprint })
+        Ok(Compiler {
+            command,
+            folder: folder.to_path_buf(),
+            include,
+            cache: building::cache_folder(),
+            defines: defines.to_vec(),
+            fingerprint,
+        })
     }
 
     /// The shared object of `source`: its bytes, from the cache if they are there.
@@ -94,7 +103,8 @@ impl Compiler {
 
     fn translate(&self, source: &Path, arguments: &[String], target: &Path) -> Result<(), String> {
         let mut command = building::translation(&self.command, FLAGS, &self.folder);
-        run(command.args(arguments).arg("-c").arg(source).arg("-o").arg(target))
+        command.args(building::definitions(&self.defines)).args(arguments);
+        run(command.arg("-c").arg(source).arg("-o").arg(target))
     }
 }
 

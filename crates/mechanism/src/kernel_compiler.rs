@@ -20,22 +20,29 @@ mod precompiled {
 }
 
 /// The object of `source`, a file of `folder` (`algorithms`) if it is the built-in of that name.
-pub(crate) fn build(folder: &Path, builtin: Option<&str>, source: &Source) -> Result<Vec<u8>, Error> {
+pub(crate) fn build(
+    folder: &Path,
+    defines: &[String],
+    builtin: Option<&str>,
+    source: &Source,
+) -> Result<Vec<u8>, Error> {
     building::include_folder(folder)?;
     let how = format!("{FLAGS:?}");
     let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
-    if let Some(bytes) = builtin.and_then(|name| precompiled::object(name, &fingerprint)) {
+    let as_it_is = builtin.filter(|_| defines.is_empty());
+    if let Some(bytes) = as_it_is.and_then(|name| precompiled::object(name, &fingerprint)) {
         return Ok(bytes.to_vec());
     }
     let clang = building::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
-    let with = format!("{fingerprint} {CONTRACT:?} {}", building::identity(&clang));
+    let with = format!("{fingerprint} {CONTRACT:?} {defines:?} {}", building::identity(&clang));
     let name = format!("{}.bpf.o", building::key(&with, source));
-    cached(&building::cache_folder(), &name, |work| compile(&clang, folder, source, work))
+    cached(&building::cache_folder(), &name, |work| compile(&clang, folder, defines, source, work))
 }
 
-fn compile(clang: &Path, folder: &Path, source: &Source, work: &Path) -> Result<PathBuf, Error> {
+fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<PathBuf, Error> {
     let object = work.join("program.bpf.o");
     let mut command = building::translation(clang, FLAGS, folder);
+    command.args(building::definitions(defines));
     command.args(building::program_arguments(source)).arg("-c").arg(&source.path).arg("-o").arg(&object);
     run(&mut command).map_err(|message| building::does_not_compile(&source.path, &message))?;
     Ok(object)

@@ -18,6 +18,7 @@ mod nearest;
 mod object_file;
 mod operations;
 mod parameter;
+pub mod replay;
 pub mod sock;
 mod source;
 

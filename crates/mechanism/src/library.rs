@@ -10,6 +10,7 @@ use crate::nearest::nearest_first;
 use crate::object_file::Object;
 use crate::operations;
 use crate::parameter::{self, Parameter, Setting, parameters};
+use crate::replay::Callback;
 use crate::source::Source;
 use scenario::model::{CcSource, CongestionControl};
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The folder `algorithms/`, and what was built from it. Threads may share one.
 pub struct Library {
     folder: PathBuf,
+    /// Macros of every compilation.
+    defines: Vec<String>,
     compiler: OnceLock<Compiler>,
     /// Compiled in this process, by file and target; a file that changes is compiled again.
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
@@ -46,7 +49,22 @@ struct Built {
 impl Library {
     /// The library over a folder that holds `congestion/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
-        Library { folder: folder.into(), compiler: OnceLock::new(), built: Mutex::default() }
+        Library::with_defines(folder, Vec::new())
+    }
+
+    /// The same, where every program built for the kernel records its calls in a ring buffer, for `testbed::recording`.
+    pub fn recording(folder: impl Into<PathBuf>) -> Library {
+        Library::with_defines(folder, vec!["UNBLOAT_RECORD".into()])
+    }
+
+    /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and its random numbers are those that
+    /// [`Control::set_moment`] sets.
+    pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
+        Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
+    }
+
+    fn with_defines(folder: impl Into<PathBuf>, defines: Vec<String>) -> Library {
+        Library { folder: folder.into(), defines, compiler: OnceLock::new(), built: Mutex::default() }
     }
 
     /// The folder.
@@ -99,13 +117,28 @@ impl Library {
     /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel would
     /// refuse, or if it does not take the parameters.
     pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
+        Ok(self.load_built(control, seed)?.0)
+    }
+
+    /// Likewise, with the callbacks that it has by the names of their programs.
+    pub(crate) fn load_with_programs(
+        &self,
+        control: &CongestionControl,
+    ) -> Result<(Control, HashMap<String, Callback>), Error> {
+        let (control, built) = self.load_built(control, 0)?;
+        let programs = control.programs(&built.object);
+        Ok((control, programs))
+    }
+
+    fn load_built(&self, control: &CongestionControl, seed: u64) -> Result<(Control, Arc<Built>), Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Native)?;
         let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
-        Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)
+        let control = Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        Ok((control, built))
     }
 
     /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in whose source is as it
@@ -182,8 +215,10 @@ impl Library {
         }
         let image = match (target, wanted) {
             (Target::Native, _) => self.compiler()?.build(&source)?,
-            (Target::Kernel, CcSource::Builtin(name)) => kernel_compiler::build(&self.folder, Some(name), &source)?,
-            (Target::Kernel, _) => kernel_compiler::build(&self.folder, None, &source)?,
+            (Target::Kernel, CcSource::Builtin(name)) => {
+                kernel_compiler::build(&self.folder, &self.defines, Some(name), &source)?
+            }
+            (Target::Kernel, _) => kernel_compiler::build(&self.folder, &self.defines, None, &source)?,
         };
         let object = Object::parse(&image)
             .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
@@ -198,7 +233,7 @@ impl Library {
         match self.compiler.get() {
             Some(compiler) => Ok(compiler),
             None => {
-                let compiler = Compiler::new(&self.folder)?;
+                let compiler = Compiler::new(&self.folder, &self.defines)?;
                 Ok(self.compiler.get_or_init(|| compiler))
             }
         }

@@ -109,6 +109,12 @@ impl Object {
         self.pointers.contains(&address)
     }
 
+    /// The name of the program at this address.
+    pub(crate) fn program_at(&self, address: u64) -> Option<&str> {
+        let found = self.symbols.iter().find(|(_, symbol)| symbol.is_code && symbol.address == address);
+        found.map(|(name, _)| name.as_str())
+    }
+
     /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
         self.arguments.get(&(address as u64)).copied().unwrap_or(CONG_CONTROL_ARGUMENTS)

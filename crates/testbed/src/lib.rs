@@ -11,6 +11,7 @@ mod namespace;
 mod netlink;
 mod parcel;
 mod priority;
+pub mod recording;
 mod run;
 mod sockets;
 mod soundness;
