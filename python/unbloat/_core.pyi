@@ -11,6 +11,9 @@ __all__ = [
     "RunError",
     "__version__",
     "duration_ns",
+    "kernel_load",
+    "kernel_status",
+    "kernel_unload",
     "load",
     "mechanisms",
     "parse",
@@ -73,3 +76,22 @@ def scenario_keys() -> str:
 
 def mechanisms(algorithms: str | Path) -> str:
     """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""
+
+def kernel_load(
+    algorithms: str | Path,
+    control: str,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    name: str | None = None,
+    make_default: bool = False,
+) -> str:
+    """Load a congestion control into the running kernel, to stay: a built-in's name or the path of a `.bpf.c` file.
+
+    Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
+    """
+
+def kernel_unload(name: str, *, drain: bool = False) -> str:
+    """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""
+
+def kernel_status(*, measure_ns: int | None = None) -> str:
+    """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__
+from unbloat import Error, InputError, __version__, kernel_commands
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     _run_arguments(commands.add_parser("run", help="run a scenario: simulated, or on the running kernel"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
+    kernel_commands.add(commands)
     return top
 
 

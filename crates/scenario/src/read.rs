@@ -172,8 +172,8 @@ impl Reader {
 /// Before the name of a control that the running kernel has of its own.
 const OF_THE_KERNEL: &str = "kernel:";
 
-/// A path has a slash in it or ends in `.c`; `#NAME` may follow.
-fn is_path(cc: &str) -> bool {
+/// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.
+pub fn is_path(cc: &str) -> bool {
     let file = cc.split_once('#').map_or(cc, |(file, _)| file);
     file.contains('/') || file.ends_with(".c")
 }

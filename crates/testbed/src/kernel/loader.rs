@@ -21,8 +21,10 @@ pub struct Loaded {
     pub parameters: Vec<(String, String)>,
     /// It works on connections with ECN only.
     pub needs_ecn: bool,
+    /// The built-in's name, or the path of the file that it was written in.
+    pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
-    _link: Link,
+    link: Link,
     // Dropped after the link, whose detachment reads it.
     object: Object,
 }
@@ -31,6 +33,16 @@ impl Loaded {
     /// The loaded object: its maps and programs.
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    /// Gives the registration a name in the BPF file system.
+    pub(crate) fn pin(&mut self, path: &Path) -> libbpf_rs::Result<()> {
+        self.link.pin(path)
+    }
+
+    /// Lets go of it without unregistering it: the pin holds it.
+    pub(crate) fn leave(mut self) {
+        self.link.disconnect();
     }
 }
 
@@ -51,8 +63,9 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
     Ok(Loaded {
         kernel_name: object.name,
         parameters: object.parameters,
+        source: object.source,
         needs_ecn: object.needs_ecn,
-        _link: link,
+        link,
         object: loaded,
     })
 }

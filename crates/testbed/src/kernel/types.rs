@@ -1,13 +1,26 @@
 //! The running kernel's types (BTF): what tells one kernel from another.
 
 use super::error::Error;
-use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
+use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Names a file with the kernel's types, in place of what the kernel itself offers.
 const OVERRIDE: &str = "UNBLOAT_BTF";
+
+/// A congestion control as its map tells it: the state of its registration, then the operations.
+const REGISTERED: &str = "bpf_struct_ops_tcp_congestion_ops";
+
+/// Where in the value of the operations' map things stand, in bytes. Since Linux 5.6 it begins with two 32-bit numbers: references and state.
+pub(crate) struct OperationsLayout {
+    /// The type by which such a map is known.
+    pub(crate) value_type: u32,
+    /// The control's name.
+    pub(crate) name: usize,
+    /// Each callback and where the id of its program stands.
+    pub(crate) callbacks: Vec<(String, usize)>,
+}
 
 /// The kernel's types.
 pub(crate) struct Types(Btf<'static>);
@@ -31,7 +44,7 @@ impl Types {
                  Fedora are"
             ))
         })?;
-        match types.structure("bpf_struct_ops_tcp_congestion_ops") {
+        match types.structure(REGISTERED) {
             Some(_) => Ok(types),
             None => Err(Error::machine(
                 "this kernel takes no congestion controls in BPF: it needs CONFIG_BPF_JIT and CONFIG_BPF_SYSCALL",
@@ -58,11 +71,37 @@ impl Types {
         callback.and_then(|ty| self.function_behind(ty)).map_or(0, |function| function.len())
     }
 
+    /// Where things stand in what the operations' map tells user space.
+    pub(crate) fn operations_layout(&self) -> OperationsLayout {
+        let offset = |structure: Option<&Struct<'_>>, name: &str| {
+            let member = structure.and_then(|s| s.iter().find(|member| member.name.is_some_and(|own| own == name)));
+            member.map_or(0, |member| byte_offset(member.attr))
+        };
+        let start = offset(self.structure(REGISTERED).as_ref(), "data");
+        let operations = self.structure("tcp_congestion_ops");
+        let callbacks = operations.iter().flat_map(|operations| operations.iter()).filter_map(|member| {
+            self.function_behind(member.ty)?;
+            Some((member.name?.to_string_lossy().into_owned(), start + byte_offset(member.attr)))
+        });
+        OperationsLayout {
+            value_type: self.structure(REGISTERED).map_or(0, |structure| structure.type_id().into()),
+            name: start + offset(operations.as_ref(), "name"),
+            callbacks: callbacks.collect(),
+        }
+    }
+
     /// What a pointer to a function leads to.
     fn function_behind(&self, id: libbpf_rs::btf::TypeId) -> Option<FuncProto<'_>> {
         let pointer: Ptr<'_> = self.0.type_by_id(id)?;
         let target: BtfType<'_> = pointer.referenced_type();
         self.0.type_by_id(target.type_id())
+    }
+}
+
+fn byte_offset(attribute: MemberAttr) -> usize {
+    match attribute {
+        MemberAttr::Normal { offset } => offset as usize / 8,
+        MemberAttr::BitField { offset, .. } => offset as usize / 8,
     }
 }
 
