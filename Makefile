@@ -41,7 +41,7 @@ $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/package: $(STAMPS)/venv $(RUST)
+$(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 	@echo "building unbloat (a minute the first time)"
 	@mkdir -p $(@D)
 	@$(BIN)/maturin develop --release --quiet --extras test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }

@@ -85,7 +85,7 @@ struct tcp_congestion_ops cubic_plus = {
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
 	.undo_cwnd = (void *)undo_cwnd,
-	.name = CONTROL_NAME("cubic_plus"),
+	.name = "cubic_plus",
 };
 
 char _license[] SEC("license") = "Dual BSD/GPL";

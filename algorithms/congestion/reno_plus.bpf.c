@@ -65,7 +65,7 @@ struct tcp_congestion_ops reno_plus = {
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
 	.undo_cwnd = (void *)undo_cwnd,
-	.name = CONTROL_NAME("reno_plus"),
+	.name = "reno_plus",
 };
 
 char _license[] SEC("license") = "Dual BSD/GPL";

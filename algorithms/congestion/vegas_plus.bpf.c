@@ -81,7 +81,7 @@ struct tcp_congestion_ops vegas_plus = {
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
 	.undo_cwnd = (void *)undo_cwnd,
-	.name = CONTROL_NAME("vegas_plus"),
+	.name = "vegas_plus",
 };
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -10,7 +10,7 @@
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ CONFIG_HZ
 #else
-#define HZ 1000UL
+#define HZ UNBLOAT_HZ
 #endif
 #define USEC_PER_SEC 1000000UL
 #define USEC_PER_MSEC 1000UL
@@ -26,7 +26,10 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 	return tcp_sk(sk)->tcp_mstamp;
 }
 
-/* A running kernel may hold its own control of that name, so there ours is called otherwise. At most 15 characters each. */
+/*
+ * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for: there ours must be
+ * called otherwise.
+ */
 #ifdef __bpf__
 #define CONTROL_NAME(name) "ub_" name
 #else
@@ -36,13 +39,11 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 /*
  * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant afterwards. `type` is u32 or
  * bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share), "packets", or "" (a plain number).
- * Natively the description goes into the shared object, where `unbloat list` and error messages find it. With FIXED_PARAMS the
+ * The description goes into a section of the object file, where `unbloat list` and error messages find it. With FIXED_PARAMS the
  * defaults hold.
  */
 #if defined(FIXED_PARAMS)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial
-#elif defined(__bpf__)
-#define PARAM(type, name, initial, lowest, highest, unit, meaning) const volatile type name = initial
 #else
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) \
 	const volatile type name = initial;                        \

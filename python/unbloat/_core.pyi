@@ -11,6 +11,9 @@ __all__ = [
     "RunError",
     "__version__",
     "duration_ns",
+    "kernel_load",
+    "kernel_status",
+    "kernel_unload",
     "load",
     "mechanisms",
     "parse",
@@ -43,15 +46,18 @@ class Cell:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
-    def simulate(
+    def run(
         self,
         algorithms: str | Path,
         *,
+        on: str = "simulator",
         series_ns: int | None = None,
         pcap: str | Path | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
         """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
+
+        `on` is the backend, simulator or kernel.
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """
@@ -70,3 +76,22 @@ def scenario_keys() -> str:
 
 def mechanisms(algorithms: str | Path) -> str:
     """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""
+
+def kernel_load(
+    algorithms: str | Path,
+    control: str,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    name: str | None = None,
+    make_default: bool = False,
+) -> str:
+    """Load a congestion control into the running kernel, to stay: a built-in's name or the path of a `.bpf.c` file.
+
+    Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
+    """
+
+def kernel_unload(name: str, *, drain: bool = False) -> str:
+    """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""
+
+def kernel_status(*, measure_ns: int | None = None) -> str:
+    """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""

@@ -1,4 +1,4 @@
-"""The command line: `unbloat list`, `unbloat run`, `unbloat reproduce`."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__
+from unbloat import Error, InputError, __version__, kernel_commands
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+JOBS = "number of processes (default: one for each core; one on the kernel, where runs disturb each other)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,8 +51,10 @@ def parser() -> argparse.ArgumentParser:
     _list_arguments(
         commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
     )
-    _run_arguments(commands.add_parser("run", help="simulate a scenario"))
+    _run_arguments(commands.add_parser("run", help="run a scenario: simulated, or on the running kernel"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
+    _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
+    kernel_commands.add(commands)
     return top
 
 
@@ -66,15 +71,15 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cc", metavar="NAME|FILE", help="congestion control of every flow: a name, or a .bpf.c file of your own")
     add("--set", metavar="KEY=VALUE", action="append", default=[], type=assignment, help="set a key of the scenario")
     add("--seed", metavar="N", type=int, help="seed of the run's draws")
-    add("--on", choices=["simulator"], default="simulator", help="where to run (default: %(default)s)")
+    _backend_argument(add)
     add("--json", action="store_true", help="print the records as JSON")
-    add("--no-cache", action="store_true", help="run afresh")
+    _cache_arguments(parser)
     add("-o", "--output", metavar="DIR", type=Path, help="write records and series as Parquet files")
     add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
     add("--plot", metavar="KIND,...", help="what to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf")
     add("--pcap", metavar="FILE", type=Path, help="write every packet at the senders as pcapng")
     add("--series", metavar="STEP", help="step of the series, such as 10ms (default: about a thousandth of the run)")
-    add("--jobs", metavar="N", type=int, help="number of processes (default: one for each core)")
+    add("-j", "--jobs", metavar="N", type=int, help=JOBS)
 
 
 def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +91,40 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
     add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
-    add("--no-cache", action="store_true", help="run afresh")
-    add("--jobs", metavar="N", type=int, help="number of processes (default: one for each core)")
+    _cache_arguments(parser)
+    add("-j", "--jobs", metavar="N", type=int, help=JOBS)
+
+
+def _backend_argument(add: Callable[..., object]) -> None:
+    where = "simulator, or kernel: the running kernel's TCP over emulated links, in real time, as root"
+    add("--on", choices=["simulator", "kernel"], default="simulator", help=f"{where} (default: %(default)s)")
+
+
+def _cache_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--no-cache", dest="cache", action="store_false", default=None, help="run afresh, and keep nothing")
+    add(
+        "--cache",
+        action="store_true",
+        default=None,
+        help="take kept runs on the kernel too, if code and kernel are the same",
+    )
+
+
+def _compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=compare_command)
+    add = parser.add_argument
+    results = "a folder that `unbloat run -o` wrote (or one above several), or what `unbloat run --json` printed"
+    add("a", metavar="A", type=Path, help=f"results: {results}")
+    add("b", metavar="B", type=Path, nargs="?", help="results to hold against A (default: A's own, with --between)")
+    add(
+        "--between",
+        metavar="AXIS=LABEL_A,LABEL_B",
+        help="compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic",
+    )
+    add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
+    add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
+    add("--json", action="store_true", help="print JSON")
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -110,7 +147,7 @@ def list_command(args: argparse.Namespace) -> None:
 
 
 def run_command(args: argparse.Namespace) -> None:
-    """Simulate; print, write and draw what was asked for."""
+    """Run; print, write and draw what was asked for."""
     from unbloat.runner import run
     from unbloat.screen import screen
 
@@ -118,11 +155,12 @@ def run_command(args: argparse.Namespace) -> None:
     results = run(
         args.scenario,
         dict(args.set),
+        on=args.on,
         cc=args.cc,
         seed=args.seed,
         series=args.series or bool(args.output or args.figure),
         pcap=args.pcap,
-        cache=not args.no_cache,
+        cache=args.cache,
         jobs=args.jobs,
     )
     if args.output:
@@ -154,3 +192,10 @@ def reproduce_command(args: argparse.Namespace) -> int | None:
     from unbloat.reproduce import main as reproduce
 
     return reproduce(args)
+
+
+def compare_command(args: argparse.Namespace) -> None:
+    """Hold two sets of results against each other."""
+    from unbloat.compare_command import main as compare
+
+    compare(args)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from unbloat.claims import Verdict, number
 from unbloat.judged import Judged, JudgedPaper, JudgedRow
-from unbloat.table import Column, render
+from unbloat.table import Column, markdown, render
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "direction only": "~", "not reproduced": "x"}
 """What stands after a measured number."""
@@ -96,16 +96,8 @@ def _measured_cells(row: JudgedRow, column: int) -> str:
 
 
 def markdown_table(columns: Sequence[Column]) -> str:
-    """Write a table as GitHub shows it, the first column to the left."""
-    head = [f"{column.head} {column.unit}".strip() for column in columns]
-    rule = ["---"] + ["---:"] * (len(columns) - 1)
-    rows = zip(*(column.cells for column in columns), strict=True)
-    lines = [head, rule, *([_word(cell) for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _word(cell: object) -> str:
-    return number(cell) if isinstance(cell, float) else str(cell).replace("|", "\\|")
+    """Write a table as GitHub shows it, numbers with five digits."""
+    return markdown(columns, lambda cell: number(cell) if isinstance(cell, float) else str(cell))
 
 
 # ---------------------------------------------------------------- Reasons

@@ -20,10 +20,11 @@ from unbloat.source import Source
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do: the cell's number, the key to keep it under, and what to keep besides the records."""
+    """A run to do: the cell's number, the key to keep it under, where to run, what to keep besides the records."""
 
     cell: int
     key: str
+    on: str = "simulator"
     series_ns: int | None = None
     pcap: str | None = None
 
@@ -53,7 +54,7 @@ def run_all(source: Source, folder: Path, tasks: Iterable[Task], processes: int,
 
 
 class Worker:
-    """A process that simulates one task at a time; leaving its context ends it."""
+    """A process that does one task at a time; leaving its context ends it."""
 
     def __init__(self, source: Source, folder: Path) -> None:
         command = [sys.executable, "-m", "unbloat.worker"]
@@ -109,10 +110,10 @@ class Worker:
     def _death(self) -> str:
         status = self._process.wait()
         if status >= 0:
-            return f"the simulating process ended by itself, with status {status}; its own words stand above"
+            return f"the run's process ended by itself, with status {status}; its own words stand above"
         how = signal.Signals(-status).name
         if how == "SIGFPE":
             return "the run was ended by SIGFPE: a congestion control divides by zero"
         if how == "SIGKILL":
-            return "the simulating process was killed (SIGKILL); perhaps the machine ran out of memory"
-        return f"the run was ended by {how}: a congestion control touches foreign memory, or the engine has a fault"
+            return "the run's process was killed (SIGKILL); perhaps the machine ran out of memory"
+        return f"the run was ended by {how}: a congestion control touches foreign memory, or unbloat has a fault"

@@ -12,10 +12,14 @@ WIDTH = 24
 
 
 class Progress:
-    """Counts simulated seconds over all runs and draws them on stderr, if that is a terminal."""
+    """Counts the seconds of all runs and draws them on stderr, if that is a terminal."""
 
-    def __init__(self, durations_s: Sequence[float], shown: bool | None = None) -> None:
-        """Expect runs of these lengths; `shown` overrides the question whether stderr is a terminal."""
+    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, is_real: bool = False) -> None:
+        """Expect runs of these lengths; `shown` overrides the question whether stderr is a terminal.
+
+        Real runs have no speed worth telling.
+        """
+        self._is_real = is_real
         self._durations = list(durations_s)
         self._shares = [0.0] * len(self._durations)
         self._shown = sys.stderr.isatty() if shown is None else shown
@@ -40,8 +44,9 @@ class Progress:
         bar = "█" * filled + "░" * (WIDTH - filled)
         finished = sum(share == 1 for share in self._shares)
         runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
+        speed = "" if self._is_real else f"{done / max(elapsed_s, 1e-9):.3g} simulated s/s, "
         left = elapsed_s * (1 - share) / share if share else float("inf")
-        return f"{bar} {share:4.0%}  {runs}{done / max(elapsed_s, 1e-9):.3g} simulated s/s, {clock(left)} left"
+        return f"{bar} {share:4.0%}  {runs}{speed}{clock(left)} left"
 
     def close(self) -> None:
         """Wipe the line."""

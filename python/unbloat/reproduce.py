@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pandas as pd
 
 from unbloat import choices, judged, paper_figures, paper_tables, published
 from unbloat.measured import Measurements, Run, Windows
+from unbloat.pages import write_parts
 from unbloat.paper_runs import Axes, Batch, Simulate, measure
 from unbloat.places import PAPERS
 from unbloat.runner import run as run_scenario
@@ -21,7 +21,7 @@ from unbloat.runner import run as run_scenario
 def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
-    simulate = simulator(cache=not arguments.no_cache, jobs=arguments.jobs)
+    simulate = simulator(cache=arguments.cache, jobs=arguments.jobs)
     if arguments.choices:
         sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
         return 0
@@ -56,7 +56,7 @@ def folder_of(name: str) -> Path:
 # ---------------------------------------------------------------- Runs
 
 
-def simulator(*, cache: bool, jobs: int | None) -> Simulate:
+def simulator(*, cache: bool | None, jobs: int | None) -> Simulate:
     """Give the function that simulates the cells of a batch."""
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Run]:
@@ -116,17 +116,8 @@ def write_page(
 ) -> None:
     """Replace the marked parts of the folder's README.md, and draw its figures beside it."""
     page = paper.folder / "README.md"
-    text = page.read_text(encoding="utf-8")
-    text = replace_part(text, "verdicts", paper_tables.markdown_of(result))
+    parts = {"verdicts": paper_tables.markdown_of(result)}
     for table, laid in measure_choices(paper.folder, simulate):
-        text = replace_part(text, table.id, choices.markdown_of(table, laid))
-    page.write_text(text, encoding="utf-8")
+        parts[table.id] = choices.markdown_of(table, laid)
+    write_parts(page, parts)
     paper_figures.draw(paper, measurements, paper.folder / "figures")
-
-
-def replace_part(text: str, name: str, content: str) -> str:
-    """Put `content` between `<!-- begin NAME ... -->` and `<!-- end NAME -->`."""
-    marks = re.compile(rf"(<!-- begin {re.escape(name)}\b[^>]*-->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
-    if not marks.search(text):
-        raise published.PaperError(f"README.md has no part marked `<!-- begin {name} -->` to `<!-- end {name} -->`")
-    return marks.sub(lambda found: f"{found[1]}\n{content}\n{found[2]}", text)

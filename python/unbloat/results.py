@@ -47,8 +47,10 @@ class Results:
 
     @property
     def runs(self) -> pd.DataFrame:
-        """One row per run."""
-        return frame([{**head, **scalars(record)} for head, record in self._heads()])
+        """One row per run; `attrs["axes"]` names the columns that are axes, in the Parquet file too."""
+        table = frame([{**head, **scalars(record)} for head, record in self._heads()])
+        table.attrs["axes"] = self.axes
+        return table
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -151,6 +153,11 @@ def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def scalars(record: Record) -> dict[str, Any]:
     """Give a run's own columns, without those of its flows and links."""
     return {name: value for name, value in record.run.items() if not isinstance(value, list)}
+
+
+def why_unsound(run: dict[str, Any]) -> str:
+    """Give the reason why a run that is not sound is not."""
+    return run.get("unsound_because") or "the machine could not keep up"
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:

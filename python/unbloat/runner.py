@@ -1,20 +1,25 @@
-"""Runs scenarios: what is in the store is taken from there, the rest is simulated on all cores."""
+"""Runs scenarios: what is in the store is taken from there where that is as good, the rest is run."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat import _core
+from unbloat.attempt import Attempt
 from unbloat.places import cache_folder
 from unbloat.pool import Task, run_all
 from unbloat.progress import Progress
-from unbloat.results import Record, Results, Series
+from unbloat.results import Record, Results, Series, one_of
 from unbloat.source import Source, source_of
 from unbloat.store import Store, key_of
+
+BACKENDS = ("simulator", "kernel")
 
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
@@ -24,24 +29,28 @@ def run(
     source: str | Path,
     overrides: Mapping[str, object] | None = None,
     *,
+    on: str = "simulator",
     cc: str | Path | None = None,
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
     only: Callable[[Mapping[str, str]], bool] | None = None,
-    cache: bool = True,
+    cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
 ) -> Results:
-    """Simulate a scenario, every cell of its sweep once.
+    """Run a scenario, every cell of its sweep once.
 
     `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys
-    of it: `{"link.bottleneck.rate": "10mbit"}`. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
-    short for the commonest of them. `series` keeps the run's inside over time, at steps such as "10ms", or with True at
-    a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
-    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache=False` runs afresh.
+    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", or "kernel" for the TCP of the running
+    kernel over emulated links, in real time. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
+    short for the commonest overrides. `series` keeps the run's inside over time, at steps such as "10ms", or with True
+    at a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
+    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache` says whether runs that
+    were kept are taken: True those of the same code (on the kernel: and of the same kernel release), False none, and
+    none is kept; by default those on the simulator, and on the kernel those of a grid that was interrupted.
     `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
-    each core).
+    each core, and on the kernel one, because real runs disturb each other).
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
@@ -52,44 +61,78 @@ def run(
     if cc is not None:
         added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
     chosen = source_of(source, {**(overrides or {}), **added})
-    store = Store(cache_folder() / "runs" if cache else None)
-    experiment = Experiment(chosen, store, progress, jobs, only)
-    experiment.simulate(series, pcap)
-    return Results(experiment.records(), lambda: experiment.series(series))
+    manner = Manner(one_of("on", on, BACKENDS), cache, progress, jobs)
+    experiment = Experiment(chosen, manner, only)
+    experiment.run(series, pcap)
+    records = experiment.records()
+    if manner.is_real:
+        kept = experiment.series(series)  # Now: a later run of the same cell takes its place in the store.
+        return Results(records, lambda: kept)
+    return Results(records, lambda: experiment.series(series))
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How runs are done; the fields are arguments of `run`."""
+
+    on: str
+    cache: bool | None
+    progress: bool | None
+    jobs: int | None
+
+    @property
+    def is_real(self) -> bool:
+        """Tell runs that take their time and never come out twice the same."""
+        return self.on != "simulator"
+
+    @property
+    def takes_kept(self) -> bool:
+        """Tell whether a run that was kept does as well as a new one."""
+        return not self.is_real if self.cache is None else self.cache
+
+    def processes(self) -> int:
+        """Give how many runs there may be at a time."""
+        return self.jobs or (1 if self.is_real else len(os.sched_getaffinity(0)))
 
 
 class Experiment:
     """The cells of a scenario, and the store that holds or will hold their runs."""
 
-    def __init__(
-        self,
-        source: Source,
-        store: Store,
-        progress: bool | None,
-        jobs: int | None,
-        only: Callable[[Mapping[str, str]], bool] | None = None,
-    ) -> None:
+    def __init__(self, source: Source, manner: Manner, only: Callable[[Mapping[str, str]], bool] | None = None) -> None:
         self._source = source
-        self._store = store
-        self._progress = progress
-        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._manner = manner
+        self._store = Store(None if manner.cache is False else cache_folder() / "runs")
         cells = enumerate(source.cells())
         self._cells = {number: cell for number, cell in cells if only is None or only(dict(cell.axes))}
-        self._keys = {number: key_of(cell) for number, cell in self._cells.items()}
+        self._keys = {number: key_of(cell, manner.on) for number, cell in self._cells.items()}
 
-    def simulate(self, series: bool | str, pcap: str | Path | None = None) -> None:
-        """Simulate what the store lacks; with `pcap` everything, because packets are not stored."""
+    def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
+        """Run what the store lacks; with `pcap` everything, because packets are not stored."""
+        attempt = None if self._manner.takes_kept else Attempt(self._store.folder, self._keys.values())
+        tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
+        if attempt and len(tasks) < len(self._cells):
+            done = f"{len(self._cells) - len(tasks)} of {len(self._cells)} runs are there"
+            print(f"unbloat: goes on where it was interrupted: {done}", file=sys.stderr)
+        if tasks:
+            self._run_all(tasks)
+        if attempt:
+            attempt.finish()
+
+    def _tasks(self, series: bool | str, pcap: str | Path | None, since_ns: int) -> list[Task]:
+        """List what is to do, not counting what was kept before `since_ns`."""
         tasks = []
         for number, cell in self._cells.items():
-            key, step = self._keys[number], series_step(cell, series)
-            if pcap or not self._store.has(key, step):
+            key, step = self._keys[number], self._step(cell, series)
+            if pcap or not self._store.has(key, step, since_ns):
                 file = pcap and str(numbered(Path(pcap), number, len(self._cells)))
-                tasks.append(Task(number, key, step, file or None))
-        if not tasks:
-            return
-        with closing(Progress([self._cells[task.cell].duration_s for task in tasks], self._progress)) as bar:
+                tasks.append(Task(number, key, self._manner.on, step, file or None))
+        return tasks
+
+    def _run_all(self, tasks: Sequence[Task]) -> None:
+        durations = [self._cells[task.cell].duration_s for task in tasks]
+        with closing(Progress(durations, self._manner.progress, is_real=self._manner.is_real)) as bar:
             place = {task: i for i, task in enumerate(tasks)}
-            processes = min(self._jobs, len(tasks))
+            processes = min(self._manner.processes(), len(tasks))
             run_all(self._source, self._store.folder, tasks, processes, lambda t, share: bar.update(place[t], share))
 
     def records(self) -> list[Record]:
@@ -98,11 +141,16 @@ class Experiment:
 
     def series(self, series: bool | str) -> list[Series]:
         """Read the series of all cells, simulating where they were not kept."""
-        self.simulate(series or True)
+        if not self._manner.is_real:
+            self.run(series or True)
         return [
-            self._store.series(self._keys[number], series_step(cell, series or True) or 0)
+            self._store.series(self._keys[number], self._step(cell, series or True) or 0)
             for number, cell in self._cells.items()
         ]
+
+    def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
+        """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
+        return series_step(cell, series or self._manner.is_real)
 
 
 def series_step(cell: _core.Cell, series: bool | str) -> int | None:

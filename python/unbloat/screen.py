@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from unbloat.results import Record, Results
+from unbloat.results import Record, Results, why_unsound
 from unbloat.table import Column, render, show
 
 MANY = 12
@@ -31,6 +31,8 @@ LINK_COLUMNS = [
     ("dropped", "packets", "drops"),
     ("lost", "packets", "wire_losses"),
 ]
+REAL_COLUMNS = [("late 99 %", "us", "lateness_us_p99"), ("idle", "%", "cpu_idle_percent")]
+"""How well the machine kept up with a run in real time."""
 
 
 def screen(results: Results) -> str:
@@ -62,7 +64,13 @@ def flows_table(results: Results) -> str:
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
     columns.append(Column("control", "", [row["cc"] for _, row in rows]))
-    return render(columns + value_columns(FLOW_COLUMNS, [row for _, row in rows]))
+    columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
+    return render([*columns, soundness(record for record, _ in rows)])
+
+
+def soundness(records: Iterable[Record]) -> Column:
+    """Mark the runs that are not to be believed; empty where all are."""
+    return Column("", "", ["" if record.run["sound"] else "unsound" for record in records])
 
 
 def flow_rows(flows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -87,7 +95,15 @@ def links_table(results: Results) -> str:
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
-    return render(columns + value_columns(LINK_COLUMNS, [link for _, link in rows]))
+    columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
+    columns += [Column(head, unit, [own(*row, key) for row in rows]) for head, unit, key in REAL_COLUMNS]
+    return render([*columns, soundness(record for record, _ in rows)])
+
+
+def own(record: Record, link: dict[str, Any], key: str) -> float | None:
+    """Give a figure of the run as a whole, which stands beside the first of its links."""
+    value: float | None = record.run.get(key) if link is record.run["links"][0] else None
+    return value
 
 
 def matters(link: dict[str, Any]) -> bool:
@@ -107,4 +123,13 @@ def value_columns(columns: Iterable[tuple[str, str, str]], rows: Sequence[dict[s
 
 def warnings(records: Iterable[Record]) -> list[str]:
     """Say which runs are not to be believed."""
-    return [f"warning: run {n} is unsound" for n, record in enumerate(records) if not record.run["sound"]]
+    return [
+        f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
+        for n, record in enumerate(records)
+        if not record.run["sound"]
+    ]
+
+
+def called(record: Record, number: int) -> str:
+    """Name a run: by its labels, or its number."""
+    return f"run {number} ({', '.join(record.axes.values())})" if record.axes else "the run"

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -33,9 +34,14 @@ def hash_files(files: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def key_of(cell: _core.Cell) -> str:
-    """Name the run of `cell`: the same scenario, parameters, seed and code give the same key, and nothing else does."""
+def key_of(cell: _core.Cell, on: str = "simulator") -> str:
+    """Name the run of `cell`: the same scenario, parameters, seed and code give the same key, and nothing else does.
+
+    On the kernel its release counts too.
+    """
     parts = [cell.json(), code_hash(), hash_files(cell.sources(ALGORITHMS))]
+    if on != "simulator":
+        parts += [on, platform.release()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -47,9 +53,13 @@ class Store:
         self._temporary = tempfile.TemporaryDirectory(prefix="unbloat-") if folder is None else None
         self.folder = Path(self._temporary.name) if self._temporary else Path(folder or "")
 
-    def has(self, key: str, series_ns: int | None) -> bool:
-        """Tell whether the run is here, and its series at that step if one is named."""
-        return self._record(key).exists() and (series_ns is None or self._series(key, series_ns).exists())
+    def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
+        """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
+        try:
+            kept_ns = self._record(key).stat().st_mtime_ns
+        except FileNotFoundError:
+            return False
+        return kept_ns > since_ns and (series_ns is None or self._series(key, series_ns).exists())
 
     def record(self, key: str) -> dict[str, Any]:
         """Read the records of a run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -14,10 +14,12 @@ class Column:
     head: str
     unit: str
     cells: Sequence[object]
+    is_right: bool = False
+    """Aligns to the right although its cells are words."""
 
     def is_number(self) -> bool:
         """Tell whether it aligns to the right."""
-        return all(cell is None or isinstance(cell, int | float) for cell in self.cells)
+        return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
 def render(columns: Sequence[Column]) -> str:
@@ -48,3 +50,12 @@ def show(value: object) -> str:
         return "0" if value == 0 else "∞"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:.{min(digits, 4)}f}"
+
+
+def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:
+    """Draw a table as GitHub shows it, the first column to the left; `write` writes a cell."""
+    head = [f"{column.head} {column.unit}".strip() for column in columns]
+    rule = ["---"] + ["---:"] * (len(columns) - 1)
+    rows = zip(*(column.cells for column in columns), strict=True)
+    lines = [head, rule, *([write(cell).replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""A process that simulates: a line of JSON in is a run to do, lines of JSON out are its progress and its end.
+"""A process that does runs: a line of JSON in is a run to do, lines of JSON out are its progress and its end.
 
 Runs live in processes of their own because a congestion control is native code: should it crash, its run fails with a
 sentence, and neither the other runs nor the user's session are harmed.
@@ -36,8 +36,9 @@ def main() -> None:
 def attempt(cells: list[_core.Cell], store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
     """Run one cell and keep what it came to; give the answer that ends the task."""
     try:
-        record, columns = cells[task["cell"]].simulate(
+        record, columns = cells[task["cell"]].run(
             ALGORITHMS,
+            on=task["on"],
             series_ns=task["series_ns"],
             pcap=task["pcap"],
             progress=lambda share: say(answers, share=share),

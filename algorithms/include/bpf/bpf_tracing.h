@@ -14,22 +14,32 @@
 #define unbloat_count(args...) unbloat_nth(_, ##args, 6, 5, 4, 3, 2, 1, 0)
 
 /* An argument is taken from 64 bits to whatever its type is, which may be a pointer. */
-#define unbloat_take_0() ctx
-#define unbloat_take_1() ctx, ctx[0]
-#define unbloat_take_2() unbloat_take_1(), ctx[1]
-#define unbloat_take_3() unbloat_take_2(), ctx[2]
-#define unbloat_take_4() unbloat_take_3(), ctx[3]
-#define unbloat_take_5() unbloat_take_4(), ctx[4]
-#define unbloat_take_6() unbloat_take_5(), ctx[5]
-#define unbloat_take(args...) unbloat_cat_late(unbloat_take_, unbloat_count(args))()
+#define unbloat_take_0(body) ctx
+#define unbloat_take_1(body) ctx, ctx[0]
+#define unbloat_take_2(body) unbloat_take_1(body), unbloat_second(body)
+#define unbloat_take_3(body) unbloat_take_1(body), ctx[1], ctx[2]
+#define unbloat_take_4(body) unbloat_take_1(body), unbloat_ack(ctx), ctx[2], unbloat_last(ctx)
+#define unbloat_take(body, args...) unbloat_cat_late(unbloat_take_, unbloat_count(args))(body)
 
+/* cong_control() alone has four arguments since Linux 6.10 and had two before: socket and rate sample. Either way of writing loads on both. */
 #ifdef __bpf__
+#include "unbloat/cong_control_kernel.h"
 #define unbloat_record_count(name, count)
 #else
-/* How many arguments a program takes stands in the symbol table: cong_control() had two before Linux 6.10 and has four since. */
+#define unbloat_second(body) ctx[1]
+#define unbloat_ack(ctx) ctx[1]
+#define unbloat_last(ctx) ctx[3]
+/* How many arguments a program takes stands in the symbol table. */
 #define unbloat_record_count(name, count) \
 	;                                 \
 	const unsigned char unbloat_nargs_##name __attribute__((used)) = count
+#endif
+
+#if defined(__bpf__) && defined(UNBLOAT_RECORD)
+#include "unbloat/record.h"
+#define unbloat_run(name, body, args...) unbloat_recorded(name, body, ##args)
+#else
+#define unbloat_run(name, body, args...) return body(unbloat_take(body, ##args))
 #endif
 
 /* clang-format off */
@@ -40,7 +50,7 @@
 	{                                                                                            \
 		_Pragma("GCC diagnostic push")                                                       \
 		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")                               \
-		return unbloat_body_##name(unbloat_take(args));                                      \
+		unbloat_run(name, unbloat_body_##name, args);                                        \
 		_Pragma("GCC diagnostic pop")                                                        \
 	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)

@@ -11,11 +11,17 @@
 #define __kptr
 #define bpf_ksym_exists(sym) (!!(sym))
 
+/* Jiffies a second. The simulator's are fixed, so that the compiler divides by a constant; a replay has those of the kernel recorded. */
+#ifndef UNBLOAT_HZ
+#define UNBLOAT_HZ 1000UL
+#endif
+
 /* One per loaded instance: the caller sets the clock before a callback and the seed once. */
 struct unbloat_instance {
-	__u64 now;    /* ns since the start of the run */
-	__u64 random; /* state of splitmix64 */
-	__u64 traces; /* bpf_printk() prints to standard error unless zero */
+	__u64 now;     /* ns since the start of the run */
+	__u64 random;  /* state of splitmix64; with -DUNBLOAT_REPLAY the number that was drawn */
+	__u64 traces;  /* bpf_printk() prints to standard error unless zero */
+	__u64 jiffies; /* with -DUNBLOAT_REPLAY */
 };
 extern struct unbloat_instance unbloat_instance __hidden;
 
@@ -29,13 +35,24 @@ static inline __u64 bpf_ktime_get_boot_ns(void)
 	return unbloat_instance.now;
 }
 
-/* CONFIG_HZ is 1000. */
+#ifdef UNBLOAT_REPLAY
 static inline __u64 bpf_jiffies64(void)
 {
-	return unbloat_instance.now / 1000000;
+	return unbloat_instance.jiffies;
+}
+
+static inline __u32 bpf_get_prandom_u32(void)
+{
+	return unbloat_instance.random;
+}
+#else
+static inline __u64 bpf_jiffies64(void)
+{
+	return unbloat_instance.now / (1000000000 / UNBLOAT_HZ);
 }
 
 __u32 bpf_get_prandom_u32(void) __hidden;
+#endif
 long bpf_setsockopt(void *sk, int level, int optname, void *optval, int optlen) __hidden;
 long bpf_getsockopt(void *sk, int level, int optname, void *optval, int optlen) __hidden;
 long bpf_tcp_send_ack(void *tp, __u32 rcv_nxt) __hidden;

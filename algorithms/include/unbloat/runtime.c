@@ -12,8 +12,9 @@
 
 struct unbloat_instance unbloat_instance;
 
-unsigned long CONFIG_HZ __weak = 1000;
+unsigned long CONFIG_HZ __weak = UNBLOAT_HZ;
 
+#ifndef UNBLOAT_REPLAY
 /* splitmix64: every seed gives a full-period sequence; the upper half is returned. */
 __u32 bpf_get_prandom_u32(void)
 {
@@ -23,6 +24,7 @@ __u32 bpf_get_prandom_u32(void)
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
 	return (x ^ (x >> 31)) >> 32;
 }
+#endif
 
 /* The simulator sends the acknowledgement after the callback. */
 long bpf_tcp_send_ack(void *tp, __u32 rcv_nxt)

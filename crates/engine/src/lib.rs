@@ -6,13 +6,10 @@
 mod agenda;
 mod bits;
 mod clock;
-mod measure;
 mod network;
 pub mod packet;
 mod pcap;
 mod receiver;
-mod report;
-mod sampler;
 mod scoreboard;
 mod sender;
 mod simulation;

@@ -3,47 +3,13 @@
 use crate::agenda::{Agenda, Source};
 use crate::packet::{Ack, Data};
 use crate::tap::{Event, Tap};
-use path::{Fate, Link};
+use path::{AccessLink, Fate, Link, Pipe};
 use scenario::model::{Access, Scenario};
-use scenario::units::{Bytes, Nanos, Rate};
-use std::collections::VecDeque;
+use scenario::units::Nanos;
 
 /// Keep the draws of the two directions apart.
 const FORWARD_DRAWS: u64 = 1;
 const REVERSE_DRAWS: u64 = 2;
-
-/// A first-in-first-out of packets on their way, each with its time of arrival.
-struct Pipe<P> {
-    packets: VecDeque<(Nanos, P)>,
-}
-
-impl<P> Pipe<P> {
-    fn new() -> Pipe<P> {
-        Pipe { packets: VecDeque::new() }
-    }
-    fn next(&self) -> Nanos {
-        self.packets.front().map_or(Nanos::NEVER, |p| p.0)
-    }
-}
-
-/// The sender's side of the bottleneck: a transmitter with an endless queue, then a delay.
-struct AccessLink {
-    rate: Option<Rate>,
-    delay: Nanos,
-    free_at: Nanos,
-    pipe: Pipe<Data>,
-}
-
-impl AccessLink {
-    fn send(&mut self, now: Nanos, data: Data) {
-        let out = match self.rate {
-            None => now,
-            Some(rate) => now.max(self.free_at) + rate.time_to_send(Bytes(data.bytes as u64)),
-        };
-        self.free_at = out;
-        self.pipe.packets.push_back((out + self.delay, data));
-    }
-}
 
 /// Which events a source stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +38,7 @@ pub struct Network {
     pub agenda: Agenda,
     pub forward: Link<Data>,
     pub reverse: Link<Ack>,
-    access: Vec<AccessLink>,
+    access: Vec<AccessLink<Data>>,
     back: Vec<(Nanos, Pipe<Ack>)>,
     /// For each flow: its access link, and the group's pipe back.
     access_of: Vec<u32>,
@@ -114,18 +80,17 @@ impl Network {
     /// Gives the flows of a group their access: one link each if its rate is limited, one pipe for all if it only delays.
     fn connect(&mut self, access: &Access, count: u32) {
         let first = self.access.len() as u32;
-        let link = || AccessLink { rate: access.rate, delay: access.delay, free_at: Nanos::ZERO, pipe: Pipe::new() };
         let delayed = access.delay > Nanos::ZERO;
         let links = match (access.rate, delayed) {
             (Some(_), _) => count,
             (None, true) => 1,
             (None, false) => 0,
         };
-        self.access.extend((0..links).map(|_| link()));
+        self.access.extend((0..links).map(|_| AccessLink::new(access)));
         self.access_of.extend((0..count).map(|i| if links == 0 { DIRECT } else { first + i.min(links - 1) }));
         let back = self.back.len() as u32;
         if delayed {
-            self.back.push((access.delay, Pipe::new()));
+            self.back.push((access.delay, Pipe::default()));
         }
         self.back_of.extend((0..count).map(|_| if delayed { back } else { DIRECT }));
     }
@@ -186,7 +151,7 @@ impl Network {
             DIRECT => self.offer_forward(now, data, tap),
             link => {
                 self.access[link as usize].send(now, data);
-                let next = self.access[link as usize].pipe.next();
+                let next = self.access[link as usize].next();
                 self.agenda.set(self.access_source(link), next);
             }
         }
@@ -208,11 +173,11 @@ impl Network {
 
     /// A data packet is at the end of an access link: on to the bottleneck.
     pub fn pass_on<T: Tap>(&mut self, now: Nanos, link: u32, tap: &mut T) {
-        let pipe = &mut self.access[link as usize].pipe;
-        let popped = pipe.packets.pop_front();
-        let next = pipe.next();
+        let access = &mut self.access[link as usize];
+        let taken = access.take();
+        let next = access.next();
         self.agenda.set(self.access_source(link), next);
-        if let Some((_, data)) = popped {
+        if let Some(data) = taken {
             self.offer_forward(now, data, tap);
         }
     }
@@ -247,7 +212,7 @@ impl Network {
             DIRECT => Some(ack),
             pipe => {
                 let (delay, back) = &mut self.back[pipe as usize];
-                back.packets.push_back((now + *delay, ack));
+                back.push(now + *delay, ack);
                 let next = back.next();
                 self.agenda.set(self.back_source(pipe), next);
                 None
@@ -258,10 +223,10 @@ impl Network {
     /// Takes the acknowledgement that has passed an access link.
     pub fn returned_through(&mut self, pipe: u32) -> Option<Ack> {
         let back = &mut self.back[pipe as usize].1;
-        let popped = back.packets.pop_front();
+        let taken = back.take();
         let next = back.next();
         self.agenda.set(self.back_source(pipe), next);
-        popped.map(|(_, ack)| ack)
+        taken
     }
 
     /// Data packets of a flow that were dropped or lost since the end of the warm-up.

@@ -1,14 +1,12 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
-use crate::measure::{Interval, ReceiverMeter, SenderMeter};
 use crate::network::{Network, Occasion};
 use crate::packet::Ack;
 use crate::receiver::{Answers, Receiver};
-use crate::report;
-use crate::sampler::Sampler;
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
+use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::{Control, Library};
 use scenario::model::Scenario;
 use scenario::records::Run;
@@ -55,7 +53,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             simulation.network.agenda.set(source, simulation.senders[flow as usize].deadline());
         }
         if let Some(sampler) = &simulation.sampler {
-            simulation.network.sample_at(sampler.next);
+            simulation.network.sample_at(sampler.next());
         }
         Ok(simulation)
     }
@@ -170,8 +168,10 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.take(now, &self.senders, &self.receivers, &mut self.network);
-            self.network.sample_at(sampler.next);
+            let ends = self.senders.iter().zip(&self.receivers).filter(|(s, _)| s.meter.opened <= now);
+            let links = [self.network.forward.sample(now, 0), self.network.reverse.sample(now, 1)];
+            sampler.take(now, ends.map(|(s, r)| flow_sample(s, r)), links.into_iter());
+            self.network.sample_at(sampler.next());
         }
     }
 
@@ -180,7 +180,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
             let control = &self.controls[self.group_of[flow] as usize];
-            flows.push(report::flow_record(flow as u32, control.name(), sender, receiver, &self.network));
+            flows.push(measure::flow_record(
+                flow as u32,
+                control.name(),
+                &mut sender.meter,
+                &receiver.meter,
+                self.network.lost(flow as u32),
+            ));
             sender.close(control);
             receiver.close(control);
         }
@@ -189,16 +195,34 @@ impl<'a, T: Tap> Simulation<'a, T> {
             on: "simulator".into(),
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
-            jain_index: report::jain_index(flows.iter().map(|f| f.goodput_mbps)),
+            jain_index: measure::jain_index(&flows),
             sound: true,
-            links: vec![
-                report::link_record(&self.scenario.bottleneck.name, &self.network.forward),
-                report::link_record(&self.scenario.reverse.name, &self.network.reverse),
-            ],
+            unsound_because: None,
+            lateness_us_p99: None,
+            cpu_idle_percent: None,
+            links: vec![self.network.forward.record(), self.network.reverse.record()],
             flows,
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
-        let series = self.sampler.map(|sampler| sampler.finish(&self.senders, &self.network));
+        let series = self.sampler.map(|sampler| {
+            let queues = [&self.network.forward.usage().queue_delay, &self.network.reverse.usage().queue_delay];
+            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), queues.into_iter())
+        });
         (Outcome { run, series, data_packets, fingerprint: None }, self.tap)
+    }
+}
+
+/// A flow at this instant, for the series.
+fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
+    let sk = &sender.sk;
+    FlowSample {
+        flow: sender.number(),
+        cwnd: sk.snd_cwnd,
+        ssthresh: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
+        in_flight: sk.packets_in_flight(),
+        rtt_us: sender.meter.latest_rtt_us,
+        srtt_ms: (sk.srtt_us > 0).then_some(sk.srtt_us as f64 / 8000.0),
+        total_delivered: receiver.meter.total_delivered,
+        total_retransmitted: sender.meter.total_retransmitted,
     }
 }

@@ -1,9 +1,12 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
 use crate::object_file::{CONG_CONTROL_ARGUMENTS, Object};
+use crate::operations::NAME_LENGTH;
 use crate::parameter::Setting;
+use crate::replay::{Callback, Moment};
 use crate::sock::{AckSample, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::Write;
@@ -30,7 +33,7 @@ pub(crate) struct CongestionOps {
     pub(crate) get_info: Option<Action>,
     init: Option<Action>,
     release: Option<Action>,
-    pub(crate) name: [u8; 16],
+    pub(crate) name: [u8; NAME_LENGTH],
     flags: u32,
     owner: *mut c_void,
 }
@@ -41,6 +44,7 @@ struct Instance {
     now: u64,
     random: u64,
     traces: u64,
+    jiffies: u64,
 }
 
 /// `struct unbloat_runtime`.
@@ -55,6 +59,8 @@ struct Runtime {
 pub struct Control {
     name: String,
     instance: *mut Instance,
+    /// Where the shared object begins.
+    base: usize,
     ops: &'static CongestionOps,
     ssthresh: Question,
     undo_cwnd: Question,
@@ -105,6 +111,7 @@ impl Control {
         Ok(Control {
             name: String::from_utf8_lossy(ops.name.split(|&b| b == 0).next().unwrap_or_default()).into_owned(),
             instance: runtime.instance,
+            base,
             ops,
             ssthresh,
             undo_cwnd,
@@ -156,6 +163,40 @@ impl Control {
     pub fn set_now(&self, now: Nanos) {
         // SAFETY: the instance lives as long as the library, and only this thread's callbacks read it.
         unsafe { (*self.instance).now = now.0 }
+    }
+
+    /// What the helpers answer in the next callbacks, if it was built for a replay.
+    pub(crate) fn set_moment(&self, moment: &Moment) {
+        // SAFETY: as in `set_now`.
+        unsafe {
+            (*self.instance).now = moment.ns;
+            (*self.instance).jiffies = moment.jiffies;
+            (*self.instance).random = moment.random;
+        }
+    }
+
+    /// The callbacks that it has, by the names of the programs that serve them; `object` describes its file.
+    pub(crate) fn programs(&self, object: &Object) -> HashMap<String, Callback> {
+        let action = |program: Option<Action>| program.map(|program| program as usize);
+        let question = |program: Option<Question>| program.map(|program| program as usize);
+        let callbacks = [
+            (Callback::Ssthresh, question(self.ops.ssthresh)),
+            (Callback::CongAvoid, action(self.ops.cong_avoid)),
+            (Callback::SetState, action(self.ops.set_state)),
+            (Callback::CwndEvent, action(self.ops.cwnd_event)),
+            (Callback::InAckEvent, action(self.ops.in_ack_event)),
+            (Callback::PktsAcked, action(self.ops.pkts_acked)),
+            (Callback::MinTsoSegs, question(self.ops.min_tso_segs)),
+            (Callback::CongControl, action(self.ops.cong_control)),
+            (Callback::UndoCwnd, question(self.ops.undo_cwnd)),
+            (Callback::SndbufExpand, question(self.ops.sndbuf_expand)),
+            (Callback::Init, action(self.ops.init)),
+            (Callback::Release, action(self.ops.release)),
+        ];
+        let named = callbacks.into_iter().filter_map(|(callback, program)| {
+            Some((object.program_at((program? - self.base) as u64)?.to_string(), callback))
+        });
+        named.collect()
     }
 
     /// `tcp_congestion_ops.init`: a connection takes this control.

@@ -4,10 +4,13 @@ use crate::compiler::Compiler;
 use crate::control::Control;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
+use crate::kernel_compiler;
+use crate::kernel_object::{self, KernelObject};
 use crate::nearest::nearest_first;
 use crate::object_file::Object;
 use crate::operations;
-use crate::parameter::{Parameter, parameters, setting};
+use crate::parameter::{self, Parameter, Setting, parameters};
+use crate::replay::Callback;
 use crate::source::Source;
 use scenario::model::{CcSource, CongestionControl};
 use std::collections::HashMap;
@@ -17,9 +20,20 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The folder `algorithms/`, and what was built from it. Threads may share one.
 pub struct Library {
     folder: PathBuf,
+    /// Macros of every compilation.
+    defines: Vec<String>,
     compiler: OnceLock<Compiler>,
-    /// Compiled in this process, by file; a file that changes is compiled again.
-    built: Mutex<HashMap<PathBuf, Arc<Built>>>,
+    /// Compiled in this process, by file and target; a file that changes is compiled again.
+    built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
+}
+
+/// What a file is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Target {
+    /// The simulator.
+    Native,
+    /// The running kernel.
+    Kernel,
 }
 
 /// A compiled file with what its tables say.
@@ -35,7 +49,22 @@ struct Built {
 impl Library {
     /// The library over a folder that holds `congestion/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
-        Library { folder: folder.into(), compiler: OnceLock::new(), built: Mutex::default() }
+        Library::with_defines(folder, Vec::new())
+    }
+
+    /// The same, where every program built for the kernel records its calls in a ring buffer, for `testbed::recording`.
+    pub fn recording(folder: impl Into<PathBuf>) -> Library {
+        Library::with_defines(folder, vec!["UNBLOAT_RECORD".into()])
+    }
+
+    /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and its random numbers are those that
+    /// [`Control::set_moment`] sets.
+    pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
+        Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
+    }
+
+    fn with_defines(folder: impl Into<PathBuf>, defines: Vec<String>) -> Library {
+        Library { folder: folder.into(), defines, compiler: OnceLock::new(), built: Mutex::default() }
     }
 
     /// The folder.
@@ -61,13 +90,10 @@ impl Library {
     /// What one congestion control says of itself.
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
         let (path, _) = self.find(source)?;
-        let built = self.built(&path)?;
+        let built = self.built(source, &path, Target::Native)?;
         let prose = prose(built.source.text());
         Ok(Description {
-            name: match source {
-                CcSource::Builtin(name) => name.clone(),
-                CcSource::File(path) => path.display().to_string(),
-            },
+            name: called(source),
             summary: summary(&prose),
             prose,
             path,
@@ -91,20 +117,58 @@ impl Library {
     /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel would
     /// refuse, or if it does not take the parameters.
     pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
+        Ok(self.load_built(control, seed)?.0)
+    }
+
+    /// Likewise, with the callbacks that it has by the names of their programs.
+    pub(crate) fn load_with_programs(
+        &self,
+        control: &CongestionControl,
+    ) -> Result<(Control, HashMap<String, Callback>), Error> {
+        let (control, built) = self.load_built(control, 0)?;
+        let programs = control.programs(&built.object);
+        Ok((control, programs))
+    }
+
+    fn load_built(&self, control: &CongestionControl, seed: u64) -> Result<(Control, Arc<Built>), Error> {
         let (path, wanted) = self.find(&control.source)?;
-        let built = self.built(&path)?;
+        let built = self.built(&control.source, &path, Target::Native)?;
         let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
-        let mut settings = Vec::new();
-        for (name, value) in &control.params {
-            let setting = setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
-                message: format!("{} {reason}", called(&control.source)),
-                parameter: Some(name.clone()),
-            })?;
-            settings.push(setting);
-        }
-        Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)
+        let settings = settings(&built, control)?;
+        let control = Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        Ok((control, built))
+    }
+
+    /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in whose source is as it
+    /// was when this program was built needs no compiler.
+    ///
+    /// # Errors
+    /// As [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would not take the name.
+    pub fn kernel_object(&self, control: &CongestionControl, name: Option<&str>) -> Result<KernelObject, Error> {
+        let (path, wanted) = self.find(&control.source)?;
+        let built = self.built(&control.source, &path, Target::Kernel)?;
+        let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
+        let operations =
+            operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
+        let own = built.object.symbol(&operations).map(|symbol| operations::name_of(&built.image, symbol));
+        let name = match name {
+            Some(name) => name.to_string(),
+            None => own.expect("chosen among its symbols").map_err(about)?,
+        };
+        operations::check_name(&name).map_err(Error::new)?;
+        let settings = settings(&built, control)?;
+        let mut bytes = built.image.clone();
+        kernel_object::patch(&mut bytes, &built.object, &operations, &name, &settings);
+        Ok(KernelObject {
+            bytes,
+            name,
+            variable: operations,
+            source: called(&control.source),
+            parameters: parameter::values(&built.parameters, &settings),
+            has_ack: kernel_object::place_of_has_ack(&built.object),
+        })
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
@@ -118,6 +182,7 @@ impl Library {
                 let path = self.folder.join("congestion").join(format!("{name}.bpf.c"));
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(name)) }
             }
+            CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
         }
     }
 
@@ -133,20 +198,33 @@ impl Library {
         ))
     }
 
-    fn built(&self, path: &Path) -> Result<Arc<Built>, Error> {
+    fn only_in_the_kernel(&self, name: &str) -> Error {
+        let ours =
+            if self.names().iter().any(|own| own == name) { format!(", or name {name}, ours") } else { "".into() };
+        Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel{ours}"))
+    }
+
+    fn built(&self, wanted: &CcSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {
         let source = Source::read(path)?;
-        if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(path)
+        let key = (path.to_path_buf(), target);
+        if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(&key)
             && built.source == source
         {
             return Ok(built.clone());
         }
-        let image = self.compiler()?.build(&source)?;
+        let image = match (target, wanted) {
+            (Target::Native, _) => self.compiler()?.build(&source)?,
+            (Target::Kernel, CcSource::Builtin(name)) => {
+                kernel_compiler::build(&self.folder, &self.defines, Some(name), &source)?
+            }
+            (Target::Kernel, _) => kernel_compiler::build(&self.folder, &self.defines, None, &source)?,
+        };
         let object = Object::parse(&image)
             .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
         let parameters = parameters(&object, &image, &source.plain_parameters());
         let declared = source.operations();
         let built = Arc::new(Built { source, image, object, parameters, declared });
-        self.built.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), built.clone());
+        self.built.lock().expect("nothing panics with the lock").insert(key, built.clone());
         Ok(built)
     }
 
@@ -154,17 +232,29 @@ impl Library {
         match self.compiler.get() {
             Some(compiler) => Ok(compiler),
             None => {
-                let compiler = Compiler::new(&self.folder)?;
+                let compiler = Compiler::new(&self.folder, &self.defines)?;
                 Ok(self.compiler.get_or_init(|| compiler))
             }
         }
     }
 }
 
+/// What is to be stored for the scenario's settings.
+fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Setting<'a>>, Error> {
+    let set = |(name, value): (&String, _)| {
+        parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
+            message: format!("{} {reason}", called(&control.source)),
+            parameter: Some(name.clone()),
+        })
+    };
+    control.params.iter().map(set).collect()
+}
+
 fn called(source: &CcSource) -> String {
     match source {
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
+        CcSource::Kernel(name) => format!("kernel:{name}"),
     }
 }
 

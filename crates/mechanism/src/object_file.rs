@@ -1,7 +1,7 @@
 //! What the ELF file of a compiled mechanism says: its symbols, and where their bytes stand.
 
 use object::read::elf::ElfFile64;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Object as _, ObjectKind, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(crate) const CONG_CONTROL_ARGUMENTS: u8 = 4;
 /// One symbol of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol {
-    /// Address before loading.
+    /// Address before loading; in an object that is not linked yet, and has none, its place in the file.
     pub(crate) address: u64,
     /// Bytes.
     pub(crate) size: u64,
@@ -39,6 +39,7 @@ impl Object {
     /// Reads the tables of `image`.
     pub(crate) fn parse(image: &[u8]) -> Result<Object, object::Error> {
         let elf = ElfFile64::<object::Endianness>::parse(image)?;
+        let linked = elf.kind() != ObjectKind::Relocatable;
         let mut symbols = HashMap::new();
         let mut undefined = Vec::new();
         for symbol in elf.symbols() {
@@ -55,7 +56,7 @@ impl Object {
             let start =
                 section.file_range().map(|(offset, _)| (offset + symbol.address() - section.address()) as usize);
             let entry = Symbol {
-                address: symbol.address(),
+                address: if linked { symbol.address() } else { start.unwrap_or_default() as u64 },
                 size: symbol.size(),
                 section: section.name().unwrap_or_default().to_string(),
                 file_range: start.map(|start| start..start + symbol.size() as usize),
@@ -70,7 +71,11 @@ impl Object {
             .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
             .unwrap_or_default();
         let arguments = argument_counts(&symbols, image);
-        let pointers = elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect();
+        let pointers = if linked {
+            elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect()
+        } else {
+            relocated_places(&elf)
+        };
         Ok(Object { symbols, descriptions, undefined, arguments, pointers })
     }
 
@@ -104,10 +109,22 @@ impl Object {
         self.pointers.contains(&address)
     }
 
+    /// The name of the program at this address.
+    pub(crate) fn program_at(&self, address: u64) -> Option<&str> {
+        let found = self.symbols.iter().find(|(_, symbol)| symbol.is_code && symbol.address == address);
+        found.map(|(name, _)| name.as_str())
+    }
+
     /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
         self.arguments.get(&(address as u64)).copied().unwrap_or(CONG_CONTROL_ARGUMENTS)
     }
+}
+
+/// Where in the file of an object that is not linked yet something will be filled in.
+fn relocated_places(elf: &ElfFile64) -> HashSet<u64> {
+    let sections = elf.sections().filter_map(|section| Some((section.file_range()?.0, section)));
+    sections.flat_map(|(start, section)| section.relocations().map(move |(offset, _)| start + offset)).collect()
 }
 
 /// `BPF_PROG` leaves a byte `unbloat_nargs_PROGRAM` for each program.

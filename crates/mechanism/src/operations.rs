@@ -4,6 +4,9 @@ use crate::control::CongestionOps;
 use crate::object_file::{Object, Symbol};
 use std::mem::{offset_of, size_of};
 
+/// Bytes of a name with the zero at its end (`TCP_CA_NAME_MAX`).
+pub(crate) const NAME_LENGTH: usize = 16;
+
 /// Licences under which the kernel takes a program that calls its functions.
 const GPL_COMPATIBLE: &[&str] =
     &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
@@ -85,10 +88,26 @@ fn refusal(image: &[u8], object: &Object, symbol: &Symbol) -> Option<String> {
     None
 }
 
+/// Can a control register under this name? Else why not.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.len() >= NAME_LENGTH {
+        return Err(format!(
+            "\"{name}\" is no name for a congestion control: the kernel allows 1 to {} characters",
+            NAME_LENGTH - 1
+        ));
+    }
+    match name.chars().find(|c| !c.is_ascii_alphanumeric() && !"_-.".contains(*c)) {
+        Some(c) => Err(format!(
+            "\"{name}\" is no name for a congestion control: {c:?} is none of letters, digits, \"_\", \"-\" and \".\""
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The name in the operations.
-fn name_of(image: &[u8], symbol: &Symbol) -> Result<String, String> {
+pub(crate) fn name_of(image: &[u8], symbol: &Symbol) -> Result<String, String> {
     let start = symbol.file_range.as_ref().map_or(0, |range| range.start) + offset_of!(CongestionOps, name);
-    let bytes = &image[start..start + 16];
+    let bytes = &image[start..start + NAME_LENGTH];
     match bytes.iter().position(|&b| b == 0) {
         Some(0) => Err("has a congestion control without a name".into()),
         Some(end) => Ok(String::from_utf8_lossy(&bytes[..end]).into_owned()),

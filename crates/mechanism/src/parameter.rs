@@ -215,11 +215,23 @@ fn stored(symbol: &Symbol, image: &[u8]) -> i64 {
 pub(crate) struct Setting<'a> {
     pub(crate) symbol: &'a Symbol,
     pub(crate) bytes: Vec<u8>,
+    name: &'a str,
+    /// The value as a scenario writes it.
+    written: String,
+}
+
+/// Every parameter with the value that it has after `settings`, as a scenario writes it.
+pub(crate) fn values(known: &[Parameter], settings: &[Setting]) -> Vec<(String, String)> {
+    let value = |parameter: &Parameter| {
+        let set = settings.iter().find(|setting| setting.name == parameter.name);
+        set.map_or_else(|| parameter.default(), |setting| setting.written.clone())
+    };
+    known.iter().map(|parameter| (parameter.name.clone(), value(parameter))).collect()
 }
 
 /// What to store for a scenario's setting; the error continues a sentence that begins with the mechanism's name.
 pub(crate) fn setting<'a>(
-    known: &[Parameter],
+    known: &'a [Parameter],
     object: &'a Object,
     name: &str,
     value: &ParamValue,
@@ -229,7 +241,12 @@ pub(crate) fn setting<'a>(
         return Err(unknown(known, name));
     };
     let number = parameter.number(value).map_err(|reason| format!("cannot be set up: {name} {reason}"))?;
-    Ok(Setting { symbol, bytes: number.to_le_bytes()[..symbol.size as usize].to_vec() })
+    Ok(Setting {
+        symbol,
+        bytes: number.to_le_bytes()[..symbol.size as usize].to_vec(),
+        name: &parameter.name,
+        written: parameter.unit.written(number),
+    })
 }
 
 fn unknown(known: &[Parameter], name: &str) -> String {

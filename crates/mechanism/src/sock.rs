@@ -268,6 +268,9 @@ pub struct SimSock {
     pub send_ack_rcv_nxt: u32,
 }
 
+// SAFETY: the storage belongs to this socket alone and goes where it goes.
+unsafe impl Send for SimSock {}
+
 /// `struct ack_sample`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

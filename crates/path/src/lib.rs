@@ -1,11 +1,11 @@
 //! Links and queues, driven by a clock that is handed in: simulated or real. Knows no TCP.
 
-mod histogram;
+mod access;
 mod link;
 mod queue;
 mod service;
 
-pub use histogram::Histogram;
+pub use access::{AccessLink, Pipe};
 pub use link::{Fate, Link, Packet, Usage};
 
 /// The generator of every draw of a run: seeded, portable, the same on every machine.

@@ -5,9 +5,11 @@
 
 use crate::queue::{Admission, Droptail};
 use crate::service::Transmitter;
-use crate::{Draws, Histogram, draws};
+use crate::{Draws, draws};
+use measure::{Histogram, LinkSample};
 use rand::RngCore;
 use scenario::model::{self, Limit};
+use scenario::records;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 
@@ -44,6 +46,7 @@ struct Passage<P> {
 
 /// Queue, transmitter and wire, with what they counted.
 pub struct Link<P> {
+    name: String,
     queue: Droptail,
     transmitter: Transmitter,
     delay: Nanos,
@@ -89,6 +92,7 @@ impl<P: Packet> Link<P> {
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Link<P> {
         let model::Queue::Droptail { limit, .. } = link.queue;
         Link {
+            name: link.name.clone(),
             queue: Droptail::new(&link.queue),
             transmitter: Transmitter::new(&link.service, from, to),
             delay: link.delay,
@@ -189,6 +193,39 @@ impl<P: Packet> Link<P> {
     /// Share of the capacity of the measuring interval that was used, in percent.
     pub fn utilisation_percent(&self) -> f64 {
         self.transmitter.utilisation_percent()
+    }
+
+    /// This instant for the series, as link number `link`.
+    pub fn sample(&mut self, now: Nanos, link: u32) -> LinkSample {
+        self.advance(now);
+        LinkSample {
+            link,
+            waiting: self.waiting(),
+            total_drops: self.usage.total_drops,
+            total_sent: self.usage.total_bytes - self.queue.bytes(),
+        }
+    }
+
+    /// Its record.
+    pub fn record(&self) -> records::Link {
+        let usage = &self.usage;
+        let delay = &usage.queue_delay;
+        records::Link {
+            link: self.name.clone(),
+            drops: usage.drops,
+            wire_losses: usage.wire_losses,
+            marks: usage.marks,
+            utilisation_percent: self.utilisation_percent(),
+            queue_percent_mean: usage.queue_percent_mean(),
+            queue_bytes_mean: usage.queue_bytes_mean(),
+            queue_delay: records::QueueDelayStats {
+                queue_delay_ms_mean: delay.mean_ms(),
+                queue_delay_ms_p50: delay.quantile_ms(0.5),
+                queue_delay_ms_p95: delay.quantile_ms(0.95),
+                queue_delay_ms_p99: delay.quantile_ms(0.99),
+                queue_delay_ms_max: delay.max_ms(),
+            },
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use engine::{Options, Outcome};
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::CcSource;
+use scenario::model::{CcSource, Scenario, Service};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -65,24 +65,28 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// Runs it; gives the records as JSON and, if asked for, the series as tables of columns.
-    #[pyo3(signature = (algorithms, *, series_ns=None, pcap=None, progress=None))]
-    fn simulate<'py>(
+    /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
+    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None))]
+    fn run<'py>(
         &self,
         py: Python<'py>,
         algorithms: PathBuf,
+        on: &str,
         series_ns: Option<u64>,
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
+        if on != "simulator" {
+            return Err(input_error(format!("--on {on}: this build has the simulator only")));
+        }
         let options = Options { series: series_ns.map(Nanos), pcap, fingerprint: false };
         let library = Library::open(algorithms);
         let outcome = py.detach(|| {
             self.check(&library)?;
-            self.run(&library, &options, progress)
+            self.simulate(&library, &options, progress)
         })?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
-        Ok((record(&outcome), series.transpose()?))
+        Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 }
 
@@ -105,7 +109,7 @@ impl Cell {
     }
 
     /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
-    fn run(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+    fn simulate(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
         let duration = self.duration_s();
         let mut raised = None;
         let mut next = Instant::now() + TICK;
@@ -137,9 +141,22 @@ struct Record<'a> {
     run: &'a Run,
     version: &'static str,
     data_packets: u64,
+    /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
+    packet_ms: Option<f64>,
 }
 
-fn record(outcome: &Outcome) -> String {
-    let record = Record { run: &outcome.run, version: env!("CARGO_PKG_VERSION"), data_packets: outcome.data_packets };
+fn record(scenario: &Scenario, outcome: &Outcome) -> String {
+    let record = Record {
+        run: &outcome.run,
+        version: env!("CARGO_PKG_VERSION"),
+        data_packets: outcome.data_packets,
+        packet_ms: packet_ms(scenario),
+    };
     serde_json::to_string(&record).expect("records hold numbers and text only")
+}
+
+fn packet_ms(scenario: &Scenario) -> Option<f64> {
+    let Service::Rate(rate) = scenario.bottleneck.service else { return None };
+    let largest = scenario.flows.iter().map(|group| group.packet).max()?;
+    Some(rate.time_to_send(largest).as_millis_f64())
 }

@@ -4,6 +4,7 @@ mod catalogue;
 mod cell;
 mod columns;
 mod errors;
+mod kernel;
 
 use errors::{InputError, RunError, Unbloat, input_error};
 use pyo3::prelude::*;
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::kernel::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, scenario_keys};
 

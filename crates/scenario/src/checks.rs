@@ -1,13 +1,16 @@
 //! What no single key can tell: values that contradict each other.
 
-use crate::model::{FlowGroup, Limit, Queue, Scenario};
+use crate::model::{FlowGroup, Limit, ParamValue, Queue, Scenario};
 use crate::section::Section;
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// Flows of all groups together.
 const MOST_FLOWS: u64 = 1_000_000;
 /// Without window scaling the header has 16 bits for the window (RFC 9293).
 const UNSCALED_WINDOW: Bytes = Bytes(65_535);
+/// The longest name of a congestion control that the kernel takes (`TCP_CA_NAME_MAX` without the closing zero).
+const LONGEST_KERNEL_NAME: usize = 15;
 
 /// Does everything begin before it ends, and before the run ends?
 pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
@@ -48,6 +51,19 @@ pub(crate) fn queue(link: &Section, queue: Queue, largest: Bytes) {
         && threshold > limit
     {
         section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
+    }
+}
+
+/// Is `name` one that a kernel could list, and are there no parameters, which nobody could set in it?
+pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<String, ParamValue>) {
+    if name.is_empty() || name.len() > LONGEST_KERNEL_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let message =
+            format!("kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"{name}\"");
+        group.complain("cc", message);
+    }
+    if let Some(param) = params.keys().next() {
+        let message = format!("kernel:{name} is the running kernel's own, and {param} cannot be set in it");
+        group.complain("params", message);
     }
 }
 

@@ -17,3 +17,4 @@ pub mod units;
 
 pub use error::{Error, Place, Problem};
 pub use load::{Cell, Experiment, load, load_text};
+pub use read::is_path;

@@ -174,6 +174,8 @@ pub enum CcSource {
     Builtin(String),
     /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),
+    /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
+    Kernel(String),
 }
 
 /// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.

@@ -156,16 +156,24 @@ impl Reader {
 
     fn congestion_control(&self, group: &Section) -> CongestionControl {
         let text: String = group.need("cc");
-        let source = match is_path(&text) {
-            true => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
-            false => CcSource::Builtin(text.clone()),
+        let params = params(group, cc_name(&text));
+        let source = match text.strip_prefix(OF_THE_KERNEL) {
+            Some(name) => {
+                checks::kernel_control(group, name, &params);
+                CcSource::Kernel(name.to_string())
+            }
+            None if is_path(&text) => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
+            None => CcSource::Builtin(text),
         };
-        CongestionControl { source, params: params(group, cc_name(&text)) }
+        CongestionControl { source, params }
     }
 }
 
-/// A path has a slash in it or ends in `.c`; `#NAME` may follow.
-fn is_path(cc: &str) -> bool {
+/// Before the name of a control that the running kernel has of its own.
+const OF_THE_KERNEL: &str = "kernel:";
+
+/// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.
+pub fn is_path(cc: &str) -> bool {
     let file = cc.split_once('#').map_or(cc, |(file, _)| file);
     file.contains('/') || file.ends_with(".c")
 }

@@ -17,6 +17,12 @@ pub struct Run {
     pub jain_index: Option<f64>,
     /// False when the machine could not keep up and the figures mean nothing.
     pub sound: bool,
+    /// Why it is not sound.
+    pub unsound_because: Option<String>,
+    /// How late the emulator let packets go, 99th percentile; none where time is simulated.
+    pub lateness_us_p99: Option<f64>,
+    /// How much of the machine's processors was left over; none where time is simulated.
+    pub cpu_idle_percent: Option<f64>,
     /// One per flow, in the scenario's order.
     pub flows: Vec<Flow>,
     /// One per link, the bottleneck first.

@@ -100,7 +100,7 @@ pub const KEYS: &[Key] = &[
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
     key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
-    key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name or the path of a .bpf.c file, where #NAME behind it picks one of several"),
+    key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     key("flows", "params", Kind::Table, Means("the control's own defaults"), "", "parameters of the control; a table params.NAME holds for the control NAME only"),
     key("flows", "count", Kind::Integer, Default("1"), "1..1000000", "number of flows in the group"),
     key("flows", "access", Kind::Table, Means("no constraint"), "", "each sender's own link to the bottleneck, which never drops"),

@@ -49,6 +49,7 @@ fn cc(scenario: &Scenario, group: usize) -> &str {
     match &scenario.flows[group].cc.source {
         CcSource::Builtin(name) => name,
         CcSource::File(path) => path.to_str().unwrap(),
+        CcSource::Kernel(name) => panic!("kernel:{name}"),
     }
 }
 
@@ -124,6 +125,17 @@ fn a_path_starts_where_it_was_written() {
     let in_the_file = SAMPLE.replace("cubic_plus", "mine.bpf.c");
     assert_eq!(cc(&only(&in_the_file, &[]), 0), "lines/mine.bpf.c");
     assert_eq!(cc(&only(SAMPLE, &[("flows.0.cc", "./mine.bpf.c#second")]), 0), "./mine.bpf.c#second");
+}
+
+#[test]
+fn the_kernel_s_own_controls_are_told_from_ours() {
+    let text = SAMPLE.replace("params = {", "params.cubic_plus = {");
+    let text = text + "[sweep]\n\"flows.0.cc\" = [\"cubic_plus\", \"kernel:cubic\"]\n";
+    let cells = experiment(&text, &[]).cells;
+    assert_eq!(cells[0].scenario.flows[0].cc.source, CcSource::Builtin("cubic_plus".into()));
+    assert_eq!(cells[1].scenario.flows[0].cc.source, CcSource::Kernel("cubic".into()));
+    assert!(cells[1].scenario.flows[0].cc.params.is_empty());
+    assert_eq!(cells[1].axes, [("flows.0.cc".to_string(), "kernel:cubic".to_string())]);
 }
 
 #[test]

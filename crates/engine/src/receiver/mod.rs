@@ -5,8 +5,8 @@ mod out_of_order;
 mod schedule;
 
 use crate::clock;
-use crate::measure::ReceiverMeter;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
+use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;

@@ -21,11 +21,11 @@ mod transmit;
 mod window;
 
 use crate::clock;
-use crate::measure::SenderMeter;
 use crate::network::Network;
 use crate::packet::{BASE_HEADER, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
 use crate::tap::Tap;
+use measure::SenderMeter;
 use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use scenario::model::{FlowGroup, Stack};

@@ -1,45 +1,33 @@
-//! What the two ends of a flow count.
+//! What the sending end of a flow counts.
 
-use path::Histogram;
-use scenario::model::Scenario;
+use crate::{Histogram, Interval};
 use scenario::units::Nanos;
-
-/// The part of a run that statistics speak of.
-#[derive(Clone, Copy, Debug)]
-pub struct Interval {
-    pub from: Nanos,
-    pub to: Nanos,
-}
-
-impl Interval {
-    /// The measuring interval of a run, or of a flow that stops before its end.
-    pub fn new(scenario: &Scenario, stop: Option<Nanos>) -> Interval {
-        Interval { from: scenario.warmup, to: stop.unwrap_or(scenario.duration).min(scenario.duration) }
-    }
-
-    /// Its length in seconds.
-    pub fn seconds(&self) -> f64 {
-        (self.to - self.from).as_secs_f64()
-    }
-}
 
 /// What a sender counts.
 #[derive(Clone, Debug)]
 pub struct SenderMeter {
     interval: Interval,
+    /// Data packets sent in the interval.
     pub sent: u64,
+    /// Those of them that were sent before.
     pub retransmitted: u64,
     total_sent: u64,
+    /// Data packets sent again since the start of the run.
     pub total_retransmitted: u64,
+    /// Retransmission timeouts in the interval.
     pub timeouts: u64,
+    /// Round-trip times in the interval.
     pub rtt: Histogram,
+    /// The latest round-trip time.
     pub latest_rtt_us: Option<u32>,
     cwnd: u32,
     cwnd_since: Nanos,
     cwnd_ns: u128,
+    /// When the flow opens its connection.
     pub opened: Nanos,
     /// When it stopped being active before the end of the interval.
     ended: Option<Nanos>,
+    /// From the start of the flow to the last byte acknowledged.
     pub completion: Option<Nanos>,
 }
 
@@ -68,6 +56,7 @@ impl SenderMeter {
         now >= self.interval.from
     }
 
+    /// A data packet leaves, for the first time or `again`.
     #[inline]
     pub fn sent(&mut self, now: Nanos, again: bool) {
         self.total_sent += 1;
@@ -78,6 +67,7 @@ impl SenderMeter {
         }
     }
 
+    /// A round trip took `us`.
     #[inline]
     pub fn rtt(&mut self, now: Nanos, us: u32) {
         self.latest_rtt_us = Some(us);
@@ -96,6 +86,7 @@ impl SenderMeter {
         self.cwnd = cwnd;
     }
 
+    /// The retransmission timer fired.
     pub fn timeout(&mut self, now: Nanos) {
         self.timeouts += self.covers(now) as u64;
     }
@@ -133,39 +124,5 @@ impl SenderMeter {
         }
         let span = (active.to - active.from).0;
         if span == 0 { 0.0 } else { self.cwnd_ns as f64 / span as f64 }
-    }
-}
-
-/// What a receiver counts.
-#[derive(Clone, Debug)]
-pub struct ReceiverMeter {
-    interval: Interval,
-    pub arrived_bytes: u64,
-    pub delivered_bytes: u64,
-    pub total_delivered: u64,
-}
-
-impl ReceiverMeter {
-    pub fn new(interval: Interval) -> ReceiverMeter {
-        ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0 }
-    }
-
-    fn covers(&self, now: Nanos) -> bool {
-        now >= self.interval.from && now <= self.interval.to
-    }
-
-    #[inline]
-    pub fn arrived(&mut self, now: Nanos, bytes: u32) {
-        if self.covers(now) {
-            self.arrived_bytes += bytes as u64;
-        }
-    }
-
-    #[inline]
-    pub fn delivered(&mut self, now: Nanos, bytes: u64) {
-        self.total_delivered += bytes;
-        if self.covers(now) {
-            self.delivered_bytes += bytes;
-        }
     }
 }

@@ -1,0 +1,45 @@
+//! The record of a flow, and what flows are to each other.
+
+use crate::{ReceiverMeter, SenderMeter};
+use scenario::records;
+use scenario::units::Nanos;
+
+/// The record of flow number `flow`, of whose data packets `lost` were dropped or lost on the path.
+pub fn flow_record(
+    flow: u32,
+    cc: &str,
+    sender: &mut SenderMeter,
+    receiver: &ReceiverMeter,
+    lost: u64,
+) -> records::Flow {
+    let cwnd_packets_mean = sender.cwnd_mean();
+    let active = sender.active();
+    let rtt = &sender.rtt;
+    records::Flow {
+        flow,
+        cc: cc.to_owned(),
+        goodput_mbps: active.mbps(receiver.delivered_bytes),
+        throughput_mbps: active.mbps(receiver.arrived_bytes),
+        sent_packets: sender.sent,
+        lost_packets: lost,
+        retransmitted_packets: sender.retransmitted,
+        timeouts: sender.timeouts,
+        loss_percent: if sender.sent > 0 { 100.0 * lost as f64 / sender.sent as f64 } else { 0.0 },
+        cwnd_packets_mean,
+        completion_s: sender.completion.map(Nanos::as_secs_f64),
+        rtt: records::RttStats {
+            rtt_ms_mean: rtt.mean_ms(),
+            rtt_ms_p50: rtt.quantile_ms(0.5),
+            rtt_ms_p95: rtt.quantile_ms(0.95),
+            rtt_ms_p99: rtt.quantile_ms(0.99),
+            rtt_ms_max: rtt.max_ms(),
+        },
+    }
+}
+
+/// Jain's index of the flows' goodputs; none when nothing was delivered.
+pub fn jain_index(flows: &[records::Flow]) -> Option<f64> {
+    let sum: f64 = flows.iter().map(|f| f.goodput_mbps).sum();
+    let squares: f64 = flows.iter().map(|f| f.goodput_mbps * f.goodput_mbps).sum();
+    (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
+}

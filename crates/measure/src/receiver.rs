@@ -1,0 +1,44 @@
+//! What the receiving end of a flow counts.
+
+use crate::Interval;
+use scenario::units::Nanos;
+
+/// What a receiver counts.
+#[derive(Clone, Debug)]
+pub struct ReceiverMeter {
+    interval: Interval,
+    /// IP bytes that reached the host in the interval.
+    pub arrived_bytes: u64,
+    /// Payload that reached the application in order in the interval.
+    pub delivered_bytes: u64,
+    /// The same since the start of the run.
+    pub total_delivered: u64,
+}
+
+impl ReceiverMeter {
+    /// For a flow that is active in `interval`.
+    pub fn new(interval: Interval) -> ReceiverMeter {
+        ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0 }
+    }
+
+    fn covers(&self, now: Nanos) -> bool {
+        now >= self.interval.from && now <= self.interval.to
+    }
+
+    /// A data packet of this IP length arrives.
+    #[inline]
+    pub fn arrived(&mut self, now: Nanos, bytes: u32) {
+        if self.covers(now) {
+            self.arrived_bytes += bytes as u64;
+        }
+    }
+
+    /// So much payload goes to the application.
+    #[inline]
+    pub fn delivered(&mut self, now: Nanos, bytes: u64) {
+        self.total_delivered += bytes;
+        if self.covers(now) {
+            self.delivered_bytes += bytes;
+        }
+    }
+}

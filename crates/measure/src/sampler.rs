@@ -1,0 +1,125 @@
+//! Time series: what a run looks like inside, at equal steps.
+
+use crate::Histogram;
+use scenario::records::{Distribution, Series};
+use scenario::units::Nanos;
+
+/// A flow at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSample {
+    /// Its number.
+    pub flow: u32,
+    /// Congestion window, packets.
+    pub cwnd: u32,
+    /// Slow-start threshold, packets; none while it is infinite.
+    pub ssthresh: Option<u32>,
+    /// Packets in the network.
+    pub in_flight: u32,
+    /// The latest round-trip time, us.
+    pub rtt_us: Option<u32>,
+    /// The smoothed round-trip time, ms.
+    pub srtt_ms: Option<f64>,
+    /// Payload delivered in order since the start of the run.
+    pub total_delivered: u64,
+    /// Data packets sent again since the start of the run.
+    pub total_retransmitted: u64,
+}
+
+/// A link at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSample {
+    /// Its number.
+    pub link: u32,
+    /// Bytes and packets that wait.
+    pub waiting: (u64, u64),
+    /// Drops since the start of the run.
+    pub total_drops: u64,
+    /// Bytes transmitted since the start of the run.
+    pub total_sent: u64,
+}
+
+/// Samples of the inside of a run, taken at equal steps.
+pub struct Sampler {
+    step: Nanos,
+    next: Nanos,
+    series: Series,
+    /// Bytes that each flow had delivered, and each link had sent, at the sample before.
+    delivered_bytes: Vec<u64>,
+    sent_bytes: [u64; 2],
+}
+
+impl Sampler {
+    /// Takes a sample every `step`, the first after the first.
+    pub fn new(step: Nanos, flows: usize) -> Sampler {
+        Sampler { step, next: step, series: Series::default(), delivered_bytes: vec![0; flows], sent_bytes: [0; 2] }
+    }
+
+    /// When the next sample is due.
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// Adds one row for each flow and each link.
+    pub fn take(
+        &mut self,
+        now: Nanos,
+        flows: impl Iterator<Item = FlowSample>,
+        links: impl Iterator<Item = LinkSample>,
+    ) {
+        flows.for_each(|flow| self.take_flow(now, flow));
+        links.for_each(|link| self.take_link(now, link));
+        self.next += self.step;
+    }
+
+    fn take_flow(&mut self, now: Nanos, flow: FlowSample) {
+        let before = std::mem::replace(&mut self.delivered_bytes[flow.flow as usize], flow.total_delivered);
+        let goodput = self.mbps(flow.total_delivered - before);
+        let s = &mut self.series.flows;
+        s.time_s.push(now.as_secs_f64());
+        s.flow.push(flow.flow);
+        s.cwnd_packets.push(flow.cwnd);
+        s.ssthresh_packets.push(flow.ssthresh);
+        s.in_flight_packets.push(flow.in_flight);
+        s.rtt_ms.push(flow.rtt_us.map(|us| us as f64 / 1000.0));
+        s.srtt_ms.push(flow.srtt_ms);
+        s.goodput_mbps.push(goodput);
+        s.retransmitted_packets.push(flow.total_retransmitted);
+    }
+
+    fn take_link(&mut self, now: Nanos, link: LinkSample) {
+        let before = std::mem::replace(&mut self.sent_bytes[link.link as usize], link.total_sent);
+        let throughput = self.mbps(link.total_sent - before);
+        let s = &mut self.series.links;
+        s.time_s.push(now.as_secs_f64());
+        s.link.push(link.link);
+        s.queue_bytes.push(link.waiting.0);
+        s.queue_packets.push(link.waiting.1);
+        s.drops.push(link.total_drops);
+        s.throughput_mbps.push(throughput);
+    }
+
+    fn mbps(&self, bytes_in_a_step: u64) -> f64 {
+        bytes_in_a_step as f64 * 8.0 / 1e6 / self.step.as_secs_f64()
+    }
+
+    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, and hands the series over.
+    pub fn finish<'a>(
+        mut self,
+        rtt: impl Iterator<Item = &'a Histogram>,
+        queue_delay: impl Iterator<Item = &'a Histogram>,
+    ) -> Series {
+        add(&mut self.series.rtt, rtt);
+        add(&mut self.series.queue_delay, queue_delay);
+        self.series
+    }
+}
+
+fn add<'a>(to: &mut Distribution, histograms: impl Iterator<Item = &'a Histogram>) {
+    for (subject, histogram) in histograms.enumerate() {
+        for (_, high, count) in histogram.bins() {
+            to.subject.push(subject as u32);
+            to.upper_ms.push(high as f64 / 1e6);
+            to.count.push(count as u64);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! From a source file to an eBPF object: built-ins come compiled, the rest goes through clang.
+
+use crate::building::{self, CONTRACT, cached, run};
+use crate::error::{Error, unreadable};
+use crate::fingerprint;
+use crate::kernel_flags::FLAGS;
+use crate::source::Source;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What the build script compiled: the fingerprint of the sources, and each object by name.
+mod precompiled {
+    include!(concat!(env!("OUT_DIR"), "/precompiled.rs"));
+
+    /// The object of a built-in, unless its sources have changed since.
+    pub(super) fn object(name: &str, fingerprint: &str) -> Option<&'static [u8]> {
+        let found = OBJECTS.iter().find(|(known, _)| *known == name && fingerprint == FINGERPRINT);
+        found.map(|(_, bytes)| *bytes)
+    }
+}
+
+/// The object of `source`, a file of `folder` (`algorithms`) if it is the built-in of that name.
+pub(crate) fn build(
+    folder: &Path,
+    defines: &[String],
+    builtin: Option<&str>,
+    source: &Source,
+) -> Result<Vec<u8>, Error> {
+    building::include_folder(folder)?;
+    let how = format!("{FLAGS:?}");
+    let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
+    let as_it_is = builtin.filter(|_| defines.is_empty());
+    if let Some(bytes) = as_it_is.and_then(|name| precompiled::object(name, &fingerprint)) {
+        return Ok(bytes.to_vec());
+    }
+    let clang = building::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
+    let with = format!("{fingerprint} {CONTRACT:?} {defines:?} {}", building::identity(&clang));
+    let name = format!("{}.bpf.o", building::key(&with, source));
+    cached(&building::cache_folder(), &name, |work| compile(&clang, folder, defines, source, work))
+}
+
+fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<PathBuf, Error> {
+    let object = work.join("program.bpf.o");
+    let mut command = building::translation(clang, FLAGS, folder);
+    command.args(building::definitions(defines));
+    command.args(building::program_arguments(source)).arg("-c").arg(&source.path).arg("-o").arg(&object);
+    run(&mut command).map_err(|message| building::does_not_compile(&source.path, &message))?;
+    Ok(object)
+}
+
+fn no_clang(path: &Path) -> Error {
+    Error::new(format!(
+        "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install clang)",
+        path.display()
+    ))
+}

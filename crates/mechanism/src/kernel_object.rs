@@ -1,0 +1,53 @@
+//! A congestion control as the running kernel takes it: an eBPF object with its name and its parameters set.
+
+use crate::control::CongestionOps;
+use crate::object_file::Object;
+use crate::operations::NAME_LENGTH;
+use crate::parameter::Setting;
+use std::mem::offset_of;
+
+/// The global by which the contract's `BPF_PROG` knows what the kernel passes to `cong_control`.
+const HAS_ACK: &str = "unbloat_cong_control_has_ack";
+
+/// A compiled congestion control, ready for the kernel's loader.
+#[derive(Clone, Debug)]
+pub struct KernelObject {
+    /// The ELF file for libbpf, with the name and the parameters in it.
+    pub bytes: Vec<u8>,
+    /// What it registers under.
+    pub name: String,
+    /// The variable that holds its operations, which the loader knows as a map of that name.
+    pub variable: String,
+    /// The built-in's name, or the path of the file that it was written in.
+    pub source: String,
+    /// Each parameter with the value that it has, as a scenario writes it.
+    pub parameters: Vec<(String, String)>,
+    pub(crate) has_ack: Option<usize>,
+}
+
+impl KernelObject {
+    /// Says how many arguments the running kernel passes to `cong_control`: two before Linux 6.10 (socket and rate sample), four since
+    /// (the ACK and its flags between them).
+    pub fn set_cong_control_arguments(&mut self, count: usize) {
+        if let Some(place) = self.has_ack {
+            self.bytes[place] = u8::from(count >= 4);
+        }
+    }
+}
+
+/// Where the contract keeps what it has to know of the kernel's `cong_control`, in files that have one.
+pub(crate) fn place_of_has_ack(object: &Object) -> Option<usize> {
+    Some(object.symbol(HAS_ACK)?.file_range.clone()?.start)
+}
+
+/// Puts the parameters and the name into an object; `operations` is the symbol of its operations.
+pub(crate) fn patch(image: &mut [u8], object: &Object, operations: &str, name: &str, settings: &[Setting]) {
+    for setting in settings {
+        let range = setting.symbol.file_range.clone().expect("an eBPF object holds its read-only data");
+        image[range].copy_from_slice(&setting.bytes);
+    }
+    let range = object.symbol(operations).and_then(|symbol| symbol.file_range.clone());
+    let place = range.expect("chosen among the operations in the file").start + offset_of!(CongestionOps, name);
+    image[place..place + NAME_LENGTH].fill(0);
+    image[place..place + name.len()].copy_from_slice(name.as_bytes());
+}

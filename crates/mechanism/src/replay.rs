@@ -1,0 +1,236 @@
+//! The equality of both targets: calls that a running kernel made to a congestion control, played to the native build of the same file.
+//!
+//! A file compiled for the kernel with `-DUNBLOAT_RECORD` writes every call down (`algorithms/include/unbloat/record.h`); `testbed` reads that. Here
+//! each call finds the socket as it was in the kernel, the same clock, jiffies and random number, and must leave the same socket.
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::library::Library;
+use crate::sock::{AckSample, RateSample, TcpSock};
+use scenario::model::CongestionControl;
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+/// A member of `struct tcp_congestion_ops` that is a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Callback {
+    Ssthresh,
+    CongAvoid,
+    SetState,
+    CwndEvent,
+    InAckEvent,
+    PktsAcked,
+    MinTsoSegs,
+    CongControl,
+    UndoCwnd,
+    SndbufExpand,
+    Init,
+    Release,
+}
+
+/// What the helpers answered throughout one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// `bpf_ktime_get_ns`.
+    pub ns: u64,
+    /// `bpf_jiffies64`.
+    pub jiffies: u64,
+    /// `bpf_get_prandom_u32`.
+    pub random: u64,
+}
+
+/// One call of a program in a kernel.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Which socket: its address there.
+    pub socket: u64,
+    /// The program's name in its file.
+    pub program: String,
+    /// Clocks and random number.
+    pub moment: Moment,
+    /// The arguments beside the socket; a pointer to a sample means one of the next two.
+    pub arguments: [u64; 3],
+    /// For `pkts_acked`.
+    pub ack_sample: AckSample,
+    /// For `cong_control`.
+    pub rate_sample: RateSample,
+    /// The socket when the program began ...
+    pub before: TcpSock,
+    /// ... and when it ended.
+    pub after: TcpSock,
+    /// What it returned; zero if nothing.
+    pub result: u64,
+}
+
+/// Where a member that both targets know stands in [`TcpSock`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// As in C, from `struct tcp_sock`: `inet_conn.icsk_ca_priv[3]`.
+    pub path: String,
+    /// In bytes.
+    pub offset: usize,
+    /// In bytes, at most eight.
+    pub size: usize,
+}
+
+/// What one loaded control was called with, in the order of the calls.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The kernel's `CONFIG_HZ`.
+    pub jiffies_per_second: u64,
+    /// What is compared: the members of [`TcpSock`] that this kernel has.
+    pub members: Vec<Member>,
+    /// The calls.
+    pub events: Vec<Event>,
+}
+
+/// The first call after which the targets do not agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its number in the recording, from 0.
+    pub event: usize,
+    /// The program.
+    pub program: String,
+    /// The member of `struct tcp_sock`, or "the result".
+    pub member: String,
+    /// What the kernel left.
+    pub kernel: u64,
+    /// What the native build left.
+    pub native: u64,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { event, program, member, kernel, native } = self;
+        write!(f, "after event {event}, a call of {program}: {member} is {kernel} in the kernel and {native} natively")
+    }
+}
+
+impl std::error::Error for Difference {}
+
+/// A native build that answers as the kernel's clocks did.
+pub struct Replay {
+    control: Control,
+    programs: HashMap<String, Callback>,
+    sockets: HashMap<u64, TcpSock>,
+}
+
+impl Replay {
+    /// Builds and opens the control; `folder` is `algorithms/`.
+    ///
+    /// # Errors
+    /// As [`Library::load`].
+    pub fn open(folder: &Path, control: &CongestionControl, jiffies_per_second: u64) -> Result<Replay, Error> {
+        let (control, programs) = Library::replaying(folder, jiffies_per_second).load_with_programs(control)?;
+        Ok(Replay { control, programs, sockets: HashMap::new() })
+    }
+
+    /// The callback that a program of the file serves.
+    pub fn callback(&self, program: &str) -> Option<Callback> {
+        self.programs.get(program).copied()
+    }
+
+    /// Plays every call and compares the socket after each.
+    ///
+    /// # Errors
+    /// The first difference.
+    ///
+    /// # Panics
+    /// If the recording is of another file: it has a program that this one has not.
+    pub fn play(&mut self, recording: &Recording) -> Result<(), Difference> {
+        for (number, event) in recording.events.iter().enumerate() {
+            self.step(event, &recording.members).map_err(|(member, kernel, native)| Difference {
+                event: number,
+                program: event.program.clone(),
+                member,
+                kernel,
+                native,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One call; where it differs: the member, its value in the kernel, its native value.
+    fn step(&mut self, event: &Event, members: &[Member]) -> Result<(), (String, u64, u64)> {
+        let callback = self.programs[&event.program];
+        let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, &event.before));
+        let sk = known.or_insert_with(|| event.before.clone());
+        self.control.set_moment(&event.moment);
+        let result = call(&self.control, callback, sk, event);
+        if result != event.result {
+            return Err(("the result".into(), event.result, result));
+        }
+        let transmitted = sk.sim.send_ack_pending != 0;
+        for member in members.iter().filter(|member| !transmitted || is_of_control(&member.path)) {
+            let (kernel, native) = (value(&event.after, member), value(sk, member));
+            if kernel != native {
+                return Err((member.path.clone(), kernel, native));
+            }
+        }
+        if callback == Callback::Release {
+            self.sockets.remove(&event.socket);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        for sk in self.sockets.values_mut() {
+            self.control.release(sk);
+        }
+    }
+}
+
+/// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the kernel clears it
+/// because the socket takes the control.
+fn take_over(sk: &mut TcpSock, before: &TcpSock) {
+    let cleared = before.inet_conn.icsk_ca_priv.iter().all(|&word| word == 0);
+    let own = sk.inet_conn.icsk_ca_priv;
+    let storage = sk.sim.storage;
+    *sk = before.clone();
+    sk.sim.storage = storage;
+    if !cleared {
+        sk.inet_conn.icsk_ca_priv = own;
+    }
+}
+
+/// Calls the program as the kernel did and returns what it returns.
+fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &Event) -> u64 {
+    let [first, second, _] = event.arguments;
+    match callback {
+        Callback::Ssthresh => return control.ssthresh(sk).into(),
+        Callback::UndoCwnd => return control.undo_cwnd(sk).into(),
+        Callback::MinTsoSegs => return control.min_tso_segs(sk).unwrap_or_default().into(),
+        Callback::SndbufExpand => return control.sndbuf_expand(sk).unwrap_or_default().into(),
+        Callback::CongAvoid => control.cong_avoid(sk, first as u32, second as u32),
+        Callback::SetState => control.set_state(sk, first as u8),
+        Callback::CwndEvent => control.cwnd_event(sk, first as u32),
+        Callback::InAckEvent => control.in_ack_event(sk, first as u32),
+        Callback::PktsAcked => control.pkts_acked(sk, &event.ack_sample),
+        Callback::CongControl => control.cong_control(sk, first as u32, second as i32, &event.rate_sample),
+        Callback::Init => control.init(sk),
+        Callback::Release => control.release(sk),
+    }
+    0
+}
+
+/// Does a control alone change this? The kernel sends the ACK that `bpf_tcp_send_ack` asks for during the call, the simulator after it, so then
+/// the rest of the socket cannot agree.
+fn is_of_control(path: &str) -> bool {
+    const OF_CONTROL: &[&str] = &["snd_cwnd", "snd_cwnd_cnt", "snd_ssthresh", "app_limited"];
+    OF_CONTROL.contains(&path) || path.starts_with("inet_conn.icsk_ca_priv") || path.ends_with("sk_pacing_rate")
+}
+
+fn value(sk: &TcpSock, member: &Member) -> u64 {
+    assert!(member.offset + member.size <= size_of::<TcpSock>() && member.size <= 8, "{} is no member", member.path);
+    let mut bytes = [0; 8];
+    // SAFETY: the bytes stand within the socket, and a member has no padding.
+    unsafe {
+        let from = (sk as *const TcpSock).cast::<u8>().add(member.offset);
+        from.copy_to_nonoverlapping(bytes.as_mut_ptr(), member.size);
+    }
+    u64::from_le_bytes(bytes)
+}

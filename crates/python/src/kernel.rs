@@ -1,0 +1,71 @@
+//! Congestion controls in the running kernel.
+
+use crate::errors::{InputError, RunError};
+use mechanism::Library;
+use pyo3::prelude::*;
+use scenario::model::{CcSource, CongestionControl, ParamValue};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use testbed::kernel;
+
+/// Loads a congestion control to stay; gives what was loaded as JSON.
+#[pyfunction]
+#[pyo3(signature = (algorithms, control, parameters, *, name=None, make_default=false))]
+pub fn kernel_load(
+    py: Python<'_>,
+    algorithms: PathBuf,
+    control: &str,
+    parameters: Vec<(String, String)>,
+    name: Option<&str>,
+    make_default: bool,
+) -> PyResult<String> {
+    let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
+    let control = CongestionControl { source: source(control), params };
+    answer(py, || kernel::load_pinned(&Library::open(algorithms), &control, name, make_default))
+}
+
+/// Unloads a congestion control; gives what that did as JSON.
+#[pyfunction]
+#[pyo3(signature = (name, *, drain=false))]
+pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String> {
+    answer(py, || kernel::unload(name, drain))
+}
+
+/// The BPF congestion controls in the kernel as JSON; their runs are counted for `measure_ns`, if that is given.
+#[pyfunction]
+#[pyo3(signature = (*, measure_ns=None))]
+pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<String> {
+    answer(py, || kernel::status(measure_ns.map(Duration::from_nanos)))
+}
+
+fn answer<T: Serialize + Send>(
+    py: Python<'_>,
+    ask: impl FnOnce() -> Result<T, kernel::Error> + Send,
+) -> PyResult<String> {
+    let found = py.detach(ask).map_err(|error| kernel_error(py, error))?;
+    Ok(serde_json::to_string(&found).expect("an answer has no maps but those with text keys"))
+}
+
+/// The exception, with the verifier's log as its `log`.
+fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
+    let exception = if error.is_input { InputError::new_err(error.message) } else { RunError::new_err(error.message) };
+    match exception.value(py).setattr("log", error.log) {
+        Ok(()) => exception,
+        Err(failure) => failure,
+    }
+}
+
+/// A path, or the name of a built-in.
+fn source(text: &str) -> CcSource {
+    if scenario::is_path(text) { CcSource::File(text.into()) } else { CcSource::Builtin(text.into()) }
+}
+
+/// As a scenario would have it: a number, `true` or `false`, or a text with a unit.
+fn parameter_value(text: String) -> ParamValue {
+    match (text.parse(), text.parse()) {
+        (Ok(flag), _) => ParamValue::Bool(flag),
+        (_, Ok(number)) => ParamValue::Integer(number),
+        _ => ParamValue::Text(text),
+    }
+}

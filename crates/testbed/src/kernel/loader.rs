@@ -1,0 +1,146 @@
+//! From an object to a registered congestion control.
+
+use super::error::Error;
+use super::messages::{Refusal, listening, refusal};
+use super::rights;
+use super::types::{Types, override_path};
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
+use mechanism::{KernelObject, Library};
+use scenario::model::CongestionControl;
+use std::ffi::CString;
+use std::path::Path;
+
+/// `BPF_F_LINK`: a link will hold the registration.
+const BPF_F_LINK: u32 = 1 << 13;
+
+/// A congestion control that is registered for as long as this lives. Sockets that use it when it goes keep it until they close.
+pub struct Loaded {
+    /// What `setsockopt(TCP_CONGESTION)` calls it.
+    pub kernel_name: String,
+    /// Each parameter with its value, as a scenario writes it.
+    pub parameters: Vec<(String, String)>,
+    /// The built-in's name, or the path of the file that it was written in.
+    pub source: String,
+    // The registration; before Linux 6.4 the operations' map stands for it.
+    link: Link,
+    // Dropped after the link, whose detachment reads it.
+    object: Object,
+}
+
+impl Loaded {
+    /// The loaded object: its maps and programs.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Gives the registration a name in the BPF file system.
+    pub(crate) fn pin(&mut self, path: &Path) -> libbpf_rs::Result<()> {
+        self.link.pin(path)
+    }
+
+    /// Lets go of it without unregistering it: the pin holds it.
+    pub(crate) fn leave(mut self) {
+        self.link.disconnect();
+    }
+}
+
+/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives.
+///
+/// # Errors
+/// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this process may not load;
+/// if the kernel has no types (BTF) or its verifier refuses the program.
+pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
+    let mut object = library.kernel_object(control, name)?;
+    rights::require("loading a congestion control")?;
+    let types = Types::read()?;
+    object.set_cong_control_arguments(types.cong_control_arguments());
+    refuse_taken(&object.name)?;
+    let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
+    let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
+    let link = register(&mut loaded, &object)?;
+    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, source: object.source, link, object: loaded })
+}
+
+/// The controls that the kernel offers now, by name.
+pub(crate) fn available() -> Vec<String> {
+    let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    list.split_whitespace().map(str::to_string).collect()
+}
+
+fn refuse_taken(name: &str) -> Result<(), Error> {
+    if available().iter().any(|known| known == name) {
+        return Err(Error::input(format!(
+            "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
+        )));
+    }
+    Ok(())
+}
+
+/// Reads the object and settles what depends on the kernel.
+fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
+    let kconfig = CString::new(format!("CONFIG_HZ={}\n", jiffies_per_second())).expect("no zero in it");
+    let mut builder = ObjectBuilder::default();
+    if let Some(path) = override_path() {
+        builder.btf_custom_path(Path::new(&path))?;
+    }
+    // SAFETY: libbpf reads the text while it opens the object, below, and keeps a copy.
+    unsafe { (*builder.as_libbpf_object().as_ptr()).kconfig = kconfig.as_ptr() };
+    let mut open = builder.open_memory(&object.bytes)?;
+    for mut map in open.maps_mut() {
+        if map.map_type() != libbpf_rs::MapType::StructOps {
+            continue;
+        }
+        if map.name() == object.variable.as_str() {
+            map.set_map_flags(if types.has_links() { BPF_F_LINK } else { 0 })?;
+        } else {
+            map.set_autocreate(false)?;
+        }
+    }
+    Ok(open)
+}
+
+fn register(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
+    let mut map =
+        loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
+    map.attach_struct_ops().map_err(|error| match error.kind() {
+        libbpf_rs::ErrorKind::AlreadyExists => Error::input(format!(
+            "the kernel has a congestion control \"{}\" already: unload it, or choose another name with --as",
+            object.name
+        )),
+        _ => Error::machine(format!("the kernel does not register {} as \"{}\": {error}", object.source, object.name)),
+    })
+}
+
+/// The kernel's `HZ`: its coarse clocks advance once a jiffy. Known this way without the kernel's configuration, which may be nowhere.
+fn jiffies_per_second() -> i64 {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the struct in.
+    let failed = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut step) } != 0;
+    assert!(!failed && step.tv_nsec > 0, "every kernel has a coarse clock");
+    1_000_000_000 / step.tv_nsec
+}
+
+/// Why the kernel did not take an object, in one sentence.
+fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said: String) -> Error {
+    let mut explained = match refusal(&said) {
+        Some(refusal) => Error::input(refused(object, types, &refusal)),
+        None => {
+            let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");
+            Error::machine(format!("{} cannot be loaded: {line} ({error})", object.source))
+        }
+    };
+    explained.log = Some(said);
+    explained
+}
+
+fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
+    let Refusal { program, reason, at } = refusal;
+    if reason.contains("doesn't have") && reason.contains("argument") && types.cong_control_arguments() < 4 {
+        return format!(
+            "{}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one is older",
+            object.source
+        );
+    }
+    let at = at.as_ref().map_or(String::new(), |at| format!(", at \"{at}\""));
+    format!("the kernel's verifier refuses {}: {program}: {reason}{at}", object.source)
+}

@@ -1,0 +1,19 @@
+//! Congestion controls in the running kernel: loading, pins, what is loaded, what the machine can do.
+//!
+//! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
+
+mod error;
+mod loader;
+mod messages;
+mod pins;
+mod registry;
+mod rights;
+mod status;
+mod types;
+mod unload;
+
+pub use error::Error;
+pub use loader::{Loaded, load};
+pub use pins::{Note, load_pinned};
+pub use status::{Calls, Control, Holder, status};
+pub use unload::{Unloaded, unload};

@@ -1,0 +1,153 @@
+//! Controls that outlive whoever loaded them: pinned in the BPF file system, with a note beside about what they are.
+
+use super::error::Error;
+use super::loader::{self, Loaded};
+use mechanism::Library;
+use scenario::model::CongestionControl;
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const BPFFS: &str = "/sys/fs/bpf";
+/// The pins, one a control.
+const PINS: &str = "/sys/fs/bpf/unbloat";
+/// The notes; like the pins they do not outlive the kernel.
+const NOTES: &str = "/run/unbloat";
+/// The kernel's default control of this network namespace.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// What is remembered of a pinned control.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// What `setsockopt(TCP_CONGESTION)` calls it.
+    pub name: String,
+    /// The built-in's name, or the path of its file.
+    pub source: String,
+    /// Each parameter with its value, as a scenario writes it.
+    pub parameters: Vec<(String, String)>,
+    /// The kernel's default before this control took its place, if it did.
+    pub default_before: Option<String>,
+}
+
+/// Loads a control so that it stays until [`super::unload`] or the next boot, and makes it the default if asked to.
+///
+/// # Errors
+/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then nothing is loaded.
+pub fn load_pinned(
+    library: &Library,
+    control: &CongestionControl,
+    name: Option<&str>,
+    make_default: bool,
+) -> Result<Note, Error> {
+    let mut loaded = loader::load(library, control, name)?;
+    let mut note = Note {
+        name: loaded.kernel_name.clone(),
+        source: loaded.source.clone(),
+        parameters: loaded.parameters.clone(),
+        default_before: None,
+    };
+    pin(&mut loaded, &pin_path(&note.name))?;
+    let rest = finish(&mut note, make_default);
+    if rest.is_err() {
+        // The pin goes with the last holder, and the registration with both; the sentence at hand says what matters.
+        let _ = std::fs::remove_file(pin_path(&note.name));
+        let _ = std::fs::remove_file(note_path(&note.name));
+        return rest.map(|()| note);
+    }
+    loaded.leave();
+    Ok(note)
+}
+
+/// What is left to do once the control is pinned.
+fn finish(note: &mut Note, make_default: bool) -> Result<(), Error> {
+    if make_default {
+        note.default_before = Some(default());
+    }
+    write_note(note)?;
+    if make_default { set_default(&note.name) } else { Ok(()) }
+}
+
+fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
+    mount_bpffs()?;
+    std::fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be made: {e}")))?;
+    loaded.pin(path).map_err(|e| Error::machine(format!("{} cannot be pinned: {e}", path.display())))
+}
+
+/// Where a control of this name is pinned.
+pub(crate) fn pin_path(name: &str) -> PathBuf {
+    Path::new(PINS).join(name)
+}
+
+/// The names of what is pinned, sorted.
+pub(crate) fn pinned() -> Vec<String> {
+    let entries = std::fs::read_dir(PINS).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Takes a control's pin and note away, and the folders with the last.
+pub(crate) fn remove(name: &str) -> Result<(), Error> {
+    let path = pin_path(name);
+    std::fs::remove_file(&path).map_err(|e| Error::machine(format!("{} cannot be removed: {e}", path.display())))?;
+    // The note may never have been written, and the folders may hold others.
+    let _ = std::fs::remove_file(note_path(name));
+    let _ = std::fs::remove_dir(PINS);
+    let _ = std::fs::remove_dir(NOTES);
+    Ok(())
+}
+
+fn note_path(name: &str) -> PathBuf {
+    Path::new(NOTES).join(format!("{name}.json"))
+}
+
+/// What is remembered of a control, if it was loaded by [`load_pinned`].
+pub(crate) fn note(name: &str) -> Option<Note> {
+    serde_json::from_slice(&std::fs::read(note_path(name)).ok()?).ok()
+}
+
+fn write_note(note: &Note) -> Result<(), Error> {
+    let path = note_path(&note.name);
+    let text = serde_json::to_string_pretty(note).expect("a note holds text only");
+    std::fs::create_dir_all(NOTES)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// The control that a new socket has.
+pub(crate) fn default() -> String {
+    std::fs::read_to_string(DEFAULT).unwrap_or_default().trim().to_string()
+}
+
+/// Gives new sockets another control.
+pub(crate) fn set_default(name: &str) -> Result<(), Error> {
+    std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
+}
+
+/// Is the BPF file system where everybody expects it?
+pub(crate) fn has_bpffs() -> bool {
+    let path = CString::new(BPFFS).expect("no zero in it");
+    // SAFETY: all zeroes is a value of this struct, which the kernel fills in.
+    let mut about: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: path and struct live through the call.
+    let failed = unsafe { libc::statfs(path.as_ptr(), &mut about) } != 0;
+    !failed && about.f_type == libc::BPF_FS_MAGIC as libc::__fsword_t
+}
+
+fn mount_bpffs() -> Result<(), Error> {
+    if has_bpffs() {
+        return Ok(());
+    }
+    let kind = CString::new("bpf").expect("no zero in it");
+    let place = CString::new(BPFFS).expect("no zero in it");
+    // SAFETY: the strings live through the call; this file system takes no data.
+    let failed = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) } != 0;
+    if failed {
+        let error = io::Error::last_os_error();
+        return Err(Error::machine(format!(
+            "the BPF file system cannot be mounted at {BPFFS}: {error}; try: mount -t bpf bpf {BPFFS}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Taking a control out of the running kernel.
+
+use super::error::Error;
+use super::loader::available;
+use super::pins::{self, Note, default, pin_path, pinned};
+use super::registry::registered;
+use super::rights;
+use super::types::Types;
+use libbpf_rs::{MapCore, MapHandle};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to let go of a control whose last holder has gone.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What unloading did.
+#[derive(Debug, Serialize)]
+pub struct Unloaded {
+    /// The control.
+    pub name: String,
+    /// Sockets that keep it until they close.
+    pub draining: u32,
+    /// The kernel's default now, if it was this control.
+    pub default_now: Option<String>,
+}
+
+/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that use it keep it until
+/// they close, without they are a reason to refuse. The kernel's default goes back to what it was.
+///
+/// # Errors
+/// If there is no such control, it is in use, or this process may not.
+pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
+    refuse_unknown(name)?;
+    rights::require("unloading a congestion control")?;
+    let types = Types::read()?;
+    let is_default = default() == name;
+    let users = users(name, &types).saturating_sub(u32::from(is_default));
+    if users > 0 && !drain {
+        return Err(Error::machine(format!(
+            "{name} is in use by {}: close them, or say --drain: then no new socket gets it and these keep it until they close",
+            sockets(users)
+        )));
+    }
+    let default_now = if is_default { Some(restore_default(pins::note(name))?) } else { None };
+    if !types.has_links() {
+        unregister_map(name)?;
+    }
+    pins::remove(name)?;
+    wait_until_gone(name)?;
+    Ok(Unloaded { name: name.to_string(), draining: users, default_now })
+}
+
+fn sockets(count: u32) -> String {
+    if count == 1 { "1 socket".into() } else { format!("{count} sockets") }
+}
+
+fn refuse_unknown(name: &str) -> Result<(), Error> {
+    let pinned = pinned();
+    if pinned.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let loaded = if pinned.is_empty() { "nothing is".to_string() } else { format!("loaded are {}", pinned.join(", ")) };
+    Err(Error::input(if available().iter().any(|known| known == name) {
+        format!(
+            "the congestion control {name} was not loaded by `unbloat load`: it is the kernel's own, or a process holds it; {loaded}"
+        )
+    } else {
+        format!("no congestion control {name} is loaded; {loaded}")
+    }))
+}
+
+/// Sockets that have it, and namespaces whose default it is.
+fn users(name: &str, types: &Types) -> u32 {
+    let all = registered(&types.operations_layout(), types.has_links());
+    all.iter().find(|control| control.is_offered && control.name == name).map_or(0, |control| control.users)
+}
+
+/// To what it was before, if that is still there.
+fn restore_default(note: Option<Note>) -> Result<String, Error> {
+    let there = available();
+    let wanted = note.and_then(|note| note.default_before);
+    let candidates = wanted.into_iter().chain(["cubic".to_string(), "reno".to_string()]);
+    let next = candidates.into_iter().find(|name| there.contains(name)).unwrap_or_else(|| "reno".into());
+    pins::set_default(&next)?;
+    Ok(next)
+}
+
+/// Before Linux 6.4 the map is the registration, and its one element is deleted.
+fn unregister_map(name: &str) -> Result<(), Error> {
+    let path = pin_path(name);
+    let map = MapHandle::from_pinned_path(&path).map_err(|e| Error::machine(format!("{}: {e}", path.display())))?;
+    map.delete(&0_u32.to_ne_bytes()).map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))
+}
+
+/// The kernel unregisters a link when it gets round to it.
+fn wait_until_gone(name: &str) -> Result<(), Error> {
+    let start = Instant::now();
+    while available().iter().any(|known| known == name) {
+        if start.elapsed() > PATIENCE {
+            return Err(Error::machine(format!(
+                "{name} is unpinned, and the kernel still offers it: another process holds it too"
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! What a kernel feeds to a congestion control that was compiled with `-DUNBLOAT_RECORD`, read from its ring buffer.
+//!
+//! The other end is `algorithms/include/unbloat/record.h`; what is done with a recording, `mechanism::replay`.
+
+mod layout;
+mod types;
+
+use layout::Layout;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
+use mechanism::replay::{Event, Moment, Recording};
+use mechanism::sock::{AckSample, RateSample, TcpSock};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::mem::offset_of;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use types::Type;
+
+const NAME_BYTES: usize = 32;
+const SAMPLE_BYTES: usize = 128;
+const SOCK_BYTES: usize = 3072;
+const BEFORE: u64 = 0;
+
+/// `struct unbloat_snapshot`.
+#[repr(C)]
+#[derive(Clone)]
+struct Snapshot {
+    socket: u64,
+    phase: u64,
+    jiffies_per_second: u64,
+    moment: [u64; 3],
+    arguments: [u64; 3],
+    result: u64,
+    program: [u8; NAME_BYTES],
+    sample: [u8; SAMPLE_BYTES],
+    sock: [u8; SOCK_BYTES],
+}
+
+/// Reads the calls of one loaded control while it runs.
+pub struct Recorder {
+    over: Arc<AtomicBool>,
+    reader: JoinHandle<Result<Recording, String>>,
+    lost: MapHandle,
+}
+
+impl Recorder {
+    /// Begins to read; `object` is the control as it was loaded.
+    ///
+    /// # Errors
+    /// In a sentence: if it was not compiled for recording, or the kernel does not describe its types.
+    pub fn start(object: &Object) -> Result<Recorder, String> {
+        let map = |name: &str| {
+            let found = object.maps().find(|map| map.name() == name);
+            let found = found.ok_or_else(|| format!("the control does not record: it has no map {name}"))?;
+            MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
+        };
+        let (ring, lost) = (map("unbloat_recording")?, map("unbloat_lost")?);
+        let layouts = Layouts::of(object)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let reader = std::thread::spawn({
+            let over = over.clone();
+            move || read(&ring, layouts, &over)
+        });
+        Ok(Recorder { over, reader, lost })
+    }
+
+    /// Ends; call it when no socket uses the control any more.
+    ///
+    /// # Errors
+    /// In a sentence: if calls were lost because the reader could not follow, or the recording contradicts itself.
+    pub fn stop(self) -> Result<Recording, String> {
+        self.over.store(true, Ordering::Relaxed);
+        let recording = self.reader.join().map_err(|_| "the reader of the recording panicked")??;
+        let lost = self.lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())?;
+        match lost {
+            Some(count) if count.iter().all(|&byte| byte == 0) => Ok(recording),
+            count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
+        }
+    }
+}
+
+/// Reads until `over`, and then what is left.
+fn read(ring: &MapHandle, layouts: Layouts, over: &AtomicBool) -> Result<Recording, String> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let unreadable = |e: libbpf_rs::Error| format!("the ring buffer cannot be read: {e}");
+    let reader = RefCell::new(Reader::new(layouts));
+    let mut builder = RingBufferBuilder::new();
+    let take = |bytes: &[u8]| {
+        reader.borrow_mut().take(bytes);
+        0
+    };
+    builder.add(ring, take).map_err(unreadable)?;
+    let buffer = builder.build().map_err(unreadable)?;
+    loop {
+        let last = over.load(Ordering::Relaxed);
+        buffer.consume().map_err(unreadable)?;
+        if last {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    drop(buffer);
+    reader.into_inner().finish()
+}
+
+/// Makes events of pairs of snapshots.
+struct Reader {
+    layouts: Layouts,
+    /// The first snapshot of each call that has not ended, by socket.
+    open: HashMap<u64, Box<Snapshot>>,
+    recording: Recording,
+    failure: Option<String>,
+}
+
+impl Reader {
+    fn new(layouts: Layouts) -> Reader {
+        let recording = Recording { jiffies_per_second: 0, members: layouts.sock.members(), events: Vec::new() };
+        Reader { layouts, open: HashMap::new(), recording, failure: None }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        if self.failure.is_none() {
+            self.failure = self.pair(bytes).err();
+        }
+    }
+
+    fn pair(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let snapshot = Snapshot::of(bytes)?;
+        if snapshot.phase == BEFORE {
+            return match self.open.insert(snapshot.socket, snapshot) {
+                None => Ok(()),
+                Some(outer) => Err(format!("a call of {} was interrupted by one on the same socket", outer.name())),
+            };
+        }
+        let before = self.open.remove(&snapshot.socket).ok_or("a call ends that has not begun")?;
+        if before.moment != snapshot.moment {
+            return Err(format!("a call of {} lost its clock to another on the same processor", before.name()));
+        }
+        self.recording.jiffies_per_second = snapshot.jiffies_per_second;
+        self.recording.events.push(self.layouts.event(&before, &snapshot));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Recording, String> {
+        match (self.failure, self.open.values().next()) {
+            (Some(reason), _) => Err(reason),
+            (None, Some(call)) => Err(format!("a call of {} has not ended", call.name())),
+            (None, None) => Ok(self.recording),
+        }
+    }
+}
+
+impl Snapshot {
+    fn of(bytes: &[u8]) -> Result<Box<Snapshot>, String> {
+        if bytes.len() != size_of::<Snapshot>() {
+            return Err(format!("a snapshot has {} bytes, not {}", bytes.len(), size_of::<Snapshot>()));
+        }
+        // SAFETY: there are as many bytes, and all of them are values of integers.
+        Ok(Box::new(unsafe { bytes.as_ptr().cast::<Snapshot>().read_unaligned() }))
+    }
+
+    fn name(&self) -> String {
+        String::from_utf8_lossy(self.program.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
+    }
+}
+
+/// The structures that a snapshot holds.
+struct Layouts {
+    sock: Layout,
+    ack_sample: Layout,
+    rate_sample: Layout,
+}
+
+impl Layouts {
+    fn of(object: &Object) -> Result<Layouts, String> {
+        let ours = object.btf().ok().flatten().ok_or("the control's file describes no types")?;
+        let kernel = Btf::from_vmlinux().map_err(|e| format!("the kernel does not describe its types: {e}"))?;
+        let layout = |name: &str, native_bytes: usize, room: usize| {
+            let (Some(ours), Some(kernel)) = (Type::structure(name, &ours), Type::structure(name, &kernel)) else {
+                return Err(format!("struct {name} is not described"));
+            };
+            let layout = Layout::new(&ours, &kernel);
+            assert_eq!(layout.native_bytes, native_bytes, "mechanism::sock repeats struct {name}");
+            if layout.kernel_bytes > room {
+                return Err(format!(
+                    "struct {name} has {} bytes here, and a snapshot takes {room}",
+                    layout.kernel_bytes
+                ));
+            }
+            Ok(layout)
+        };
+        Ok(Layouts {
+            sock: layout("tcp_sock", offset_of!(TcpSock, sim), SOCK_BYTES)?,
+            ack_sample: layout("ack_sample", size_of::<AckSample>(), SAMPLE_BYTES)?,
+            rate_sample: layout("rate_sample", size_of::<RateSample>(), SAMPLE_BYTES)?,
+        })
+    }
+
+    fn event(&self, before: &Snapshot, after: &Snapshot) -> Event {
+        let [ns, jiffies, random] = before.moment;
+        Event {
+            socket: before.socket,
+            program: before.name(),
+            moment: Moment { ns, jiffies, random },
+            arguments: before.arguments,
+            ack_sample: native(&self.ack_sample, &before.sample),
+            rate_sample: native(&self.rate_sample, &before.sample),
+            before: native(&self.sock, &before.sock),
+            after: native(&self.sock, &after.sock),
+            result: after.result,
+        }
+    }
+}
+
+/// A structure of numbers only, so that any bytes are one.
+///
+/// # Safety
+/// No member has invalid values, but for what lies beyond the bytes that a [`Layout`] of it fills.
+unsafe trait Numbers: Default {}
+// SAFETY: integers, and at the end of the socket what the layout does not know.
+unsafe impl Numbers for TcpSock {}
+// SAFETY: integers.
+unsafe impl Numbers for AckSample {}
+// SAFETY: integers; its flags are u8.
+unsafe impl Numbers for RateSample {}
+
+fn native<T: Numbers>(layout: &Layout, kernel: &[u8]) -> T {
+    let mut value = T::default();
+    let mut bytes = vec![0; layout.native_bytes];
+    layout.translate(kernel, &mut bytes);
+    assert!(bytes.len() <= size_of::<T>());
+    // SAFETY: the bytes find room, and are a value as the trait promises.
+    unsafe { bytes.as_ptr().copy_to_nonoverlapping((&raw mut value).cast::<u8>(), bytes.len()) }
+    value
+}

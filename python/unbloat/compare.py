@@ -1,0 +1,289 @@
+"""Two sets of results, held against each other cell by cell.
+
+Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree; runs that
+differ in the seed only are repeats of one cell, and their means are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Literal
+
+from unbloat._core import InputError
+from unbloat.reasons import Reason
+from unbloat.results import Record, why_unsound
+
+SEED = "seed"
+"""The axis along which runs are repeats."""
+
+Verdict = Literal["within", "outside", "unsound"]
+VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")
+
+
+# ---------------------------------------------------------------- What is compared, and how near is near
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a run, and how far two of them may lie apart."""
+
+    name: str
+    head: str
+    unit: str
+    take: Callable[[Mapping[str, Any]], float | None]
+    near: Callable[[float, float, float], bool]
+    """Told A's value, B's, and what one packet's time at the bottleneck is, in ms."""
+    is_count: bool = False
+
+
+def within_share(share: float, packets: int = 0) -> Callable[[float, float, float], bool]:
+    """Allow a difference of this share of A, or of so many packets' transmission times where that is more."""
+    return lambda a, b, packet_ms: abs(b - a) <= max(share * abs(a), packets * packet_ms)
+
+
+def within_factor(factor: float) -> Callable[[float, float, float], bool]:
+    """Allow the greater to be so many times the less."""
+    return lambda a, b, _: max(a, b) <= factor * min(a, b)
+
+
+def _sum(column: str) -> Callable[[Mapping[str, Any]], float]:
+    return lambda run: sum(flow[column] for flow in run["flows"])
+
+
+def _queue_delay(run: Mapping[str, Any]) -> float | None:
+    delay: float | None = run["links"][0]["queue_delay_ms_mean"]
+    return delay
+
+
+FIGURES = (
+    Figure("goodput", "goodput", "Mbit/s", _sum("goodput_mbps"), within_share(0.03)),
+    Figure("queue_delay", "queueing delay", "ms", _queue_delay, within_share(0.10, packets=1)),
+    Figure("losses", "lost", "packets", _sum("lost_packets"), within_factor(1.5), is_count=True),
+    Figure("retransmissions", "resent", "packets", _sum("retransmitted_packets"), within_factor(1.5), is_count=True),
+)
+GOAL = (
+    "goodput within 3 %, mean queueing delay within 10 % or one packet's transmission time, "
+    "lost and resent packets within a factor of 1.5"
+)
+
+
+# ---------------------------------------------------------------- Cells
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell lies: its scenario and the labels of the axes."""
+
+    scenario: str
+    labels: frozenset[tuple[str, str]]
+    order: tuple[str, ...] = field(compare=False)
+    """The axes as the file has them; two files may differ in that."""
+
+    @classmethod
+    def of(cls, record: Record) -> Place:
+        """Give the place of a run."""
+        axes = {axis: label for axis, label in record.axes.items() if axis != SEED}
+        return cls(record.run["scenario"], frozenset(axes.items()), tuple(axes))
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """Give the label of every axis."""
+        labels = dict(self.labels)
+        return {axis: labels[axis] for axis in self.order}
+
+    def __str__(self) -> str:
+        labels = ", ".join(self.axes.values())
+        return f"{self.scenario}: {labels}" if labels else self.scenario
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure over the repeats of a cell; no mean where no run has one."""
+
+    mean: float | None
+    least: float | None
+    greatest: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float | None]) -> Value:
+        """Sum the repeats up."""
+        known = [value for value in values if value is not None]
+        return cls(fmean(known), min(known), max(known)) if known else cls(None, None, None)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One figure of one cell in both sets."""
+
+    figure: Figure
+    a: Value
+    b: Value
+    is_near: bool
+    reason: Reason | None = None
+    """Why it is not near, where that is known."""
+
+    @property
+    def change(self) -> float | None:
+        """Give B over A; none where there is no such ratio."""
+        a, b = self.a.mean, self.b.mean
+        if a is None or b is None:
+            return None
+        if a == b:
+            return 1.0
+        return b / a if a else math.inf
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of both sets."""
+
+    place: Place
+    repeats: tuple[int, int]
+    compared: tuple[Compared, ...]
+    unsound: tuple[str, ...]
+    """Why runs of it are not to be believed, each with the set that it is of."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Judge the cell; what is unsound is neither near nor far."""
+        if self.unsound:
+            return "unsound"
+        return "outside" if self.outside else "within"
+
+    @property
+    def outside(self) -> list[Compared]:
+        """List the figures that are not near."""
+        return [compared for compared in self.compared if not compared.is_near]
+
+    @property
+    def is_explained(self) -> bool:
+        """Tell whether every figure that is not near has its reason."""
+        return all(compared.reason for compared in self.outside)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that two sets have in common, and what they have not."""
+
+    names: tuple[str, str]
+    backends: tuple[str, str]
+    cells: list[Cell]
+    only: tuple[list[Place], list[Place]]
+    idle_reasons: list[Reason]
+    """Reasons to which no cell is outside."""
+
+    def counts(self) -> dict[str, int]:
+        """Count the verdicts, and the cells that stand alone."""
+        counter = Counter(cell.verdict for cell in self.cells)
+        unexplained = sum(cell.verdict == "outside" and not cell.is_explained for cell in self.cells)
+        alone = {"only in A": len(self.only[0]), "only in B": len(self.only[1])}
+        return {
+            **{verdict: counter[verdict] for verdict in VERDICTS},
+            "outside without a reason": unexplained,
+            **alone,
+        }
+
+
+# ---------------------------------------------------------------- Comparing
+
+
+@dataclass(frozen=True)
+class Between:
+    """Compare one label of an axis in A with another in B."""
+
+    axis: str
+    labels: tuple[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> Between:
+        """Read `cc=kernel:cubic,cubic`; raises `InputError`."""
+        axis, _, labels = text.partition("=")
+        a, comma, b = labels.partition(",")
+        if not (axis and a and comma and b) or "," in b:
+            raise InputError(f"--between: {text} is not AXIS=LABEL_A,LABEL_B, such as cc=kernel:cubic,cubic")
+        return cls(axis, (a, b))
+
+    def pick(self, records: Iterable[Record], side: int) -> list[Record]:
+        """Give the runs with this side's label, without the axis; raises `InputError` if there are none."""
+        picked, seen = [], set()
+        for record in records:
+            axis = axis_named(self.axis, record.axes)
+            seen.add(record.axes[axis])
+            if record.axes[axis] == self.labels[side]:
+                rest = {name: label for name, label in record.axes.items() if name != axis}
+                picked.append(Record(rest, record.run))
+        if not picked:
+            raise InputError(f"--between: {self.axis} is never {self.labels[side]}, only {', '.join(sorted(seen))}")
+        return picked
+
+
+def axis_named(name: str, axes: Iterable[str]) -> str:
+    """Find an axis by its name or the last part of it; raises `InputError` if that is none or several."""
+    names = list(axes)
+    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.rpartition(".")[2] == name]
+    if len(found) != 1:
+        raise InputError(f"{name} names {len(found)} axes of the sweep, which has {', '.join(names) or 'none'}")
+    return found[0]
+
+
+def compare(
+    names: tuple[str, str], a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason] = ()
+) -> Comparison:
+    """Hold two sets of runs against each other; raises `InputError` if they have nothing in common."""
+    sides = (_by_place(a), _by_place(b))
+    both = [place for place in sides[0] if place in sides[1]]
+    if not both:
+        first = [next(iter(side)) for side in sides]
+        raise InputError(
+            f"{names[0]} and {names[1]} have no cell in common: "
+            f"the first begins with ({first[0]}), the second with ({first[1]})"
+        )
+    cells = [_compare_cell(place, sides[0][place], sides[1][place], reasons) for place in both]
+    used = {compared.reason for cell in cells for compared in cell.compared}
+    return Comparison(
+        names,
+        (_backends(a), _backends(b)),
+        cells,
+        (
+            [place for place in sides[0] if place not in sides[1]],
+            [place for place in sides[1] if place not in sides[0]],
+        ),
+        [reason for reason in reasons if reason not in used],
+    )
+
+
+def _by_place(records: Sequence[Record]) -> dict[Place, list[Record]]:
+    places: dict[Place, list[Record]] = {}
+    for record in records:
+        places.setdefault(Place.of(record), []).append(record)
+    return places
+
+
+def _backends(records: Sequence[Record]) -> str:
+    return ", ".join(dict.fromkeys(record.run["on"] for record in records))
+
+
+def _compare_cell(place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason]) -> Cell:
+    packet_ms = a[0].run.get("packet_ms") or 0.0
+    compared = tuple(_compare_figure(figure, place, a, b, packet_ms, reasons) for figure in FIGURES)
+    runs = [("A", record.run) for record in a] + [("B", record.run) for record in b]
+    unsound = tuple(f"{side}: {why_unsound(run)}" for side, run in runs if not run["sound"])
+    return Cell(place, (len(a), len(b)), compared, unsound)
+
+
+def _compare_figure(
+    figure: Figure, place: Place, a: Sequence[Record], b: Sequence[Record], packet_ms: float, reasons: Sequence[Reason]
+) -> Compared:
+    first, second = (Value.of([figure.take(record.run) for record in side]) for side in (a, b))
+    if first.mean is None or second.mean is None:
+        is_near = first.mean is second.mean
+    else:
+        is_near = figure.near(first.mean, second.mean, packet_ms)
+    reason = None
+    if not is_near:
+        reason = next((each for each in reasons if each.matches(place.scenario, place.axes, figure.name)), None)
+    return Compared(figure, first, second, is_near, reason)

@@ -1,0 +1,176 @@
+"""A comparison for the terminal, as Markdown, and as what `unbloat compare --json` prints."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from unbloat.compare import FIGURES, GOAL, Cell, Compared, Comparison, Figure, Place, Value
+from unbloat.reasons import Reason
+from unbloat.table import Column, markdown, render, show
+
+FAR = "x"
+"""What stands behind a difference outside the goal."""
+
+
+def text_of(comparison: Comparison) -> str:
+    """Lay it out for a terminal."""
+    parts = [_heading(comparison), render(_columns(comparison)), *_remarks(comparison)]
+    return "\n\n".join(_filled(part) if number != 1 else part for number, part in enumerate(parts))
+
+
+def _filled(text: str) -> str:
+    """Break lines at the width of a page; lists keep theirs."""
+    lines = [
+        textwrap.fill(line, 120, subsequent_indent="  " if line.startswith("*") else "") for line in text.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+def markdown_of(comparison: Comparison, command: Sequence[str]) -> str:
+    """Lay it out for a page, with the command that made it."""
+    table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in _columns(comparison)])
+    return "\n\n".join([f"    {shlex.join(command)}", _heading(comparison), table, *_remarks(comparison)])
+
+
+def _heading(comparison: Comparison) -> str:
+    sides = zip("AB", comparison.names, comparison.backends, strict=True)
+    where = ", ".join(f"{side} is {name} ({backend})" for side, name, backend in sides)
+    return f"{where}. {FAR} marks what lies outside the goal: {GOAL}; B against A."
+
+
+# ---------------------------------------------------------------- The table
+
+
+def _columns(comparison: Comparison) -> list[Column]:
+    cells = comparison.cells
+    columns = _place_columns([cell.place for cell in cells])
+    for number, figure in enumerate(FIGURES):
+        compared = [cell.compared[number] for cell in cells]
+        columns.append(Column(figure.head, f"A {figure.unit}", [_value(figure, each.a) for each in compared], True))
+        columns.append(Column("", "B", [_value(figure, each.b) for each in compared], True))
+        columns.append(Column("", "B / A" if figure.is_count else "%", [_difference(each) for each in compared], True))
+    columns.append(Column("", "", [_note(cell, _numbers(comparison)) for cell in cells]))
+    return columns
+
+
+def _place_columns(places: Sequence[Place]) -> list[Column]:
+    """Give a column for each axis, and one for the scenario where there are several."""
+    columns = []
+    if len({place.scenario for place in places}) > 1:
+        columns.append(Column("scenario", "", [place.scenario for place in places]))
+    for axis in dict.fromkeys(axis for place in places for axis in place.order):
+        columns.append(Column(axis.rpartition(".")[2], "", [place.axes.get(axis, "") for place in places]))
+    return columns or [Column("scenario", "", [place.scenario for place in places])]
+
+
+def _value(figure: Figure, value: Value) -> str:
+    """Write a mean, and what the repeats range over where they differ."""
+    if value.mean is None or value.least is None or value.greatest is None:
+        return "-"
+    if figure.is_count:
+        low, mean, high = f"{value.least:.0f}", f"{value.mean:.0f}", f"{value.greatest:.0f}"
+    else:
+        low, mean, high = (show(float(each)) for each in (value.least, value.mean, value.greatest))
+    return mean if low == high else f"{mean} ({low}..{high})"
+
+
+def _difference(compared: Compared) -> str:
+    change = compared.change
+    mark = " " if compared.is_near else FAR
+    if change is None:
+        return f"- {mark}"
+    if math.isinf(change):
+        return f"∞ {mark}"
+    return f"{change:.2f} {mark}" if compared.figure.is_count else f"{100 * (change - 1):+.1f} {mark}"
+
+
+def _note(cell: Cell, numbers: dict[Reason, int]) -> str:
+    """Say what the marks of a row are about: the numbers of the reasons, or that there is none."""
+    if cell.verdict == "unsound":
+        return "unsound"
+    notes = {f"[{numbers[each.reason]}]" if each.reason else "no reason" for each in cell.outside}
+    return " ".join(sorted(notes))
+
+
+def _numbers(comparison: Comparison) -> dict[Reason, int]:
+    """Number the reasons that are needed, in the order of the table."""
+    reasons = [each.reason for cell in comparison.cells for each in cell.outside if cell.verdict == "outside"]
+    return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, reasons)), 1)}
+
+
+# ---------------------------------------------------------------- What stands under it
+
+
+def _remarks(comparison: Comparison) -> list[str]:
+    parts = [f"[{number}] {reason.text}" for reason, number in _numbers(comparison).items()]
+    unsound = [f"({cell.place}) {why}" for cell in comparison.cells for why in cell.unsound]
+    unexplained = [
+        f"({cell.place}) {', '.join(each.figure.head for each in cell.outside if not each.reason)}"
+        for cell in comparison.cells
+        if cell.verdict == "outside" and not cell.is_explained
+    ]
+    lists = {
+        "Unsound, and not judged": unsound,
+        "Outside the goal without a reason": unexplained,
+        "Reasons to which no cell is outside any more": [reason.text for reason in comparison.idle_reasons],
+        "Only in A": [f"({place})" for place in comparison.only[0]],
+        "Only in B": [f"({place})" for place in comparison.only[1]],
+    }
+    parts += ["\n".join([f"{head}:", "", *(f"* {line}" for line in lines)]) for head, lines in lists.items() if lines]
+    return [*parts, _counts(comparison)]
+
+
+def _counts(comparison: Comparison) -> str:
+    counts = comparison.counts()
+    total = len(comparison.cells)
+    outside = f"{counts['outside']} outside"
+    if counts["outside without a reason"]:
+        outside += f" ({counts['outside without a reason']} without a reason)"
+    return f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound."
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def dict_of(comparison: Comparison) -> dict[str, Any]:
+    """Give what `unbloat compare --json` prints."""
+    return {
+        "a": {"name": comparison.names[0], "on": comparison.backends[0]},
+        "b": {"name": comparison.names[1], "on": comparison.backends[1]},
+        "goal": GOAL,
+        "cells": [_dict_of_cell(cell) for cell in comparison.cells],
+        "only_a": [_dict_of_place(place) for place in comparison.only[0]],
+        "only_b": [_dict_of_place(place) for place in comparison.only[1]],
+        "idle_reasons": [reason.text for reason in comparison.idle_reasons],
+        "counts": comparison.counts(),
+    }
+
+
+def _dict_of_cell(cell: Cell) -> dict[str, Any]:
+    return {
+        **_dict_of_place(cell.place),
+        "repeats": {"a": cell.repeats[0], "b": cell.repeats[1]},
+        "verdict": cell.verdict,
+        "unsound": list(cell.unsound),
+        "figures": {each.figure.name: _dict_of_figure(each) for each in cell.compared},
+    }
+
+
+def _dict_of_place(place: Place) -> dict[str, Any]:
+    return {"scenario": place.scenario, "axes": place.axes}
+
+
+def _dict_of_figure(compared: Compared) -> dict[str, Any]:
+    change = compared.change
+    return {
+        "unit": compared.figure.unit,
+        "a": vars(compared.a),
+        "b": vars(compared.b),
+        "b_over_a": None if change is None or math.isinf(change) else change,
+        "within": compared.is_near,
+        "reason": compared.reason.text if compared.reason else None,
+    }

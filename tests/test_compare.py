@@ -1,0 +1,208 @@
+"""`unbloat compare`: how runs find each other, what lies outside the goal, reasons, pages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unbloat as ub
+from conftest import Cli
+from unbloat import reasons, result_files
+from unbloat.compare import FIGURES, compare
+
+NAMES = ("left", "right")
+
+
+def run(
+    cc: str = "reno", seed: int = 1, goodput: float = 10.0, delay: float | None = 50.0, **more: Any
+) -> dict[str, Any]:
+    """A run of two flows, as `unbloat run --json` prints it."""
+    flow = {"goodput_mbps": goodput / 2, "lost_packets": more.get("lost", 40) / 2, "retransmitted_packets": 20}
+    return {
+        "axes": {"flows.0.cc": cc, "seed": str(seed)},
+        "scenario": "two",
+        "on": more.get("on", "simulator"),
+        "seed": seed,
+        "sound": "why" not in more,
+        "unsound_because": more.get("why"),
+        "packet_ms": more.get("packet_ms", 1.2),
+        "flows": [flow, flow],
+        "links": [{"queue_delay_ms_mean": delay}, {"queue_delay_ms_mean": 0.0}],
+    }
+
+
+def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps({"runs": runs}))
+    return file
+
+
+def outside(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+    """The figures of one cell that lie outside the goal."""
+    (cell,) = compare(NAMES, *(result_files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).cells
+    return [compared.figure.name for compared in cell.outside]
+
+
+@pytest.mark.parametrize(
+    ("change", "far"),
+    [
+        ({"goodput": 10.29}, []),
+        ({"goodput": 10.31}, ["goodput"]),
+        ({"goodput": 9.69}, ["goodput"]),
+        ({"delay": 55.0}, []),
+        ({"delay": 55.1}, ["queue_delay"]),
+        ({"delay": None}, ["queue_delay"]),
+        ({"lost": 60}, []),
+        ({"lost": 62}, ["losses"]),
+        ({"lost": 26}, ["losses"]),
+        ({"lost": 0}, ["losses"]),
+    ],
+)
+def test_the_goal_has_sharp_edges(tmp_path: Path, change: dict[str, Any], far: list[str]) -> None:
+    assert outside(tmp_path, run(), run(**change)) == far
+
+
+def test_a_short_queue_may_differ_by_one_packet(tmp_path: Path) -> None:
+    assert outside(tmp_path, run(delay=2.0), run(delay=3.19)) == []
+    assert outside(tmp_path, run(delay=2.0), run(delay=3.3)) == ["queue_delay"]
+    assert outside(tmp_path, run(delay=2.0, packet_ms=None), run(delay=3.19)) == ["queue_delay"]
+
+
+def test_nothing_lost_on_both_sides_is_near(tmp_path: Path) -> None:
+    assert outside(tmp_path, run(lost=0), run(lost=0)) == []
+
+
+def test_seeds_are_repeats_and_their_means_are_compared(tmp_path: Path) -> None:
+    a = write(tmp_path, "a", run(seed=1, goodput=9.0), run(seed=2, goodput=11.0))
+    b = write(tmp_path, "b", run(seed=3, goodput=10.0))
+    (cell,) = compare(NAMES, result_files.read(a), result_files.read(b)).cells
+    goodput = cell.compared[0]
+    assert (goodput.a.mean, goodput.a.least, goodput.a.greatest) == (10.0, 9.0, 11.0)
+    assert cell.repeats == (2, 1) and cell.verdict == "within"
+
+
+def test_cells_of_one_side_only_are_said(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("vegas"))
+    write(tmp_path, "b", run("reno"), run("bbr"))
+    done = cli("compare", "a.json", "b.json", "--json")
+    said = json.loads(done.stdout)
+    assert [place["axes"] for place in said["only_a"]] == [{"flows.0.cc": "vegas"}]
+    assert [place["axes"] for place in said["only_b"]] == [{"flows.0.cc": "bbr"}]
+    text = cli("compare", "a.json", "b.json").stdout
+    assert "Only in A:" in text and "(two: vegas)" in text and "1 cells: 1 within" in text
+
+
+def test_unsound_runs_are_listed_and_not_judged(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run())
+    write(tmp_path, "b", run(goodput=1.0, on="kernel", why="packets left 3 ms late"))
+    text = cli("compare", "a.json", "b.json").stdout
+    assert "(two: reno) B: packets left 3 ms late" in text
+    assert "0 within the goal, 0 outside, 1 unsound" in text
+
+
+REASONS = """
+[[reasons]]
+at      = { cc = ["ren*"] }
+figures = ["goodput"]
+text    = "Because
+of this."
+
+[[reasons]]
+at   = { cc = "vegas" }
+text = "Long gone."
+""".replace('"Because\nof this."', '"""Because\nof this."""')
+
+
+def test_reasons_stand_beside_what_is_outside(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"), run("vegas"))
+    write(tmp_path, "b", run("reno", goodput=20.0, delay=10.0), run("cubic"), run("vegas"))
+    (tmp_path / "why.toml").write_text(REASONS)
+    said = json.loads(cli("compare", "a.json", "b.json", "--reasons", "why.toml", "--json").stdout)
+    figures = said["cells"][0]["figures"]
+    assert figures["goodput"]["reason"] == "Because of this."
+    assert figures["queue_delay"]["reason"] is None
+    assert said["idle_reasons"] == ["Long gone."]
+    assert said["counts"]["outside"] == said["counts"]["outside without a reason"] == 1
+    text = cli("compare", "a.json", "b.json", "--reasons", "why.toml").stdout
+    assert "[1] Because of this." in text and "(two: reno) queueing delay" in text
+    assert text.index("no cell is outside any more") < text.index("Long gone.")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[reason]]\n", "holds no [[reasons]]"),
+        ("[[reasons]]\nwhy = 'x'\n", "reason 1: no key `why`; there are text, at, figures, scenario"),
+        ("[[reasons]]\ntext = ' '\n", "reason 1: `text` must say why"),
+        ("[[reasons]]\ntext = 'x'\nfigures = ['speed']\n", "must be a list of goodput, queue_delay, losses"),
+        ("[[reasons]]\ntext = 'x'\nat = { cc = 3 }\n", "at.cc: must be a label or a list of labels"),
+        ("[[reasons", "why.toml: "),
+    ],
+)
+def test_mistakes_in_reasons_are_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "why.toml").write_text(text)
+    with pytest.raises(ub.InputError, match=r"why\.toml") as caught:
+        reasons.read(tmp_path / "why.toml", [figure.name for figure in FIGURES])
+    assert words in str(caught.value)
+
+
+def test_folders_files_and_what_is_printed_hold_the_same(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    cli("run", sweep, "-o", "folder")
+    (tmp_path / "printed.json").write_text(cli("run", sweep, "--json").stdout)
+    for left, right in (("folder", "printed.json"), ("folder/runs.parquet", "folder")):
+        said = json.loads(cli("compare", left, right, "--json").stdout)
+        ratios = {figure["b_over_a"] for cell in said["cells"] for figure in cell["figures"].values()}
+        assert len(said["cells"]) == 4 and ratios == {1.0}
+
+
+def test_two_labels_of_one_axis_can_be_compared(cli: Cli, sweep: Path) -> None:
+    cli("run", sweep, "-o", "both")
+    said = json.loads(cli("compare", "both", "--between", "cc=reno,cubic", "--json").stdout)
+    assert [cell["axes"] for cell in said["cells"]] == [
+        {"link.bottleneck.queue.limit": "15kb"},
+        {"link.bottleneck.queue.limit": "60kb"},
+    ]
+    reno, cubic = (json.loads(cli("run", sweep, "--cc", cc, "--json").stdout)["runs"] for cc in ("reno", "cubic"))
+    delay = said["cells"][1]["figures"]["queue_delay"]
+    assert delay["a"]["mean"] == pytest.approx(reno[1]["links"][0]["queue_delay_ms_mean"])
+    assert delay["b"]["mean"] == pytest.approx(cubic[1]["links"][0]["queue_delay_ms_mean"])
+
+
+def test_a_page_gets_the_table_and_the_command(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"))
+    write(tmp_path, "b", run("reno"), run("cubic", delay=90.0))
+    page = tmp_path / "page.md"
+    assert cli("compare", "a.json", "b.json", "--page", "page.md").returncode == 0
+    first = page.read_text()
+    assert "    unbloat compare a.json b.json --page page.md" in first
+    assert "| cubic | 10.0 | 10.0 | +0.0" in first and "+80.0 x" in first
+    page.write_text(f"My words.\n{first}")
+    cli("compare", "a.json", "a.json", "--page", "page.md")
+    second = page.read_text()
+    assert second.startswith("My words.") and "+80.0" not in second
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["a.json"], ["two sets of results", "--between"]),
+        (["a.json", "none.json"], ["none.json", "no such file"]),
+        (["a.json", "text.json"], ["text.json", "unbloat run"]),
+        (["a.json", "empty"], ["empty", "holds no results"]),
+        (["a.json", "other.json"], ["no cell in common", "two: reno", "two: bbr"]),
+        (["a.json", "--between", "cc=reno"], ["cc=reno", "AXIS=LABEL_A,LABEL_B"]),
+        (["a.json", "--between", "cc=reno,vegas"], ["never vegas", "only reno"]),
+        (["a.json", "--between", "rate=1,2"], ["rate names 0 axes", "flows.0.cc"]),
+        (["a.json", "a.json", "--page", "plain.md"], ["plain.md", "begin comparison"]),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(cli: Cli, tmp_path: Path, args: list[str], words: list[str]) -> None:
+    write(tmp_path, "a", run("reno"))
+    write(tmp_path, "other", run("bbr"))
+    (tmp_path / "text.json").write_text("{}")
+    (tmp_path / "plain.md").write_text("My words.\n")
+    (tmp_path / "empty").mkdir()
+    done = cli("compare", *args)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr

@@ -1,0 +1,183 @@
+"""What the command line and Python make of runs on the kernel; the runs themselves are made up here."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unbloat as ub
+from conftest import Cli
+from unbloat import runner
+from unbloat.attempt import Attempt
+from unbloat.pool import Task, Watch
+from unbloat.progress import Progress
+from unbloat.source import Source
+from unbloat.store import Store, Tables
+
+FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
+LINK = {"link": "bottleneck", "utilisation_percent": 99.0, "queue_percent_mean": 50.0, "drops": 0, "wire_losses": 0}
+SERIES: Tables = {
+    "flows": {"time_s": [1.0], "flow": [0]},
+    "links": {"time_s": [1.0], "link": [0]},
+    "rtt": {"subject": [0]},
+    "queue_delay": {"subject": [0]},
+}
+
+
+class Kernel:
+    """Stands in for the processes: counts runs, and stops before one of them if it is told to."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.stop_before: int | None = None
+        self.processes: list[int] = []
+        self.why = ""
+
+    def run_all(self, _: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch) -> None:
+        self.processes.append(processes)
+        for task in tasks:
+            if self.runs == self.stop_before:
+                raise KeyboardInterrupt
+            self.runs += 1
+            time.sleep(0.01)  # Times of files are as coarse as the kernel's tick.
+            Store(folder).put(task.key, json.dumps(self.record(task)), task.series_ns, SERIES)
+            watch(task, 1)
+
+    def record(self, task: Task) -> dict[str, Any]:
+        flow = {key: None for _, _, key in runner_columns()} | FLOW | {"goodput_mbps": float(self.runs)}
+        link = {"queue_delay_ms_mean": 5.0, "queue_delay_ms_p95": 6.0, "queue_delay_ms_max": 7.0, **LINK}
+        real = {"sound": not self.why, "unsound_because": self.why or None}
+        head = {"scenario": "small", "on": task.on, "seed": 1, "duration_s": 2.0, "jain_index": 1.0}
+        return {**head, **real, "lateness_us_p99": 41.0, "cpu_idle_percent": 73.0, "flows": [flow], "links": [link]}
+
+
+def runner_columns() -> list[tuple[str, str, str]]:
+    from unbloat.screen import FLOW_COLUMNS
+
+    return FLOW_COLUMNS
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    made_up = Kernel()
+    monkeypatch.setattr(runner, "run_all", made_up.run_all)
+    return made_up
+
+
+def goodputs(results: ub.Results) -> list[float]:
+    """Which of the made-up runs these are."""
+    return [record.run["flows"][0]["goodput_mbps"] for record in results.records]
+
+
+def test_a_finished_run_is_done_again(kernel: Kernel, small: Path) -> None:
+    assert goodputs(ub.run(small, on="kernel")) == [1]
+    assert goodputs(ub.run(small, on="kernel")) == [2]
+
+
+def test_a_kept_run_is_taken_when_asked_for(kernel: Kernel, small: Path) -> None:
+    ub.run(small, on="kernel")
+    assert goodputs(ub.run(small, on="kernel", cache=True)) == [1]
+    assert goodputs(ub.run(small, on="kernel", cache=False)) == [2]
+    assert goodputs(ub.run(small, on="kernel", cache=True)) == [1], "a run without the cache is not kept"
+
+
+def test_another_kernel_s_run_is_not_taken(kernel: Kernel, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ub.run(small, on="kernel")
+    monkeypatch.setattr("platform.release", lambda: "6.1.0-other")
+    assert goodputs(ub.run(small, on="kernel", cache=True)) == [2]
+
+
+def test_the_simulator_s_runs_are_not_taken_for_real_ones(kernel: Kernel, small: Path) -> None:
+    ub.run(small)
+    assert [record.run["on"] for record in ub.run(small, on="kernel", cache=True).records] == ["kernel"]
+
+
+def test_an_interrupted_grid_goes_on_and_the_next_one_is_new(
+    kernel: Kernel, sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel.stop_before = 3
+    with pytest.raises(KeyboardInterrupt):
+        ub.run(sweep, on="kernel")
+    kernel.stop_before = None
+    assert goodputs(ub.run(sweep, on="kernel")) == [1, 2, 3, 4]
+    assert "goes on where it was interrupted: 3 of 4 runs are there" in capsys.readouterr().err
+    assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_grid_does_not_go_on_with_runs_from_before_it_began(kernel: Kernel, sweep: Path) -> None:
+    ub.run(sweep, on="kernel")
+    kernel.stop_before = 5
+    with pytest.raises(KeyboardInterrupt):
+        ub.run(sweep, on="kernel")
+    kernel.stop_before = None
+    assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
+
+
+def test_a_grid_is_known_by_its_runs(tmp_path: Path) -> None:
+    begun = Attempt(tmp_path, ["a", "b"]).begin()
+    os.utime(next((tmp_path / "begun").iterdir()), ns=(begun - 10**9, begun - 10**9))
+    assert Attempt(tmp_path, ["b", "a"]).begin() == begun - 10**9
+    Attempt(tmp_path, ["a", "c"]).finish()
+    assert Attempt(tmp_path, ["a", "b"]).begin() == begun - 10**9
+    Attempt(tmp_path, ["a", "b"]).finish()
+    assert Attempt(tmp_path, ["a", "b"]).begin() >= begun
+
+
+def test_one_at_a_time_unless_told_otherwise(kernel: Kernel, sweep: Path) -> None:
+    ub.run(sweep, on="kernel")
+    ub.run(sweep, on="kernel", jobs=3)
+    assert kernel.processes == [1, 3]
+
+
+def test_the_series_is_that_of_the_run_however_late_it_is_looked_at(kernel: Kernel, small: Path) -> None:
+    first = ub.run(small, on="kernel")
+    SERIES["flows"]["time_s"] = [9.0]
+    second = ub.run(small, on="kernel")
+    SERIES["flows"]["time_s"] = [1.0]
+    assert (list(first.series["time_s"]), list(second.series["time_s"])) == ([1.0], [9.0])
+    assert kernel.runs == 2
+
+
+def test_the_screen_says_how_well_the_machine_kept_up(
+    kernel: Kernel, small: Path, sweep: Path, screen_of: Callable[..., str]
+) -> None:
+    text = screen_of("run", small, "--on", "kernel")
+    assert "· kernel" in text and "late 99 %" in text and "41.0" in text and "73.0" in text
+    assert "unsound" not in text
+    kernel.why = "99 % of the packets left within 9 ms only"
+    text = screen_of("run", sweep, "--on", "kernel")
+    assert text.count("unsound\n") == 8, "every row of both tables is marked"
+    assert "warning: run 0 (reno, 15kb) is unsound: 99 % of the packets left within 9 ms only" in text
+
+
+@pytest.fixture
+def screen_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    from unbloat.cli import main
+
+    def call(*args: object) -> str:
+        assert main([str(arg) for arg in args]) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--cc", "kernel:cubic")
+    assert done.returncode == 2
+    sentence = "kernel:cubic is the running kernel's own: run it with --on kernel, or name cubic, ours"
+    assert done.stderr == f"unbloat: --set: flows.0.cc: {sentence}\n"
+
+
+def test_real_runs_have_no_speed() -> None:
+    bar = Progress([10, 30], is_real=True)
+    bar.update(0, 1)
+    assert bar.line(elapsed_s=10).endswith("25%  1/2 runs, 0:30 left")
+
+
+def test_there_are_two_backends(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel"):
+        ub.run(small, on="moon")
