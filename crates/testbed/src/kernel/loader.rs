@@ -19,6 +19,8 @@ pub struct Loaded {
     pub kernel_name: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// It works on connections with ECN only.
+    pub needs_ecn: bool,
     /// The built-in's name, or the path of the file that it was written in.
     pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
@@ -58,7 +60,14 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
     let link = register(&mut loaded, &object)?;
-    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, source: object.source, link, object: loaded })
+    Ok(Loaded {
+        kernel_name: object.name,
+        parameters: object.parameters,
+        source: object.source,
+        needs_ecn: object.needs_ecn,
+        link,
+        object: loaded,
+    })
 }
 
 /// The controls that the kernel offers now, by name.
