@@ -1,7 +1,7 @@
 //! From an object to a registered congestion control.
 
 use super::error::Error;
-use super::messages::{Refusal, listening, refusal};
+use super::messages::{Refusal, listening, missing, refusal};
 use super::rights;
 use super::types::{Types, override_path};
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
@@ -23,6 +23,7 @@ pub struct Loaded {
     pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
     link: Link,
+    is_map: bool,
     // Dropped after the link, whose detachment reads it.
     object: Object,
 }
@@ -40,7 +41,9 @@ impl Loaded {
 
     /// Lets go of it without unregistering it: the pin holds it.
     pub(crate) fn leave(mut self) {
-        self.link.disconnect();
+        if self.is_map {
+            self.link.disconnect();
+        }
     }
 }
 
@@ -50,15 +53,22 @@ impl Loaded {
 /// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this process may not load;
 /// if the kernel has no types (BTF) or its verifier refuses the program.
 pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
-    let mut object = library.kernel_object(control, name)?;
     rights::require("loading a congestion control")?;
+    let mut object = library.kernel_object(control, name)?;
     let types = Types::read()?;
     object.set_cong_control_arguments(types.cong_control_arguments());
     refuse_taken(&object.name)?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
     let link = register(&mut loaded, &object)?;
-    Ok(Loaded { kernel_name: object.name, parameters: object.parameters, source: object.source, link, object: loaded })
+    Ok(Loaded {
+        kernel_name: object.name,
+        parameters: object.parameters,
+        source: object.source,
+        link,
+        is_map: !types.has_links(),
+        object: loaded,
+    })
 }
 
 /// The controls that the kernel offers now, by name.
@@ -80,6 +90,7 @@ fn refuse_taken(name: &str) -> Result<(), Error> {
 fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     let kconfig = CString::new(format!("CONFIG_HZ={}\n", jiffies_per_second())).expect("no zero in it");
     let mut builder = ObjectBuilder::default();
+    builder.name(&object.name)?;
     if let Some(path) = override_path() {
         builder.btf_custom_path(Path::new(&path))?;
     }
@@ -122,9 +133,10 @@ fn jiffies_per_second() -> i64 {
 
 /// Why the kernel did not take an object, in one sentence.
 fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said: String) -> Error {
-    let mut explained = match refusal(&said) {
-        Some(refusal) => Error::input(refused(object, types, &refusal)),
-        None => {
+    let mut explained = match (missing(&said), refusal(&said)) {
+        (Some(what), _) => Error::input(format!("{} {what}, which this kernel does not have", object.source)),
+        (None, Some(refusal)) => Error::input(refused(object, types, &refusal)),
+        (None, None) => {
             let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");
             Error::machine(format!("{} cannot be loaded: {line} ({error})", object.source))
         }
@@ -141,6 +153,6 @@ fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
             object.source
         );
     }
-    let at = at.as_ref().map_or(String::new(), |at| format!(", at \"{at}\""));
+    let at = at.as_ref().map_or(String::new(), |at| format!(", at {at}"));
     format!("the kernel's verifier refuses {}: {program}: {reason}{at}", object.source)
 }
