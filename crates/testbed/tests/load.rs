@@ -114,3 +114,11 @@ fn what_this_kernel_does_not_have() {
     let error = refused(&control(file.source()), &name_of("member"));
     assert_eq!(error.message, format!("{} uses tcp_sock.warp, which this kernel does not have", file.path()));
 }
+
+#[test]
+fn a_program_for_two_callbacks() {
+    let file = UserFile::control("reuse", GROW, &format!("{GROWS}, .min_tso_segs = (void *)halve"));
+    let error = refused(&control(file.source()), &name_of("reuse"));
+    let sentence = "names the program halve for two callbacks: each needs one of its own";
+    assert_eq!(error.message, format!("{} {sentence}", file.path()));
+}

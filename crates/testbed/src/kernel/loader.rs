@@ -1,7 +1,7 @@
 //! From an object to a registered congestion control.
 
 use super::error::Error;
-use super::messages::{Refusal, listening, missing, refusal};
+use super::messages::{Refusal, fault, listening, refusal};
 use super::rights;
 use super::types::{Types, override_path};
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
@@ -133,8 +133,8 @@ fn jiffies_per_second() -> i64 {
 
 /// Why the kernel did not take an object, in one sentence.
 fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said: String) -> Error {
-    let mut explained = match (missing(&said), refusal(&said)) {
-        (Some(what), _) => Error::input(format!("{} {what}, which this kernel does not have", object.source)),
+    let mut explained = match (fault(&said), refusal(&said)) {
+        (Some(fault), _) => Error::input(format!("{} {fault}", object.source)),
         (None, Some(refusal)) => Error::input(refused(object, types, &refusal)),
         (None, None) => {
             let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");

@@ -19,18 +19,21 @@ pub(crate) fn listening<T>(action: impl FnOnce() -> T) -> (T, String) {
     (result, SAID.with(|said| said.take().concat()))
 }
 
-/// What the program uses and the kernel lacks: a function, or a member of a struct.
-pub(crate) fn missing(said: &str) -> Option<String> {
+/// What is wrong with a file, where libbpf finds it: the error continues a sentence that begins with the file.
+pub(crate) fn fault(said: &str) -> Option<String> {
     let between = |start: &str, end: &str| said.split_once(start).and_then(|(_, rest)| Some(rest.split_once(end)?.0));
     if let Some(function) = between("extern (func ksym) '", "': not found") {
-        return Some(format!("calls {function}"));
+        return Some(format!("calls {function}, which this kernel does not have"));
+    }
+    if let Some(program) = between("invalid reuse of prog ", " in sec") {
+        return Some(format!("names the program {program} for two callbacks: each needs one of its own"));
     }
     // "failed to resolve CO-RE relocation <byte_off> [7] struct tcp_sock.member (0:1 @ offset 4)"
     let member = between("failed to resolve CO-RE relocation <", " (")?.rsplit(' ').next()?;
     let (structure, member) = member.split_once('.')?;
     // What stands behind three underscores tells apart declarations of one struct.
     let structure = structure.split("___").next().unwrap_or(structure);
-    Some(format!("uses {structure}.{member}"))
+    Some(format!("uses {structure}.{member}, which this kernel does not have"))
 }
 
 /// A program that the verifier refused: its name, why in one line, and where in the source.

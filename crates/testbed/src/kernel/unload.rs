@@ -65,9 +65,7 @@ fn refuse_unknown(name: &str) -> Result<(), Error> {
         format!("`unbloat load` has loaded {}", pinned.join(", "))
     };
     Err(Error::input(if available().iter().any(|known| known == name) {
-        format!(
-            "the congestion control {name} was not loaded by `unbloat load`: it is the kernel's own, or a process holds it; {loaded}"
-        )
+        format!("{name} is the kernel's own or held by another process; {loaded}")
     } else {
         format!("there is no congestion control {name}; {loaded}")
     }))
