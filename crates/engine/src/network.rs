@@ -7,10 +7,6 @@ use path::{AccessLink, Fate, Link, Pipe};
 use scenario::model::{Access, Scenario};
 use scenario::units::Nanos;
 
-/// Keep the draws of the two directions apart.
-const FORWARD_DRAWS: u64 = 1;
-const REVERSE_DRAWS: u64 = 2;
-
 /// Which events a source stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
@@ -53,14 +49,10 @@ impl Network {
     /// The network of a scenario with `flows` flows.
     pub fn new(scenario: &Scenario) -> Network {
         let flows = scenario.flow_count() as u32;
-        let measure = |link, draws| Link::new(link, scenario.seed, draws, scenario.warmup, scenario.duration);
         let mut network = Network {
             agenda: Agenda::new(1),
-            forward: measure(&scenario.bottleneck, FORWARD_DRAWS),
-            reverse: {
-                let link = &scenario.reverse;
-                Link::new(link, scenario.seed, REVERSE_DRAWS, scenario.warmup, scenario.duration)
-            },
+            forward: Link::forward(scenario),
+            reverse: Link::reverse(scenario),
             access: vec![],
             back: vec![],
             access_of: vec![],

@@ -34,7 +34,7 @@ pub(crate) struct CongestionOps {
     init: Option<Action>,
     release: Option<Action>,
     pub(crate) name: [u8; NAME_LENGTH],
-    flags: u32,
+    pub(crate) flags: u32,
     owner: *mut c_void,
 }
 

@@ -4,6 +4,7 @@ use crate::control::CongestionOps;
 use crate::object_file::Object;
 use crate::operations::NAME_LENGTH;
 use crate::parameter::Setting;
+use crate::sock::TCP_CONG_NEEDS_ECN;
 use std::mem::offset_of;
 
 /// The global by which the contract's `BPF_PROG` knows what the kernel passes to `cong_control`.
@@ -22,6 +23,8 @@ pub struct KernelObject {
     pub source: String,
     /// Each parameter with the value that it has, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// It works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
+    pub needs_ecn: bool,
     pub(crate) has_ack: Option<usize>,
 }
 
@@ -46,8 +49,18 @@ pub(crate) fn patch(image: &mut [u8], object: &Object, operations: &str, name: &
         let range = setting.symbol.file_range.clone().expect("an eBPF object holds its read-only data");
         image[range].copy_from_slice(&setting.bytes);
     }
-    let range = object.symbol(operations).and_then(|symbol| symbol.file_range.clone());
-    let place = range.expect("chosen among the operations in the file").start + offset_of!(CongestionOps, name);
+    let place = place_of(object, operations) + offset_of!(CongestionOps, name);
     image[place..place + NAME_LENGTH].fill(0);
     image[place..place + name.len()].copy_from_slice(name.as_bytes());
+}
+
+/// Do these operations declare that they need ECN?
+pub(crate) fn needs_ecn(image: &[u8], object: &Object, operations: &str) -> bool {
+    let place = place_of(object, operations) + offset_of!(CongestionOps, flags);
+    image[place] as u32 & TCP_CONG_NEEDS_ECN != 0
+}
+
+fn place_of(object: &Object, operations: &str) -> usize {
+    let range = object.symbol(operations).and_then(|symbol| symbol.file_range.clone());
+    range.expect("chosen among the operations in the file").start
 }

@@ -164,9 +164,10 @@ impl Library {
         Ok(KernelObject {
             bytes,
             name,
-            variable: operations,
+            variable: operations.clone(),
             source: called(&control.source),
             parameters: parameter::values(&built.parameters, &settings),
+            needs_ecn: kernel_object::needs_ecn(&built.image, &built.object, &operations),
             has_ack: kernel_object::place_of_has_ack(&built.object),
         })
     }

@@ -8,10 +8,14 @@ use crate::service::Transmitter;
 use crate::{Draws, draws};
 use measure::{Histogram, LinkSample};
 use rand::RngCore;
-use scenario::model::{self, Limit};
+use scenario::model::{self, Limit, Scenario};
 use scenario::records;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
+
+/// Keep the draws of the two directions apart.
+const FORWARD_DRAWS: u64 = 1;
+const REVERSE_DRAWS: u64 = 2;
 
 /// What a link has to know of what it carries.
 pub trait Packet: Copy {
@@ -88,6 +92,16 @@ pub struct Usage {
 }
 
 impl<P: Packet> Link<P> {
+    /// The bottleneck of a scenario, from the senders to the receivers.
+    pub fn forward(scenario: &Scenario) -> Link<P> {
+        Link::new(&scenario.bottleneck, scenario.seed, FORWARD_DRAWS, scenario.warmup, scenario.duration)
+    }
+
+    /// The way back.
+    pub fn reverse(scenario: &Scenario) -> Link<P> {
+        Link::new(&scenario.reverse, scenario.seed, REVERSE_DRAWS, scenario.warmup, scenario.duration)
+    }
+
     /// A link that measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Link<P> {
         let model::Queue::Droptail { limit, .. } = link.queue;

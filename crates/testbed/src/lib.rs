@@ -1,4 +1,51 @@
 //! The real thing: mechanisms in the running kernel, and scenarios over emulated links.
 
+mod apps;
+mod clock;
+mod controls;
+mod emulator;
+mod error;
+mod host;
 pub mod kernel;
+mod namespace;
+mod netlink;
+mod parcel;
+mod pcap;
+mod priority;
 pub mod recording;
+mod run;
+mod sockets;
+mod soundness;
+mod stack;
+mod tcp_info;
+mod tun;
+mod waiting;
+mod wire;
+
+pub use controls::{Control, load as load_controls};
+pub use error::Error;
+pub use run::{run, run_with};
+
+use scenario::records::{Run, Series};
+use scenario::units::Nanos;
+use std::path::PathBuf;
+
+/// What to keep of a run besides its records.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Sample the run's inside this often.
+    pub series: Option<Nanos>,
+    /// Write every packet at the senders' interfaces to this pcapng file.
+    pub pcap: Option<PathBuf>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The result records.
+    pub run: Run,
+    /// Present if asked for.
+    pub series: Option<Series>,
+    /// Data packets sent, over all flows and the whole run.
+    pub data_packets: u64,
+}

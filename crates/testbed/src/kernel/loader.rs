@@ -19,6 +19,8 @@ pub struct Loaded {
     pub kernel_name: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// It works on connections with ECN only.
+    pub needs_ecn: bool,
     /// The built-in's name, or the path of the file that it was written in.
     pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
@@ -65,6 +67,7 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
         kernel_name: object.name,
         parameters: object.parameters,
         source: object.source,
+        needs_ecn: object.needs_ecn,
         link,
         is_map: !types.has_links(),
         object: loaded,
@@ -78,12 +81,13 @@ pub(crate) fn available() -> Vec<String> {
 }
 
 fn refuse_taken(name: &str) -> Result<(), Error> {
-    if available().iter().any(|known| known == name) {
-        return Err(Error::input(format!(
-            "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
-        )));
-    }
-    Ok(())
+    if available().iter().any(|known| known == name) { Err(taken(name)) } else { Ok(()) }
+}
+
+fn taken(name: &str) -> Error {
+    Error::input(format!(
+        "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
+    ))
 }
 
 /// Reads the object and settles what depends on the kernel.
@@ -114,10 +118,7 @@ fn register(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     let mut map =
         loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
     map.attach_struct_ops().map_err(|error| match error.kind() {
-        libbpf_rs::ErrorKind::AlreadyExists => Error::input(format!(
-            "the kernel has a congestion control \"{}\" already: unload it, or choose another name with --as",
-            object.name
-        )),
+        libbpf_rs::ErrorKind::AlreadyExists => taken(&object.name),
         _ => Error::machine(format!("the kernel does not register {} as \"{}\": {error}", object.source, object.name)),
     })
 }

@@ -1,0 +1,57 @@
+//! The congestion controls of a run: each group's instance in the kernel, gone when the run is over.
+
+use crate::Error;
+use crate::kernel::{self, Loaded};
+use mechanism::Library;
+use scenario::model::{CcSource, CongestionControl, Scenario};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The kernel's own control that needs ECN at both ends.
+const DCTCP: &str = "dctcp";
+
+/// What a group's sockets use.
+pub struct Control {
+    /// The kernel's name for it.
+    pub name: String,
+    /// What the scenario calls it.
+    pub listed: String,
+    /// It works with ECN only, and the receiver needs it too.
+    pub needs_ecn: bool,
+    /// Ours is registered as long as this lives.
+    loaded: Option<Loaded>,
+}
+
+impl Control {
+    /// What was loaded; none of the kernel's own.
+    pub fn loaded(&self) -> Option<&Loaded> {
+        self.loaded.as_ref()
+    }
+}
+
+/// Loads one instance for each group of `scenario`.
+///
+/// # Errors
+/// If a control cannot be built, or the kernel does not take it or has none of that name.
+pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<Control>, Error> {
+    let control = |(group, cc)| one(cc, library).map_err(|error| Error::Mechanism { group, error });
+    scenario.flows.iter().map(|flows| &flows.cc).enumerate().map(control).collect()
+}
+
+fn one(cc: &CongestionControl, library: &Library) -> Result<Control, kernel::Error> {
+    let listed = match &cc.source {
+        CcSource::Kernel(name) => {
+            let needs_ecn = name == DCTCP;
+            return Ok(Control { name: name.clone(), listed: format!("kernel:{name}"), needs_ecn, loaded: None });
+        }
+        CcSource::Builtin(name) => name.clone(),
+        CcSource::File(path) => path.display().to_string(),
+    };
+    let loaded = kernel::load(library, cc, Some(&private_name()))?;
+    Ok(Control { name: loaded.kernel_name.clone(), listed, needs_ecn: loaded.needs_ecn, loaded: Some(loaded) })
+}
+
+/// A name that no other run has: of 15 characters at most, as the kernel wants it.
+fn private_name() -> String {
+    static LOADED: AtomicU32 = AtomicU32::new(0);
+    format!("ub{}_{}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) % 10_000)
+}

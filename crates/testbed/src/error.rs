@@ -1,0 +1,52 @@
+//! Why a run gave no records.
+
+use crate::kernel;
+use crate::stack::Unswitchable;
+use std::fmt;
+use std::io;
+
+/// Why a run gave no records.
+#[derive(Debug)]
+pub enum Error {
+    /// The congestion control of this group cannot be had.
+    Mechanism {
+        /// The flow group.
+        group: usize,
+        /// Why.
+        error: kernel::Error,
+    },
+    /// The kernel's TCP cannot do what the group's profile says.
+    Unswitchable {
+        /// The flow group.
+        group: usize,
+        /// The switch.
+        switch: Unswitchable,
+    },
+    /// The machine refused, or something failed on the way.
+    Machine(String),
+    /// `progress` asked to stop.
+    Interrupted,
+}
+
+impl Error {
+    /// What the kernel said.
+    pub(crate) fn machine(error: io::Error) -> Error {
+        Error::Machine(error.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Error::Mechanism { error, .. } => error.fmt(f),
+            Error::Unswitchable { switch: Unswitchable { key, always }, .. } => {
+                write!(
+                    f,
+                    "the kernel's TCP always {always}: leave profile.{key} as it is in profile \"linux\", or simulate"
+                )
+            }
+            Error::Machine(why) => f.write_str(why),
+            Error::Interrupted => f.write_str("the run was interrupted"),
+        }
+    }
+}

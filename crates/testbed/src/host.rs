@@ -1,0 +1,53 @@
+//! An end host: a namespace with one interface, whose other end we hold.
+
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
+use crate::stack;
+use crate::tun::{self, Tun};
+use netlink_packet_route::link::LinkAttribute;
+use scenario::model::Stack;
+use std::io;
+use std::net::Ipv4Addr;
+
+/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path.
+const RING: u32 = 32_768;
+
+/// An end host with its address.
+#[derive(Debug)]
+pub struct Host {
+    /// Where its sockets live.
+    pub namespace: Namespace,
+    /// Its network card.
+    pub tun: Tun,
+    /// Its only address.
+    pub address: Ipv4Addr,
+}
+
+impl Host {
+    /// A host that sends IP packets of at most `mtu` bytes.
+    ///
+    /// # Errors
+    /// Whatever the kernel refuses on the way.
+    pub fn new(address: Ipv4Addr, mtu: u32, stack: &Stack, ecn: bool) -> io::Result<Host> {
+        let namespace = Namespace::new()?;
+        let tun = namespace.within(|| {
+            stack::apply(stack, ecn)?;
+            let tun = Tun::create()?;
+            let netlink = Netlink::open()?;
+            netlink.set_up("lo", vec![])?;
+            // One segment a packet, as on the simulator's wire; the queue is ours, not the kernel's.
+            let card = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(RING), LinkAttribute::GsoMaxSegs(1)];
+            netlink.set_up(tun::NAME, card)?;
+            netlink.set_root_qdisc(tun::NAME, "noqueue")?;
+            netlink.add_address(tun::NAME, address)?;
+            netlink.add_default_route(tun::NAME, stack::route_metrics(stack))?;
+            Ok(tun)
+        })?;
+        Ok(Host { namespace, tun, address })
+    }
+
+    /// Packets that its card had to drop because we did not take them in time.
+    pub fn missed(&self) -> io::Result<u64> {
+        self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
+    }
+}

@@ -1,0 +1,108 @@
+//! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
+use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nix::net::if_::if_nametoindex;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// A route-netlink socket of one namespace.
+pub struct Netlink(Socket);
+
+impl Netlink {
+    /// Opens one in the calling thread's namespace.
+    pub fn open() -> io::Result<Netlink> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink(socket))
+    }
+
+    /// `ip link set DEV up ATTRIBUTES`
+    pub fn set_up(&self, device: &str, attributes: Vec<LinkAttribute>) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(device)?;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        message.attributes = attributes;
+        self.ask(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// `tc qdisc replace dev DEV root KIND`
+    pub fn set_root_qdisc(&self, device: &str, kind: &str) -> io::Result<()> {
+        let mut message = TcMessage::with_index(index(device)? as i32);
+        message.header.parent = TcHandle::ROOT;
+        message.attributes.push(TcAttribute::Kind(kind.into()));
+        self.ask(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// `ip address add ADDRESS/32 dev DEV`
+    pub fn add_address(&self, device: &str, address: Ipv4Addr) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.prefix_len = 32;
+        message.header.index = index(device)?;
+        message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address))];
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// `ip route add default dev DEV METRICS`
+    pub fn add_default_route(&self, device: &str, metrics: Vec<RouteMetric>) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        message.header.table = libc::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = RouteScope::Link;
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![RouteAttribute::Oif(index(device)?)];
+        if !metrics.is_empty() {
+            message.attributes.push(RouteAttribute::Metrics(metrics));
+        }
+        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// Packets that could not be sent: `tx_dropped` of `ip -s link show DEV`.
+    pub fn dropped(&self, device: &str) -> io::Result<u64> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(device)?;
+        let answer = self.exchange(RouteNetlinkMessage::GetLink(message), 0)?;
+        let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) = answer else {
+            return Err(io::Error::other("the kernel does not describe the link"));
+        };
+        let stats = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(stats) => Some(stats.tx_dropped),
+            _ => None,
+        });
+        Ok(stats.unwrap_or(0))
+    }
+
+    /// Sends one request and waits for its acknowledgement.
+    fn ask(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.exchange(request, NLM_F_ACK | flags).map(|_| ())
+    }
+
+    fn exchange(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
+        let mut message = NetlinkMessage::from(request);
+        message.header.flags = NLM_F_REQUEST | flags;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.0.send(&bytes, 0)?;
+        let (answer, _) = self.0.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            payload => Ok(payload),
+        }
+    }
+}
+
+fn index(device: &str) -> io::Result<u32> {
+    Ok(if_nametoindex(device)?)
+}

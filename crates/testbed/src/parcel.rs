@@ -1,0 +1,184 @@
+//! Packets as the emulator carries them: bytes in a pool, and what the path and the meters need to know of them.
+
+use crate::tun::HEADER;
+use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
+use path::Packet;
+
+/// A packet in a buffer of the pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    /// Its buffer's number.
+    pub slot: u32,
+    /// The flow whose hosts it travels between.
+    pub flow: u32,
+    bytes: u32,
+    ecn_capable: bool,
+    marked: bool,
+    /// What its TCP header says; none if it has none.
+    pub segment: Option<Segment>,
+}
+
+impl Packet for Parcel {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+    fn mark_ce(&mut self) {
+        self.marked = true;
+    }
+}
+
+/// What the meters read of a TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Payload, bytes.
+    pub payload: u32,
+    /// Opens a connection.
+    pub syn: bool,
+    /// The first SACK block: what arrived last (RFC 2018, section 4).
+    pub sack: Option<(u32, u32)>,
+}
+
+impl Segment {
+    fn of(tcp: &[u8]) -> Option<Segment> {
+        let header = TcpHeaderSlice::from_slice(tcp).ok()?;
+        let sack = header.options_iterator().flatten().find_map(|option| match option {
+            TcpOptionElement::SelectiveAcknowledgement(first, _) => Some(first),
+            _ => None,
+        });
+        Some(Segment {
+            seq: header.sequence_number(),
+            ack: header.acknowledgment_number(),
+            payload: (tcp.len() - header.slice().len()) as u32,
+            syn: header.syn(),
+            sack,
+        })
+    }
+}
+
+/// The buffers of a run, used again and again.
+#[derive(Debug)]
+pub struct Pool {
+    size: usize,
+    buffers: Vec<Box<[u8]>>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Buffers for IP packets of up to `mtu` bytes.
+    pub fn new(mtu: u32) -> Pool {
+        Pool { size: HEADER + mtu as usize, buffers: vec![], free: vec![] }
+    }
+
+    /// A free buffer; its content is arbitrary.
+    #[inline]
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.buffers.push(vec![0; self.size].into());
+            self.buffers.len() as u32 - 1
+        })
+    }
+
+    /// The whole of a buffer.
+    #[inline]
+    pub fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.buffers[slot as usize]
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub fn give_back(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// The parcel that a host sent: `length` bytes of this buffer, the `virtio_net_hdr` included. None if it is no IPv4 packet.
+    pub fn parcel(&self, slot: u32, flow: u32, length: usize) -> Option<Parcel> {
+        let packet = &self.buffers[slot as usize][HEADER..length];
+        let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
+        let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
+        Some(Parcel {
+            slot,
+            flow,
+            bytes: packet.len() as u32,
+            // RFC 3168, section 5: ECT(1) = 1, ECT(0) = 2.
+            ecn_capable: matches!(ip.ecn().value(), 1 | 2),
+            marked: false,
+            segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
+        })
+    }
+
+    /// The bytes that the other host gets, the `virtio_net_hdr` in front.
+    pub fn wrapped(&mut self, parcel: &Parcel) -> &[u8] {
+        let bytes = &mut self.buffers[parcel.slot as usize][..HEADER + parcel.bytes as usize];
+        if parcel.marked {
+            mark_ce(&mut bytes[HEADER..]);
+        }
+        bytes
+    }
+}
+
+/// Sets both ECN bits and mends the header checksum (RFC 1624, equation 3).
+fn mark_ce(packet: &mut [u8]) {
+    let word = |p: &[u8], at: usize| u16::from_be_bytes([p[at], p[at + 1]]);
+    let before = word(packet, 0);
+    packet[1] |= 3;
+    let after = word(packet, 0);
+    let sum = !word(packet, 10) as u32 + !before as u32 + after as u32;
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+
+    fn sent(payload: usize, ecn: u8) -> (Pool, Parcel) {
+        let mut packet = vec![];
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64).tcp(4000, 5001, 77, 1000);
+        builder.write(&mut packet, &vec![0; payload]).unwrap();
+        packet[1] = ecn;
+        let checksum = Ipv4HeaderSlice::from_slice(&packet).unwrap().to_header().calc_header_checksum();
+        packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let mut pool = Pool::new(1500);
+        let slot = pool.take();
+        pool.buffer(slot)[HEADER..HEADER + packet.len()].copy_from_slice(&packet);
+        let parcel = pool.parcel(slot, 3, HEADER + packet.len()).unwrap();
+        (pool, parcel)
+    }
+
+    #[test]
+    fn a_parcel_knows_its_segment() {
+        let (_, parcel) = sent(100, 0);
+        assert_eq!((parcel.bytes(), parcel.flow, parcel.ecn_capable()), (140, 3, false));
+        let segment = parcel.segment.unwrap();
+        assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
+    }
+
+    #[test]
+    fn a_mark_keeps_the_header_checksum_right() {
+        for ecn in [1, 2] {
+            let (mut pool, mut parcel) = sent(10, ecn);
+            assert!(parcel.ecn_capable());
+            parcel.mark_ce();
+            let ip = Ipv4HeaderSlice::from_slice(&pool.wrapped(&parcel)[HEADER..]).unwrap().to_header();
+            assert_eq!(ip.ecn.value(), 3);
+            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        }
+    }
+
+    #[test]
+    fn what_is_not_ip_is_no_parcel() {
+        let mut pool = Pool::new(1500);
+        let slot = pool.take();
+        pool.buffer(slot).fill(0xff);
+        assert!(pool.parcel(slot, 0, HEADER + 60).is_none());
+    }
+}

@@ -1,0 +1,204 @@
+//! One run: hosts, controls, emulator and applications together, and the records that come of it.
+
+use crate::apps::{Apps, Flow};
+use crate::clock::Clock;
+use crate::controls::{self, Control};
+use crate::emulator::{Emulator, Pair};
+use crate::host::Host;
+use crate::kernel;
+use crate::soundness::{self, Processors};
+use crate::stack;
+use crate::wire::Wire;
+use crate::{Error, Options, Outcome};
+use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
+use mechanism::Library;
+use scenario::model::{FlowGroup, Scenario};
+use scenario::records::{Run, Series};
+use scenario::units::Nanos;
+use std::io;
+use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the caller is asked whether to go on.
+const TICK: Duration = Duration::from_millis(50);
+
+type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
+
+/// Runs `scenario` with the kernel's TCP, in real time. `progress` is told the time now and then, and may stop the run.
+///
+/// # Errors
+/// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
+pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
+    refuse_unswitchable(scenario)?;
+    kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    let controls = controls::load(scenario, library)?;
+    run_with(scenario, &controls, options, progress)
+}
+
+/// The same with controls that the caller has loaded, one for each group.
+///
+/// # Errors
+/// As `run`.
+pub fn run_with(
+    scenario: &Scenario,
+    controls: &[Control],
+    options: &Options,
+    progress: Progress,
+) -> Result<Outcome, Error> {
+    let pairs = pairs(scenario, controls)?;
+    let processors = Processors::watch();
+    let clock = Clock::start();
+    let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options, clock).map_err(Error::machine)?;
+    let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
+    let interrupted = drive(scenario.duration, clock, &mut emulator, &mut apps, progress)?;
+    if interrupted {
+        return Err(Error::Interrupted);
+    }
+    let complaint = soundness::complaint(scenario, &emulator.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let series = options.series.map(|step| series(step, &emulator, &apps));
+    let lateness_us_p99 = emulator.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
+    let flows = emulator.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
+        let (group, index) = group_of(scenario, number);
+        flow_record(number as u32, &controls[group].listed, start_of(&scenario.flows[group], index), wire, flow)
+    });
+    let flows: Vec<_> = flows.collect();
+    let data_packets = emulator.wires.iter().map(|wire| wire.sender.total_sent()).sum();
+    let run = Run {
+        scenario: scenario.name.clone(),
+        on: "kernel".into(),
+        seed: scenario.seed,
+        duration_s: scenario.duration.as_secs_f64(),
+        jain_index: measure::jain_index(&flows),
+        sound: complaint.is_none(),
+        unsound_because: complaint,
+        lateness_us_p99,
+        cpu_idle_percent: processors.idle_percent(),
+        flows,
+        links: vec![emulator.forward.record(), emulator.reverse.record()],
+    };
+    Ok(Outcome { run, series, data_packets })
+}
+
+fn refuse_unswitchable(scenario: &Scenario) -> Result<(), Error> {
+    for (group, flows) in scenario.flows.iter().enumerate() {
+        if let Some(switch) = stack::unswitchable(&flows.stack) {
+            return Err(Error::Unswitchable { group, switch });
+        }
+    }
+    Ok(())
+}
+
+fn pairs(scenario: &Scenario, controls: &[Control]) -> Result<Vec<Pair>, Error> {
+    let mut pairs = vec![];
+    for (group, control) in scenario.flows.iter().zip(controls) {
+        for _ in 0..group.count {
+            pairs.push(pair(pairs.len() as u32, group, control.needs_ecn).map_err(Error::machine)?);
+        }
+    }
+    Ok(pairs)
+}
+
+fn pair(number: u32, group: &FlowGroup, ecn: bool) -> io::Result<Pair> {
+    let mtu = group.packet.0 as u32;
+    let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
+    Ok(Pair {
+        sender: Host::new(address(0), mtu, &group.stack, ecn)?,
+        receiver: Host::new(address(1), mtu, &group.stack, ecn)?,
+    })
+}
+
+/// The group of a flow, and the flow's place in it.
+fn group_of(scenario: &Scenario, flow: usize) -> (usize, u32) {
+    let mut groups =
+        scenario.flows.iter().enumerate().flat_map(|(n, group)| (0..group.count).map(move |index| (n, index)));
+    groups.nth(flow).expect("every flow is in a group")
+}
+
+fn start_of(group: &FlowGroup, index: u32) -> Nanos {
+    group.start + Nanos(group.stagger.0 * index as u64)
+}
+
+fn wires(scenario: &Scenario) -> Vec<Wire> {
+    let wire = |flow| {
+        let (group, index) = group_of(scenario, flow);
+        let group = &scenario.flows[group];
+        let sender = SenderMeter::new(Interval::new(scenario, None), start_of(group, index));
+        let receiver = ReceiverMeter::new(Interval::new(scenario, group.stop));
+        Wire::new(sender, receiver, group.size.map(|size| size.0))
+    };
+    (0..scenario.flow_count()).map(wire).collect()
+}
+
+/// Lets time pass; true if `progress` ended it.
+fn drive(
+    end: Nanos,
+    clock: Clock,
+    emulator: &mut Emulator,
+    apps: &mut Apps,
+    progress: Progress,
+) -> Result<bool, Error> {
+    let stop = AtomicBool::new(false);
+    let stopped = || stop.load(Ordering::Relaxed);
+    let interrupted = std::thread::scope(|scope| {
+        let carrying = scope.spawn(|| {
+            crate::priority::raise();
+            // Whoever ends first ends the other: without packets no application gets on, and the other way round.
+            let result = emulator.run(end, stopped);
+            stop.store(true, Ordering::Relaxed);
+            result
+        });
+        let living = scope.spawn(|| {
+            crate::priority::raise();
+            let result = apps.run(end, stopped);
+            if result.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            result
+        });
+        let mut interrupted = false;
+        while !stopped() && !interrupted {
+            std::thread::sleep(TICK);
+            interrupted = progress(clock.now().min(end)).is_break();
+        }
+        stop.store(true, Ordering::Relaxed);
+        living.join().expect("the applications do not panic")?;
+        carrying.join().expect("the emulator does not panic")?;
+        Ok::<_, io::Error>(interrupted)
+    });
+    interrupted.map_err(Error::machine)
+}
+
+fn flow_record(number: u32, cc: &str, start: Nanos, wire: &mut Wire, flow: &Flow) -> scenario::records::Flow {
+    let sender = &mut wire.sender;
+    let ended = wire.completed_at.or(flow.stopped_at);
+    for &(at, cwnd) in flow.windows.iter().take_while(|(at, _)| ended.is_none_or(|ended| *at <= ended)) {
+        sender.cwnd(at, cwnd);
+    }
+    if let Some(at) = flow.stopped_at {
+        sender.stop(at);
+    }
+    if let Some(at) = wire.completed_at {
+        sender.complete(at, start);
+    }
+    sender.timeouts = flow.timeouts();
+    let mut receiver = wire.receiver.clone();
+    receiver.delivered_bytes = flow.receiver_meter.delivered_bytes;
+    measure::flow_record(number, cc, sender, &receiver, wire.lost)
+}
+
+/// What both threads saw at each step, side by side.
+fn series(step: Nanos, emulator: &Emulator, apps: &Apps) -> Series {
+    let mut sampler = Sampler::new(step, emulator.wires.len());
+    for (glimpse, flows) in emulator.glimpses.iter().zip(&apps.samples) {
+        let flows = flows.iter().map(|flow| {
+            let mut flow = *flow;
+            flow.rtt_us = glimpse.rtt_us[flow.flow as usize];
+            flow
+        });
+        sampler.take(glimpse.at, flows, glimpse.links.into_iter());
+    }
+    let queues = [&emulator.forward.usage().queue_delay, &emulator.reverse.usage().queue_delay];
+    sampler.finish(emulator.wires.iter().map(|wire| &wire.sender.rtt), queues.into_iter())
+}

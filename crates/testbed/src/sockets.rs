@@ -1,0 +1,115 @@
+//! The sockets of a flow, each made in its host's namespace.
+
+use crate::host::Host;
+use nix::errno::Errno;
+use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
+use scenario::model::{FlowGroup, Scenario, Service};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Where the receivers listen: iperf3's port, so that Wireshark and people know it.
+const PORT: u16 = 5201;
+/// IP and TCP header without options.
+const HEADERS: u32 = 40;
+/// Buffer for what a socket cannot have too much of.
+const AMPLE: usize = 1 << 29;
+
+/// A socket that waits for the flow's connection.
+/// Its application is woken for `at_once` bytes.
+pub fn listen(host: &Host, group: &FlowGroup, control: Option<&String>, at_once: Bytes) -> io::Result<OwnedFd> {
+    host.namespace.within(|| {
+        let fd = stream()?;
+        socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?;
+        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, at_once.0 as libc::c_int)?;
+        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
+        if let Some(window) = group.receive_window {
+            set(&fd, libc::TCP_WINDOW_CLAMP, window.0 as u32)?;
+        }
+        if let Some(control) = control {
+            set_control(&fd, control)?;
+        }
+        socket::bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(host.address, PORT)))?;
+        socket::listen(&fd, socket::Backlog::new(1)?)?;
+        Ok(fd)
+    })
+}
+
+/// A socket that is ready to connect, with its congestion control.
+pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> io::Result<OwnedFd> {
+    host.namespace.within(|| {
+        let fd = stream()?;
+        socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
+        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
+        set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
+        set(&fd, libc::TCP_NODELAY, 1)?;
+        set_control(&fd, control)?;
+        if group.stack.pacing {
+            pace(&fd)?;
+        }
+        Ok(fd)
+    })
+}
+
+/// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a flow by
+/// not writing any more.
+pub fn written_ahead(scenario: &Scenario) -> Bytes {
+    Bytes(carried_in(scenario, Nanos::from_millis(10)).max(128 << 10))
+}
+
+/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several.
+pub fn read_at_once(scenario: &Scenario) -> Bytes {
+    Bytes(carried_in(scenario, Nanos::from_millis(1)).max(1))
+}
+
+/// What the bottleneck carries in a time, bytes.
+fn carried_in(scenario: &Scenario, time: Nanos) -> u64 {
+    match &scenario.bottleneck.service {
+        Service::Rate(Rate(rate)) => rate / 8 * time.as_micros() / 1_000_000,
+        Service::Trace(_) => 0,
+    }
+}
+
+/// Begins to connect.
+pub fn connect(fd: &OwnedFd, to: &Host) -> io::Result<()> {
+    match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(to.address, PORT))) {
+        Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes the connection that has come in.
+pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    let fd = socket::accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC)?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn stream() -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    Ok(socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?)
+}
+
+fn set_control(fd: &OwnedFd, control: &str) -> io::Result<()> {
+    socket::setsockopt(fd, sockopt::TcpCongestion, &OsString::from(control)).map_err(|error| {
+        io::Error::new(io::Error::from(error).kind(), format!("congestion control \"{control}\": {}", error.desc()))
+    })
+}
+
+/// Any limit turns pacing at the control's own rate on; this one is never reached.
+fn pace(fd: &OwnedFd) -> io::Result<()> {
+    set_at(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
+}
+
+fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
+    set_at(fd, libc::IPPROTO_TCP, option, value)
+}
+
+fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.
+    let status = unsafe {
+        libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,82 @@
+//! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
+
+use netlink_packet_route::route::RouteMetric;
+use scenario::model::Stack;
+use std::io;
+use std::path::Path;
+
+/// A switch that a kernel's TCP does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unswitchable {
+    /// The key under `profile`.
+    pub key: &'static str,
+    /// What the kernel always does.
+    pub always: &'static str,
+}
+
+/// The first switch of `stack` that differs from Linux's own behaviour and cannot be turned there.
+pub fn unswitchable(stack: &Stack) -> Option<Unswitchable> {
+    let linux = Stack::LINUX;
+    let fixed = [
+        ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
+        ("rack", stack.rack == linux.rack, "detects losses by RACK"),
+        ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
+        ("quick_ack", stack.quick_ack == linux.quick_ack, "acknowledges the first segments at once"),
+        (
+            "limited_transmit",
+            stack.limited_transmit == linux.limited_transmit,
+            "sends new data on the first duplicates",
+        ),
+        ("cwnd_validation", stack.cwnd_validation == linux.cwnd_validation, "does not let an unused window grow"),
+    ];
+    fixed.into_iter().find(|(_, same, _)| !same).map(|(key, _, always)| Unswitchable { key, always })
+}
+
+/// Sets the calling thread's namespace up as `stack` says; `ecn` asks for it besides.
+pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
+    let switch = |on: bool| if on { "1" } else { "0" };
+    let settings = [
+        ("ipv4/tcp_sack", switch(stack.sack)),
+        ("ipv4/tcp_dsack", switch(stack.sack)),
+        ("ipv4/tcp_timestamps", switch(stack.timestamps)),
+        ("ipv4/tcp_window_scaling", switch(stack.window_scaling)),
+        ("ipv4/tcp_early_retrans", if stack.tlp { "3" } else { "0" }),
+        ("ipv4/tcp_frto", if stack.frto { "2" } else { "0" }),
+        ("ipv4/tcp_ecn", switch(stack.ecn || ecn)),
+        // Each run starts from nothing: no window or threshold remembered from a flow before.
+        ("ipv4/tcp_no_metrics_save", "1"),
+        // Room for any window that a scenario can fill; the emulator's queues are the only ones that matter.
+        ("ipv4/tcp_rmem", "4096 131072 536870912"),
+        ("ipv4/tcp_wmem", "4096 16384 536870912"),
+        ("ipv4/ip_local_port_range", "20000 60999"),
+    ];
+    settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
+    // No neighbour discovery, no router solicitation on the emulated link.
+    if Path::new("/proc/sys/net/ipv6").exists() {
+        set("ipv6/conf/all/disable_ipv6", "1")?;
+        set("ipv6/conf/default/disable_ipv6", "1")?;
+    }
+    Ok(())
+}
+
+fn set(key: &str, value: &str) -> io::Result<()> {
+    std::fs::write(Path::new("/proc/sys/net").join(key), value)
+        .map_err(|error| io::Error::new(error.kind(), format!("net/{key} cannot be set to {value}: {error}")))
+}
+
+/// What `stack` asks of the route to the other end, where it differs from the kernel's own.
+pub fn route_metrics(stack: &Stack) -> Vec<RouteMetric> {
+    let linux = Stack::LINUX;
+    let mut metrics = vec![];
+    if stack.initial_window != linux.initial_window {
+        metrics.push(RouteMetric::InitCwnd(stack.initial_window));
+    }
+    if stack.rto_min != linux.rto_min {
+        // The kernel counts it in milliseconds, as `ip route ... rto_min` shows it.
+        metrics.push(RouteMetric::RtoMin((stack.rto_min.0 / 1_000_000) as u32));
+    }
+    if !stack.delayed_ack {
+        metrics.push(RouteMetric::QuickAck(1));
+    }
+    metrics
+}

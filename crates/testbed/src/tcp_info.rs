@@ -1,0 +1,114 @@
+//! `TCP_INFO`: what the kernel tells of a connection (include/uapi/linux/tcp.h).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// `struct tcp_info` up to the last member in use. A kernel that knows less leaves the rest zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct TcpInfo {
+    pub state: u8,
+    pub ca_state: u8,
+    pub retransmits: u8,
+    pub probes: u8,
+    pub backoff: u8,
+    pub options: u8,
+    pub window_scales: u8,
+    pub delivery_rate_app_limited: u8,
+    pub rto: u32,
+    pub ato: u32,
+    pub snd_mss: u32,
+    pub rcv_mss: u32,
+    pub unacked: u32,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+    pub fackets: u32,
+    pub last_data_sent: u32,
+    pub last_ack_sent: u32,
+    pub last_data_recv: u32,
+    pub last_ack_recv: u32,
+    pub pmtu: u32,
+    pub rcv_ssthresh: u32,
+    pub rtt: u32,
+    pub rttvar: u32,
+    pub snd_ssthresh: u32,
+    pub snd_cwnd: u32,
+    pub advmss: u32,
+    pub reordering: u32,
+    pub rcv_rtt: u32,
+    pub rcv_space: u32,
+    pub total_retrans: u32,
+    pub pacing_rate: u64,
+    pub max_pacing_rate: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub segs_out: u32,
+    pub segs_in: u32,
+    pub notsent_bytes: u32,
+    pub min_rtt: u32,
+    pub data_segs_in: u32,
+    pub data_segs_out: u32,
+    pub delivery_rate: u64,
+    pub busy_time: u64,
+    pub rwnd_limited: u64,
+    pub sndbuf_limited: u64,
+    pub delivered: u32,
+    pub delivered_ce: u32,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub dsack_dups: u32,
+    pub reord_seen: u32,
+    pub rcv_ooopack: u32,
+    pub snd_wnd: u32,
+    pub rcv_wnd: u32,
+    pub rehash: u32,
+    /// Since Linux 6.7.
+    pub total_rto: u16,
+    pub total_rto_recoveries: u16,
+    pub total_rto_time: u32,
+}
+
+impl TcpInfo {
+    /// Of this socket, now.
+    pub fn of(socket: impl AsFd) -> io::Result<TcpInfo> {
+        let mut info = TcpInfo::default();
+        let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes to `info`, a plain structure that is valid with any of them.
+        let status = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut info).cast(),
+                &raw mut length,
+            )
+        };
+        if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// `tcp_packets_in_flight`.
+    pub fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// The offsets are the kernel's interface.
+    #[test]
+    fn members_stand_where_the_kernel_writes_them() {
+        assert_eq!(offset_of!(TcpInfo, rto), 8);
+        assert_eq!(offset_of!(TcpInfo, rtt), 68);
+        assert_eq!(offset_of!(TcpInfo, snd_cwnd), 80);
+        assert_eq!(offset_of!(TcpInfo, pacing_rate), 104);
+        assert_eq!(offset_of!(TcpInfo, delivery_rate), 160);
+        assert_eq!(offset_of!(TcpInfo, delivered), 192);
+        assert_eq!(offset_of!(TcpInfo, snd_wnd), 228);
+        assert_eq!(offset_of!(TcpInfo, total_rto), 240);
+    }
+}

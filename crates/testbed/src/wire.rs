@@ -1,0 +1,181 @@
+//! What can be told of a flow from its packets at the sender's interface, as tcptrace does it.
+
+use crate::parcel::Segment;
+use measure::{ReceiverMeter, SenderMeter};
+use scenario::units::Nanos;
+use std::collections::VecDeque;
+
+/// A data packet that is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    /// Where its payload ends in the stream.
+    end: u64,
+    sent_at: Nanos,
+    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively acknowledged.
+    spent: bool,
+}
+
+/// One flow on the wire.
+#[derive(Debug)]
+pub struct Wire {
+    /// The sequence number of the first byte of the stream.
+    origin: Option<u32>,
+    /// One above the highest byte sent.
+    highest: u64,
+    acked: u64,
+    outstanding: VecDeque<Outstanding>,
+    /// The stream's length, if it has an end.
+    size: Option<u64>,
+    /// When its last byte was acknowledged.
+    pub completed_at: Option<Nanos>,
+    /// What its sender is seen to do.
+    pub sender: SenderMeter,
+    /// What is seen to reach its receiver.
+    pub receiver: ReceiverMeter,
+    /// Data packets dropped or lost since the end of the warm-up.
+    pub lost: u64,
+}
+
+impl Wire {
+    /// A flow that has not begun.
+    pub fn new(sender: SenderMeter, receiver: ReceiverMeter, size: Option<u64>) -> Wire {
+        Wire {
+            origin: None,
+            highest: 0,
+            acked: 0,
+            outstanding: VecDeque::new(),
+            size,
+            completed_at: None,
+            sender,
+            receiver,
+            lost: 0,
+        }
+    }
+
+    /// The sequence number `seq` as a place in the stream, which is less than 2^31 bytes from `near`.
+    fn place(&self, seq: u32, near: u64) -> Option<u64> {
+        let ahead = seq.wrapping_sub(self.origin?).wrapping_sub(near as u32) as i32;
+        near.checked_add_signed(ahead as i64)
+    }
+
+    /// A segment leaves the sender's host.
+    #[inline]
+    pub fn leaves(&mut self, now: Nanos, segment: &Segment) {
+        if segment.syn {
+            self.origin = Some(segment.seq.wrapping_add(1));
+        }
+        if segment.payload == 0 {
+            return;
+        }
+        let Some(start) = self.place(segment.seq, self.highest) else { return };
+        let end = start + segment.payload as u64;
+        let again = end <= self.highest;
+        self.sender.sent(now, again);
+        if again {
+            self.spend(start, end);
+        } else {
+            self.outstanding.push_back(Outstanding { end, sent_at: now, spent: false });
+            self.highest = end;
+        }
+    }
+
+    /// The packets with an end in `(start, end]` have no first answer any more.
+    fn spend(&mut self, start: u64, end: u64) {
+        let first = self.outstanding.partition_point(|o| o.end <= start);
+        self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| o.spent = true);
+    }
+
+    /// A segment reaches the sender's host.
+    #[inline]
+    pub fn returns(&mut self, now: Nanos, segment: &Segment) {
+        let Some(ack) = self.place(segment.ack, self.acked) else { return };
+        let mut latest = None;
+        while let Some(head) = self.outstanding.front().filter(|o| o.end <= ack) {
+            latest = if head.spent { latest } else { Some(head.sent_at) };
+            self.outstanding.pop_front();
+        }
+        self.acked = self.acked.max(ack);
+        if let Some((low, high)) = segment.sack {
+            latest = self.newest_sacked(low, high).or(latest);
+        }
+        if let Some(sent_at) = latest {
+            self.sender.rtt(now, (now - sent_at).as_micros() as u32);
+        }
+        if self.size.is_some_and(|size| self.acked >= size) {
+            self.completed_at.get_or_insert(now);
+        }
+    }
+
+    /// When the newest packet was sent that this block acknowledges for the first time.
+    fn newest_sacked(&mut self, low: u32, high: u32) -> Option<Nanos> {
+        let (low, high) = (self.place(low, self.acked)?, self.place(high, self.acked)?);
+        let above = self.outstanding.partition_point(|o| o.end <= high);
+        let mut newest = None;
+        for packet in self.outstanding.range_mut(..above).rev() {
+            if packet.spent || packet.end <= low {
+                break;
+            }
+            packet.spent = true;
+            newest = newest.or(Some(packet.sent_at));
+        }
+        newest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Interval;
+
+    const ISN: u32 = u32::MAX - 2000;
+
+    fn wire() -> Wire {
+        let interval = Interval { from: Nanos::ZERO, to: Nanos::from_secs(10) };
+        let mut wire = Wire::new(SenderMeter::new(interval, Nanos::ZERO), ReceiverMeter::new(interval), Some(4000));
+        wire.leaves(Nanos::ZERO, &Segment { seq: ISN, ack: 0, payload: 0, syn: true, sack: None });
+        wire
+    }
+
+    fn data(number: u32) -> Segment {
+        let seq = ISN.wrapping_add(1 + number * 1000);
+        Segment { seq, ack: 0, payload: 1000, syn: false, sack: None }
+    }
+
+    fn ack(number: u32) -> Segment {
+        let ack = ISN.wrapping_add(1 + number * 1000);
+        Segment { seq: 0, ack, payload: 0, syn: false, sack: None }
+    }
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    /// The sequence numbers wrap inside this transfer.
+    #[test]
+    fn round_trips_completion_and_retransmissions() {
+        let mut wire = wire();
+        (0..4).for_each(|n| wire.leaves(ms(n as u64), &data(n)));
+        wire.returns(ms(11), &ack(2));
+        assert_eq!(wire.sender.latest_rtt_us, Some(10_000));
+        wire.leaves(ms(20), &data(2));
+        assert_eq!((wire.sender.sent, wire.sender.retransmitted), (5, 1));
+        // Packet 2 was sent twice: only packet 3 tells the round trip.
+        wire.returns(ms(30), &ack(4));
+        assert_eq!(wire.sender.latest_rtt_us, Some(27_000));
+        assert_eq!(wire.completed_at, Some(ms(30)));
+        assert_eq!(wire.sender.rtt.samples(), 2);
+    }
+
+    #[test]
+    fn a_selective_acknowledgement_is_an_answer_once() {
+        let mut wire = wire();
+        (0..4).for_each(|n| wire.leaves(ms(n as u64), &data(n)));
+        let block = |from, to| Segment { sack: Some((data(from).seq, data(to).seq)), ..ack(0) };
+        wire.returns(ms(11), &block(1, 2));
+        assert_eq!(wire.sender.latest_rtt_us, Some(10_000));
+        wire.returns(ms(20), &block(1, 2));
+        assert_eq!(wire.sender.rtt.samples(), 1);
+        wire.returns(ms(23), &block(1, 4));
+        assert_eq!(wire.sender.latest_rtt_us, Some(20_000));
+    }
+}
