@@ -23,20 +23,29 @@ use std::time::Duration;
 /// How often the caller is asked whether to go on.
 const TICK: Duration = Duration::from_millis(50);
 
-type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
+pub(crate) type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 /// Runs `scenario` with the kernel's TCP, in real time. `progress` is told the time now and then, and may stop the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
+    run_with(scenario, &controls::load(scenario, library)?, options, progress)
+}
+
+/// The same with controls that are loaded, one for each group.
+pub(crate) fn run_with(
+    scenario: &Scenario,
+    controls: &[Control],
+    options: &Options,
+    progress: Progress,
+) -> Result<Outcome, Error> {
     refuse_unswitchable(scenario)?;
-    let controls = controls::load(scenario, library)?;
-    let pairs = pairs(scenario, &controls)?;
+    let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start();
     let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options.series, clock);
-    let mut apps = Apps::new(scenario, &pairs, &controls, options.series, clock).map_err(Error::machine)?;
+    let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &mut emulator, &mut apps, progress)?;
     if interrupted {
         return Err(Error::Interrupted);
