@@ -68,7 +68,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let sender = Sender::new(flow, index, group, control.needs_ecn(), meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            self.receivers.push(Receiver::new(flow, group, own_echo, sender.sk.mss_cache, meter));
+            let room = self.scenario.ample_window(group);
+            self.receivers.push(Receiver::new(flow, group, room, own_echo, sender.sk.mss_cache, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }

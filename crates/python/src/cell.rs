@@ -1,8 +1,7 @@
 //! One run of an experiment, as Python holds it.
 
+use crate::backend::{Backend, Outcome, Wanted, wrong_control};
 use crate::columns;
-use crate::errors::{engine_error, engine_fault, input_error};
-use engine::{Options, Outcome};
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +10,6 @@ use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -54,7 +52,11 @@ impl Cell {
         let mut files = Vec::new();
         for (group, flows) in self.0.scenario.flows.iter().enumerate() {
             if let CcSource::File(_) = flows.cc.source {
-                files.extend(library.files(&flows.cc.source).map_err(|error| self.wrong_control(group, error))?);
+                files.extend(
+                    library
+                        .files(&flows.cc.source)
+                        .map_err(|error| wrong_control(&self.0, group, error.parameter.as_deref(), &error))?,
+                );
             }
         }
         Ok(files)
@@ -76,40 +78,17 @@ impl Cell {
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
-        if on != "simulator" {
-            return Err(input_error(format!("--on {on}: this build has the simulator only")));
-        }
-        let options = Options { series: series_ns.map(Nanos), pcap, fingerprint: false };
-        let library = Library::open(algorithms);
-        let outcome = py.detach(|| {
-            self.check(&library)?;
-            self.simulate(&library, &options, progress)
-        })?;
+        let backend = Backend::named(on)?;
+        let wanted = Wanted { library: Library::open(algorithms), series: series_ns.map(Nanos), pcap };
+        let outcome = py.detach(|| self.outcome(backend, &wanted, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 }
 
 impl Cell {
-    /// Binds every group's congestion control once, because only here is it known where in the file it stands.
-    fn check(&self, library: &Library) -> PyResult<()> {
-        let scenario = &self.0.scenario;
-        for (group, flows) in scenario.flows.iter().enumerate() {
-            library.load(&flows.cc, scenario.seed).map_err(|error| self.wrong_control(group, error))?;
-        }
-        Ok(())
-    }
-
-    fn wrong_control(&self, group: usize, error: mechanism::Error) -> PyErr {
-        let place = match &error.parameter {
-            Some(parameter) => self.0.locate_param(group, parameter),
-            None => self.0.locate(&format!("flows.{group}.cc")),
-        };
-        input_error(format!("{place}: {error}"))
-    }
-
-    /// Runs without the interpreter's lock, taking it now and then to tell `progress` and to look for signals.
-    fn simulate(&self, library: &Library, options: &Options, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+    /// Runs it, taking the interpreter's lock now and then to tell `progress` and to look for signals.
+    fn outcome(&self, backend: Backend, wanted: &Wanted, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
         let duration = self.duration_s();
         let mut raised = None;
         let mut next = Instant::now() + TICK;
@@ -124,13 +103,10 @@ impl Cell {
                 progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
             });
             raised = told.err();
-            if raised.is_some() {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
+            if raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let outcome = catch_unwind(AssertUnwindSafe(|| engine::run(&self.0.scenario, library, options, &mut tick)));
-        outcome.map_err(|_| engine_fault())?.map_err(|error| raised.unwrap_or_else(|| engine_error(error)))
+        let outcome = backend.run(&self.0, wanted, &mut tick);
+        outcome.map_err(|error| raised.unwrap_or(error))
     }
 }
 

@@ -18,16 +18,12 @@ pub fn input_error(sentence: impl Display) -> PyErr {
     InputError::new_err(sentence.to_string())
 }
 
-/// What the engine answers in place of records.
-pub fn engine_error(error: engine::Error) -> PyErr {
-    match error {
-        engine::Error::Mechanism(why) => input_error(why),
-        engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
-        engine::Error::Interrupted => PyKeyboardInterrupt::new_err("the run was interrupted"),
-    }
+/// Somebody asked to stop.
+pub fn interrupted() -> PyErr {
+    PyKeyboardInterrupt::new_err("the run was interrupted")
 }
 
-/// A broken assertion inside the engine; where it broke stands on stderr.
-pub fn engine_fault() -> PyErr {
-    RunError::new_err("the engine stopped at a fault of its own; please report it with the scenario and the line above")
+/// A broken assertion inside a backend; where it broke stands on stderr.
+pub fn fault() -> PyErr {
+    RunError::new_err("unbloat stopped at a fault of its own; please report it with the scenario and the line above")
 }

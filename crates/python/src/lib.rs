@@ -1,5 +1,6 @@
 //! The module `unbloat._core`: what Python needs of the core, and nothing that Python could do itself.
 
+mod backend;
 mod catalogue;
 mod cell;
 mod columns;

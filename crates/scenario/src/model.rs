@@ -30,6 +30,20 @@ impl Scenario {
     pub fn flow_count(&self) -> usize {
         self.flows.iter().map(|group| group.count as usize).sum()
     }
+
+    /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never what limits a flow. With a queue
+    /// that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
+    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
+        const LEAST: u64 = 128 << 10;
+        const LINUX_MAX: u64 = 32 << 20;
+        let delay = self.bottleneck.delay + self.reverse.delay + group.access.delay + group.access.delay;
+        let in_flight = (self.bottleneck.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
+        match self.bottleneck.queue.limit() {
+            Some(Limit::Bytes(queue)) => Bytes((4 * (in_flight + queue.0)).max(LEAST)),
+            Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
+            None => Bytes((4 * in_flight).max(LINUX_MAX)),
+        }
+    }
 }
 
 /// One direction of a link: a queue, a transmitter, a wire.
@@ -56,6 +70,16 @@ pub enum Service {
     Trace(Arc<Trace>),
 }
 
+impl Service {
+    /// The rate, in the mean if it varies.
+    pub fn bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rate(rate) => rate.0 as f64,
+            Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+        }
+    }
+}
+
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
@@ -78,6 +102,15 @@ pub enum Queue {
         /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
         ecn_threshold: Option<Limit>,
     },
+}
+
+impl Queue {
+    /// Room for waiting packets; none if it never drops.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Queue::Droptail { limit, .. } => *limit,
+        }
+    }
 }
 
 /// A queue length, in bytes or in packets.
@@ -119,7 +152,7 @@ pub struct FlowGroup {
     pub size: Option<Bytes>,
     /// IP length of a full data packet.
     pub packet: Bytes,
-    /// Room that the receiver offers; `None` = the largest window that can be advertised.
+    /// Room that the receiver offers; `None` = so much that it never limits the flow.
     pub receive_window: Option<Bytes>,
     /// How the two TCP ends behave.
     pub stack: Stack,
@@ -188,6 +221,8 @@ pub struct Stack {
     pub delayed_ack: bool,
     /// Acknowledge the first segments of a connection at once, as Linux does.
     pub quick_ack: bool,
+    /// Let duplicates wait up to a millisecond for one acknowledgement of them all, as Linux does.
+    pub sack_compression: bool,
     /// New data on the first two duplicates (RFC 3042).
     pub limited_transmit: bool,
     /// No growth of an unused window, decay when application-limited or idle (RFC 7661 as Linux does it).
@@ -215,6 +250,7 @@ impl Stack {
         undo: true,
         delayed_ack: true,
         quick_ack: true,
+        sack_compression: true,
         limited_transmit: true,
         cwnd_validation: true,
         ecn: false,
@@ -230,6 +266,7 @@ impl Stack {
         frto: false,
         undo: false,
         quick_ack: false,
+        sack_compression: false,
         cwnd_validation: false,
         ..Stack::LINUX
     };

@@ -65,6 +65,7 @@ impl Profile {
             ("frto", &mut stack.frto),
             ("undo", &mut stack.undo),
             ("quick_ack", &mut stack.quick_ack),
+            ("sack_compression", &mut stack.sack_compression),
             ("limited_transmit", &mut stack.limited_transmit),
             ("cwnd_validation", &mut stack.cwnd_validation),
         ] {

@@ -129,6 +129,7 @@ pub const KEYS: &[Key] = &[
     switch("undo", "undo of a reduction that proves spurious"),
     switch("delayed_ack", "acknowledge every second segment, or after 40 ms"),
     switch("quick_ack", "acknowledge a connection's first segments at once"),
+    switch("sack_compression", "let duplicates wait up to a millisecond for one acknowledgement"),
     switch("limited_transmit", "new data on the first two duplicates (RFC 3042)"),
     switch("cwnd_validation", "no growth of an unused window, decay when idle (RFC 7661 as Linux does it)"),
     switch("ecn", "negotiate ECN (RFC 3168)"),

@@ -139,7 +139,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("\"linux\"", "3",
      "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
-     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, window_scaling, rack, tlp, prr, frto, undo, delayed_ack, quick_ack, limited_transmit, cwnd_validation, ecn, pacing, initial_window, rto_min (did you mean sack?)"),
+     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, window_scaling, rack, tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, pacing, initial_window, rto_min (did you mean sack?)"),
     ("\"cubic\"", "\"\"",
      "base.toml:14: flows.0.cc: must not be empty"),
     ("cc = \"cubic\"\n", "",

@@ -3,9 +3,11 @@
 use crate::clock::Clock;
 use crate::host::Host;
 use crate::parcel::{Parcel, Pool};
+use crate::pcap::Pcap;
 use crate::soundness;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
+use crate::{Options, tun};
 use measure::{Histogram, LinkSample};
 use path::{AccessLink, Fate, Link, Packet, Pipe};
 use scenario::model::Scenario;
@@ -65,6 +67,7 @@ pub struct Emulator<'a> {
     slack: Nanos,
     /// The time up to which each link has been told of packets: it must not go back.
     told: [Nanos; 2],
+    pcap: Option<Pcap>,
     step: Option<Nanos>,
     /// The inside of the run at equal steps.
     pub glimpses: Vec<Glimpse>,
@@ -72,10 +75,19 @@ pub struct Emulator<'a> {
 
 impl<'a> Emulator<'a> {
     /// An empty network between `pairs`; `wires` watch them.
-    pub fn new(scenario: &Scenario, pairs: &'a [Pair], wires: Vec<Wire>, step: Option<Nanos>, clock: Clock) -> Self {
+    ///
+    /// # Errors
+    /// If the packet trace cannot be created.
+    pub fn new(
+        scenario: &Scenario,
+        pairs: &'a [Pair],
+        wires: Vec<Wire>,
+        options: &Options,
+        clock: Clock,
+    ) -> io::Result<Emulator<'a>> {
         let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
-        Emulator {
+        Ok(Emulator {
             pairs,
             clock,
             pool: Pool::new(largest.unwrap_or(0)),
@@ -88,9 +100,10 @@ impl<'a> Emulator<'a> {
             warmup: scenario.warmup,
             slack: Nanos(soundness::tolerated(scenario).0 / 8),
             told: [Nanos::ZERO; 2],
-            step,
+            pcap: options.pcap.as_deref().map(Pcap::create).transpose()?,
+            step: options.series,
             glimpses: vec![],
-        }
+        })
     }
 
     /// Carries packets until `end`, or until `stopped` says so.
@@ -119,7 +132,7 @@ impl<'a> Emulator<'a> {
                 }
             }
         }
-        Ok(())
+        self.pcap.take().map_or(Ok(()), Pcap::close)
     }
 
     /// The earliest thing that waits.
@@ -169,6 +182,7 @@ impl<'a> Emulator<'a> {
             if let Some(segment) = &parcel.segment {
                 self.wires[flow].leaves(now, segment);
             }
+            self.trace(now, &parcel)?;
             self.access[flow].send(now, parcel);
         }
         Ok(())
@@ -234,9 +248,17 @@ impl<'a> Emulator<'a> {
         if let Some(segment) = &parcel.segment {
             self.wires[flow].returns(now, segment);
         }
+        self.trace(now, &parcel)?;
         self.pairs[flow].sender.tun.write(self.pool.wrapped(&parcel))?;
         self.pool.give_back(parcel.slot);
         self.take_from_sender(flow)
+    }
+
+    fn trace(&mut self, now: Nanos, parcel: &Parcel) -> io::Result<()> {
+        match &mut self.pcap {
+            Some(pcap) => pcap.write(now, &self.pool.wrapped(parcel)[tun::HEADER..]),
+            None => Ok(()),
+        }
     }
 
     fn next_glimpse(&self) -> Nanos {

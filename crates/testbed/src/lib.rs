@@ -10,6 +10,7 @@ pub mod kernel;
 mod namespace;
 mod netlink;
 mod parcel;
+mod pcap;
 mod priority;
 pub mod recording;
 mod run;
@@ -21,17 +22,21 @@ mod tun;
 mod waiting;
 mod wire;
 
+pub use controls::{Control, load as load_controls};
 pub use error::Error;
-pub use run::run;
+pub use run::{run, run_with};
 
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
+use std::path::PathBuf;
 
 /// What to keep of a run besides its records.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Sample the run's inside this often.
     pub series: Option<Nanos>,
+    /// Write every packet at the senders' interfaces to this pcapng file.
+    pub pcap: Option<PathBuf>,
 }
 
 /// What a run came to.

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::controls::{self, Control};
 use crate::emulator::{Emulator, Pair};
 use crate::host::Host;
+use crate::kernel;
 use crate::soundness::{self, Processors};
 use crate::stack;
 use crate::wire::Wire;
@@ -23,28 +24,33 @@ use std::time::Duration;
 /// How often the caller is asked whether to go on.
 const TICK: Duration = Duration::from_millis(50);
 
-pub(crate) type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
+type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 /// Runs `scenario` with the kernel's TCP, in real time. `progress` is told the time now and then, and may stop the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
-    run_with(scenario, &controls::load(scenario, library)?, options, progress)
+    refuse_unswitchable(scenario)?;
+    kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    let controls = controls::load(scenario, library)?;
+    run_with(scenario, &controls, options, progress)
 }
 
-/// The same with controls that are loaded, one for each group.
-pub(crate) fn run_with(
+/// The same with controls that the caller has loaded, one for each group.
+///
+/// # Errors
+/// As `run`.
+pub fn run_with(
     scenario: &Scenario,
     controls: &[Control],
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
-    refuse_unswitchable(scenario)?;
     let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start();
-    let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options.series, clock);
+    let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options, clock).map_err(Error::machine)?;
     let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &mut emulator, &mut apps, progress)?;
     if interrupted {

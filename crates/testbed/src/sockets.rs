@@ -86,14 +86,6 @@ pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The error that a connection came to, if any.
-pub fn error_of(fd: &OwnedFd) -> io::Result<()> {
-    match socket::getsockopt(fd, sockopt::SocketError)? {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code)),
-    }
-}
-
 fn stream() -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     Ok(socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?)

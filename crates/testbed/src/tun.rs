@@ -29,7 +29,9 @@ impl Tun {
     /// Without CAP_NET_ADMIN or `/dev/net/tun`.
     pub fn create() -> io::Result<Tun> {
         let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let file = nix::fcntl::open("/dev/net/tun", flags, Mode::empty())?;
+        let file = nix::fcntl::open("/dev/net/tun", flags, Mode::empty()).map_err(|error| {
+            io::Error::new(io::Error::from(error).kind(), format!("/dev/net/tun cannot be opened: {}", error.desc()))
+        })?;
         // SAFETY: an all-zero ifreq is a valid one.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         for (to, from) in request.ifr_name.iter_mut().zip(NAME.bytes()) {

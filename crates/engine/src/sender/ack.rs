@@ -160,7 +160,11 @@ impl Sender {
             self.on_dsack(first.start, first.end, g);
         }
         let ece = g.flags & flag::ECE != 0;
-        for block in &blocks[duplicate as usize..] {
+        // In the order of the segments, not of the blocks' age: else one acknowledgement that reports several blocks would look like reordering.
+        let mut ascending = ack.blocks;
+        let ascending = &mut ascending[duplicate as usize..blocks.len()];
+        ascending.sort_unstable_by_key(|block| block.start);
+        for block in ascending {
             let mut from = block.start.max(ack.next);
             while let Some(segment) = self.board.undelivered_in(from, block.end) {
                 self.on_sacked(segment, ece, g);

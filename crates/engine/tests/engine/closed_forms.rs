@@ -291,6 +291,7 @@ fn a_lone_segment_is_acknowledged_after_40_ms() {
 fn a_delaying_receiver_acknowledges_every_second_segment() {
     let mut s = scenario(20);
     s.flows[0].cc = fixed_window(16);
+    s.flows[0].receive_window = Some(Bytes(60_000));
     let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     close(script.acks.len() as f64, outcome.data_packets as f64 / 2.0, 0.01, "acknowledgements");
 }

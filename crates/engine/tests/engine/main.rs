@@ -1,5 +1,6 @@
 //! The engine from outside: properties over random scenarios, closed forms, tail cases one by one, fingerprints.
 
+mod acknowledgements;
 mod auditor;
 mod bbr;
 mod closed_forms;

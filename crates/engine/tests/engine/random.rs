@@ -21,11 +21,11 @@ fn millis(range: std::ops::Range<f64>) -> impl Strategy<Value = Nanos> {
 prop_compose! {
     /// Any stack that Linux or a paper could have: RACK and TLP need SACK.
     pub fn stack()(
-        switches in any::<[bool; 15]>(),
+        switches in any::<[bool; 16]>(),
         initial_window in 1u32..20,
         rto_min in prop_oneof![Just(200u64), 1u64..1000],
     ) -> Stack {
-        let [sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, limited_transmit, cwnd_validation, ecn, pacing, linux] = switches;
+        let [sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, pacing, linux] = switches;
         if linux {
             return Stack { delayed_ack, ecn, pacing, ..Stack::LINUX };
         }
@@ -40,6 +40,7 @@ prop_compose! {
             undo,
             delayed_ack,
             quick_ack,
+            sack_compression,
             limited_transmit,
             cwnd_validation,
             ecn,

@@ -15,5 +15,6 @@ mod unload;
 pub use error::Error;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};
+pub(crate) use rights::require_hosts;
 pub use status::{Calls, Control, Holder, status};
 pub use unload::{Unloaded, unload};

@@ -11,6 +11,9 @@ const BPF: u32 = 39;
 /// What a congestion control takes: to load programs, to let them see the socket, and to register it.
 const NEEDED: [(&str, u32); 3] = [("CAP_BPF", BPF), ("CAP_PERFMON", PERFMON), ("CAP_NET_ADMIN", NET_ADMIN)];
 
+/// What emulated hosts take: namespaces, and interfaces in them.
+const FOR_HOSTS: [(&str, u32); 2] = [("CAP_SYS_ADMIN", SYS_ADMIN), ("CAP_NET_ADMIN", NET_ADMIN)];
+
 /// The rights for loading that this process lacks, by name.
 pub(crate) fn missing() -> Vec<&'static str> {
     let held = held();
@@ -28,6 +31,17 @@ pub(crate) fn require(doing: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::machine(format!("{doing} takes root's rights ({}): run it with sudo", missing.join(", "))))
+}
+
+/// Refuses whoever may not make emulated hosts.
+pub(crate) fn require_hosts() -> Result<(), Error> {
+    let held = held();
+    let missing = FOR_HOSTS.iter().filter(|(_, number)| held & (1 << number) == 0).map(|(name, _)| *name);
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::machine(format!("emulated hosts take root's rights ({}): run it with sudo", missing.join(", "))))
 }
 
 /// The effective capabilities, a bit each.

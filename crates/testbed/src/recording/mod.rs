@@ -5,9 +5,7 @@
 mod layout;
 mod types;
 
-use crate::controls::{self, Control};
-use crate::run::{Progress, run_with};
-use crate::{Error, Options, Outcome};
+use crate::{Control, Error, Options, Outcome, load_controls, run_with};
 use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
@@ -15,9 +13,11 @@ use mechanism::Library;
 use mechanism::replay::{Event, Moment, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::Scenario;
+use scenario::units::Nanos;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::mem::offset_of;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,8 +49,12 @@ struct Snapshot {
 ///
 /// # Errors
 /// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
-pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result<(Outcome, Vec<Recording>), Error> {
-    let controls = controls::load(scenario, &Library::recording(algorithms))?;
+pub fn run(
+    scenario: &Scenario,
+    algorithms: &Path,
+    progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
+) -> Result<(Outcome, Vec<Recording>), Error> {
+    let controls = load_controls(scenario, &Library::recording(algorithms))?;
     let recorder = |control: &Control| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),
         None => Err(format!("{} is the kernel's own and does not record", control.listed)),

@@ -1,37 +1,22 @@
-//! The receiving end: reassembly, when to acknowledge, what the acknowledgement says.
+//! The receiving end: reassembly, and what an acknowledgement says. `out_of_order` keeps what came too early, `schedule` decides when to
+//! acknowledge.
 
-use crate::bits::SegmentSet;
+mod out_of_order;
+mod schedule;
+
 use crate::clock;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
 use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
+use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, Stack};
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
+use schedule::Schedule;
 
-/// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
-const MAX_QUICKACKS: u8 = 16;
-/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
-const ATO_MIN: Nanos = Nanos::from_millis(40);
-/// `TCP_DELACK_MAX`.
-const DELACK_MAX: Nanos = Nanos::from_millis(200);
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
-const FIRST_CAPACITY: u32 = 64;
-
-/// What arrived above the next segment in order.
-struct OutOfOrder {
-    received: SegmentSet,
-    capacity: u32,
-    /// One above the highest segment received.
-    top: u32,
-    /// SACK blocks, the one that changed last first.
-    blocks: [Block; MAX_SACK_BLOCKS],
-    block_count: usize,
-    /// Payload that the last segment of a transfer, if it waits here, lacks to a full one: it leaves when all have left.
-    short_by: u64,
-}
 
 /// The receiving end of one connection.
 pub struct Receiver {
@@ -48,11 +33,7 @@ pub struct Receiver {
     duplicate: Option<Block>,
     /// The timestamp to echo (RFC 7323, section 4).
     ts_recent: u32,
-    quick: u8,
-    ato: Nanos,
-    last_arrival: Option<Nanos>,
-    /// When a delayed acknowledgement is due.
-    delayed_until: Nanos,
+    schedule: Schedule,
     echo_ce: bool,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
     socket: Option<Box<TcpSock>>,
@@ -63,8 +44,15 @@ pub struct Receiver {
 pub type Answers = [Option<Ack>; 2];
 
 impl Receiver {
-    /// The receiver of flow `flow`. `control`: of its flow, if it needs ECN.
-    pub fn new(flow: u32, group: &FlowGroup, control: Option<&Control>, mss: u32, meter: ReceiverMeter) -> Receiver {
+    /// The receiver of flow `flow`. `room`: the window that it comes to offer; `control`: of its flow, if it needs ECN.
+    pub fn new(
+        flow: u32,
+        group: &FlowGroup,
+        room: Bytes,
+        control: Option<&Control>,
+        mss: u32,
+        meter: ReceiverMeter,
+    ) -> Receiver {
         let stack = Stack { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
@@ -83,27 +71,25 @@ impl Receiver {
             out_of_order: OutOfOrder::new(),
             duplicate: None,
             ts_recent: 0,
-            quick: 0,
-            ato: ATO_MIN,
-            last_arrival: None,
-            delayed_until: Nanos::NEVER,
+            schedule: Schedule::new(&stack, room.0.min(window as u64) as u32 / mss, mss),
             echo_ce: false,
             socket,
             meter,
         }
     }
 
-    /// When a delayed acknowledgement is due; `Nanos::NEVER` if none is held back.
+    /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.delayed_until
+        self.schedule.deadline()
     }
 
-    /// The delayed-acknowledgement timer rang.
+    /// A timer of the schedule rang.
     pub fn wake(&mut self, now: Nanos) -> Option<Ack> {
-        if self.delayed_until > now {
+        if self.deadline() > now {
             return None;
         }
+        self.schedule.delay_expired(now);
         Some(self.acknowledge(now))
     }
 
@@ -113,27 +99,22 @@ impl Receiver {
             return [None, Some(self.syn_ack(now, data))];
         }
         self.meter.arrived(now, data.bytes as u32);
+        self.schedule.measure_round_trip(now);
         let early = self.note_congestion(control, now, data);
         if data.segment <= self.acked {
             self.ts_recent = data.tsval;
         }
-        let urgent = if data.segment == self.next {
-            self.in_order(now, data)
-        } else if data.segment > self.next && !self.out_of_order.holds(data.segment) {
-            self.out_of_order.add(data.segment, self.next);
-            self.out_of_order.short_by += self.mss as u64 - self.payload(data);
-            true
-        } else {
+        let (early, urgent) = if data.segment == self.next {
+            (early, self.in_order(now, data))
+        } else if data.segment < self.next {
+            self.schedule.duplicate();
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
-            self.quick = self.quick_budget(MAX_QUICKACKS);
-            true
+            (early, true)
+        } else {
+            (early.or(self.out_of_order(now, data)), false)
         };
-        self.last_arrival = Some(now);
         let forced = self.take_forced_acknowledgement();
-        [
-            early,
-            (urgent || forced || self.must_acknowledge()).then(|| self.acknowledge(now)).or_else(|| self.delay(now)),
-        ]
+        [early, (urgent || forced || self.acknowledges_now(now)).then(|| self.acknowledge(now))]
     }
 
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
@@ -142,12 +123,11 @@ impl Receiver {
         let mut ack = self.acknowledge(now);
         ack.bytes = SYN_BYTES as u16;
         ack.flags = flag::SYN | if agreed { flag::ECE } else { 0 };
-        // The first data segments are acknowledged at once (tcp_event_data_recv).
-        self.quick = self.quick_budget(MAX_QUICKACKS);
+        self.schedule.answered_syn(now);
         ack
     }
 
-    /// Takes the next segment, and those that waited for it. True: acknowledge at once.
+    /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         let had_holes = !self.out_of_order.is_empty();
         self.next += 1;
@@ -155,13 +135,29 @@ impl Receiver {
             self.next = self.out_of_order.advance(self.next);
         }
         let mut payload = self.payload(data) + (self.next - data.segment - 1) as u64 * self.mss as u64;
-        if self.out_of_order.is_empty() {
+        let holes = !self.out_of_order.is_empty();
+        if !holes {
             payload -= std::mem::take(&mut self.out_of_order.short_by);
         }
         self.meter.delivered(now, payload);
-        self.adapt_delay(now);
-        // RFC 5681, section 4.2: at once while holes remain, and when the last is filled.
-        had_holes
+        self.schedule.in_order(now);
+        self.schedule.widen();
+        had_holes && !holes
+    }
+
+    /// Keeps a segment that came too early. Some: an acknowledgement for the state before, lest its SACK blocks be forgotten unsaid
+    /// (`tcp_sack_new_ofo_skb`).
+    fn out_of_order(&mut self, now: Nanos, data: &Data) -> Option<Ack> {
+        if self.out_of_order.holds(data.segment) {
+            self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
+            return None;
+        }
+        let flush = self.schedule.compresses() && self.out_of_order.strays(data.segment);
+        let early = flush.then(|| self.acknowledge(now));
+        self.out_of_order.add(data.segment, self.next);
+        self.schedule.widen();
+        self.out_of_order.short_by += self.mss as u64 - self.payload(data);
+        early
     }
 
     fn payload(&self, data: &Data) -> u64 {
@@ -169,45 +165,23 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// `tcp_event_data_recv`: the delay follows the spacing of the segments.
-    fn adapt_delay(&mut self, now: Nanos) {
-        let Some(last) = self.last_arrival else { return };
-        let gap = now - last;
-        if gap <= Nanos(ATO_MIN.0 / 2) {
-            self.ato = Nanos(self.ato.0 / 2 + ATO_MIN.0 / 2);
-        } else if gap < self.ato {
-            self.ato = Nanos(self.ato.0 / 2 + gap.0);
-        }
-    }
-
-    /// `tcp_incr_quickack`.
-    fn quick_budget(&self, most: u8) -> u8 {
-        if !self.stack.quick_ack {
-            return 0;
-        }
-        let by_window = (self.window / (2 * self.mss)).max(2);
-        (by_window.min(most as u32) as u8).max(self.quick)
-    }
-
-    fn must_acknowledge(&self) -> bool {
-        !self.stack.delayed_ack || self.quick > 0 || self.next - self.acked >= 2
-    }
-
-    /// Holds the acknowledgement back.
-    fn delay(&mut self, now: Nanos) -> Option<Ack> {
-        self.delayed_until = self.delayed_until.min(now + self.ato.min(DELACK_MAX));
-        if let Some(sk) = &mut self.socket {
+    /// Whether to acknowledge now; if not, the schedule has set a timer.
+    fn acknowledges_now(&mut self, now: Nanos) -> bool {
+        let holes = !self.out_of_order.is_empty();
+        let at_once = self.schedule.acknowledges_now(now, self.next, self.next - self.acked, holes);
+        if let Some(sk) = &mut self.socket
+            && !at_once
+        {
             sk.inet_conn.icsk_ack.pending |= ack_pending::SCHED | ack_pending::TIMER;
         }
-        None
+        at_once
     }
 
     /// The acknowledgement of all that has arrived.
     fn acknowledge(&mut self, now: Nanos) -> Ack {
         let ack = self.acknowledgement_of(self.next, now);
         self.acked = self.next;
-        self.delayed_until = Nanos::NEVER;
-        self.quick = self.quick.saturating_sub(1);
+        self.schedule.acknowledged();
         if let Some(sk) = &mut self.socket {
             sk.inet_conn.icsk_ack.pending = 0;
             sk.rcv_wup = sk.rcv_nxt;
@@ -256,7 +230,7 @@ impl Receiver {
         }
         if marked {
             if !self.echo_ce {
-                self.quick = self.quick_budget(2);
+                self.schedule.acknowledge_quickly(2);
             }
             self.echo_ce = true;
         }
@@ -297,68 +271,5 @@ impl Receiver {
         if let Some(mut sk) = self.socket.take() {
             control.release(&mut sk);
         }
-    }
-}
-
-impl OutOfOrder {
-    fn new() -> OutOfOrder {
-        OutOfOrder {
-            received: SegmentSet::new(FIRST_CAPACITY),
-            capacity: FIRST_CAPACITY,
-            top: 0,
-            blocks: [Block::default(); MAX_SACK_BLOCKS],
-            block_count: 0,
-            short_by: 0,
-        }
-    }
-
-    /// Segments at or above `top` have not arrived, wherever their bit would stand.
-    fn holds(&self, segment: u32) -> bool {
-        segment < self.top && self.received.contains(segment)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.received.len() == 0
-    }
-
-    /// Adds a segment above `next`, and brings the SACK blocks up to date: the block that holds it goes first (RFC 2018, section 4).
-    fn add(&mut self, segment: u32, next: u32) {
-        while segment - next >= self.capacity {
-            self.received = self.received.grown(self.capacity * 2, next, self.top.max(next));
-            self.capacity *= 2;
-        }
-        self.received.insert(segment);
-        self.top = self.top.max(segment + 1);
-        let mut merged = Block { start: segment, end: segment + 1 };
-        let mut kept = 0;
-        for i in 0..self.block_count {
-            let block = self.blocks[i];
-            if block.end == merged.start || merged.end == block.start {
-                merged = Block { start: merged.start.min(block.start), end: merged.end.max(block.end) };
-            } else {
-                self.blocks[kept] = block;
-                kept += 1;
-            }
-        }
-        self.block_count = (kept + 1).min(MAX_SACK_BLOCKS);
-        self.blocks.copy_within(0..self.block_count - 1, 1);
-        self.blocks[0] = merged;
-    }
-
-    /// Removes the run that starts at `next`; returns the segment after it.
-    fn advance(&mut self, mut next: u32) -> u32 {
-        while next < self.top && self.received.contains(next) {
-            self.received.remove(next);
-            next += 1;
-        }
-        let mut kept = 0;
-        for i in 0..self.block_count {
-            if self.blocks[i].start >= next {
-                self.blocks[kept] = self.blocks[i];
-                kept += 1;
-            }
-        }
-        self.block_count = kept;
-        next
     }
 }

@@ -1,0 +1,315 @@
+//! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time. As Linux does it
+//! (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
+
+use scenario::model::Stack;
+use scenario::units::Nanos;
+
+/// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
+pub const MAX_QUICKACKS: u8 = 16;
+/// What a receiver offers at first, bytes.
+const FIRST_WINDOW: u32 = 65_535;
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
+const ATO_MIN: Nanos = Nanos::from_millis(40);
+/// `TCP_DELACK_MAX`.
+const DELACK_MAX: Nanos = Nanos::from_millis(200);
+/// `TCP_TIMEOUT_INIT`, until the handshake has shown the round-trip time.
+const TIMEOUT_INIT: Nanos = Nanos::from_secs(1);
+/// Duplicates acknowledged at once, so that the sender finds the loss (`TCP_FASTRETRANS_THRESH`).
+const PROMPT_DUPLICATES: u8 = 3;
+/// At most so many duplicates wait for one acknowledgement (`tcp_comp_sack_nr`).
+const MAX_COMPRESSED: u32 = 44;
+/// They wait at most so long (`tcp_comp_sack_delay_ns`), or this share of the round-trip time.
+const COMPRESSION_DELAY: Nanos = Nanos::from_millis(1);
+const COMPRESSION_SHARE: u64 = 20;
+/// The timer may ring so much later (`tcp_comp_sack_slack_ns`). On a host that nothing else wakes it does.
+const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
+
+/// What is left of quick acknowledgements, and which acknowledgement is held back until when.
+pub struct Schedule {
+    delayed_ack: bool,
+    quick_ack: bool,
+    sack_compression: bool,
+    /// What is offered, in segments.
+    window: u32,
+    /// Segments still to be acknowledged at once.
+    quick: u8,
+    /// Segments that will still widen the window offered.
+    widening: u32,
+    /// `ato`: how long an acknowledgement is held back; zero before the first data.
+    delay: Nanos,
+    /// When the last segment in order came.
+    last_in_order: Nanos,
+    /// When an acknowledgement held back for a second segment is due.
+    delayed_until: Nanos,
+    /// When the SYN was answered.
+    syn_answered: Nanos,
+    /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
+    round_trip: Nanos,
+    /// The retransmission timeout that follows from it.
+    timeout: Nanos,
+    /// Duplicates acknowledged at once since `duplicates_of` was the next segment in order.
+    duplicates: u8,
+    duplicates_of: u32,
+    /// Duplicates that wait for one acknowledgement, and when it is due.
+    compressed: u32,
+    compressed_until: Nanos,
+}
+
+impl Schedule {
+    /// For a receiver that offers room for `window` segments in the end; at first it is `FIRST_WINDOW`, and each segment widens it by two.
+    pub fn new(stack: &Stack, window: u32, mss: u32) -> Schedule {
+        let widening = if stack.quick_ack { window.saturating_sub(FIRST_WINDOW / mss) / 2 } else { 0 };
+        Schedule {
+            widening,
+            window,
+            delayed_ack: stack.delayed_ack,
+            quick_ack: stack.quick_ack,
+            sack_compression: stack.sack && stack.sack_compression,
+            quick: 0,
+            delay: Nanos::ZERO,
+            last_in_order: Nanos::ZERO,
+            delayed_until: Nanos::NEVER,
+            syn_answered: Nanos::ZERO,
+            round_trip: Nanos::ZERO,
+            timeout: TIMEOUT_INIT,
+            duplicates: 0,
+            duplicates_of: 0,
+            compressed: 0,
+            compressed_until: Nanos::NEVER,
+        }
+    }
+
+    /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.delayed_until.min(self.compressed_until)
+    }
+
+    /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer (`tcp_delack_timer_handler`).
+    pub fn delay_expired(&mut self, now: Nanos) {
+        if self.delayed_until <= now {
+            self.delay = Nanos(self.delay.0 * 2).min(self.timeout);
+        }
+    }
+
+    /// The SYN is answered.
+    pub fn answered_syn(&mut self, now: Nanos) {
+        self.syn_answered = now;
+    }
+
+    /// The first segment after the handshake shows the round-trip time.
+    #[inline]
+    pub fn measure_round_trip(&mut self, now: Nanos) {
+        if self.round_trip == Nanos::ZERO {
+            self.round_trip = (now - self.syn_answered).max(Nanos(1));
+            // RFC 6298, section 2.2, with Linux's floor.
+            self.timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
+        }
+    }
+
+    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).
+    #[inline]
+    pub fn in_order(&mut self, now: Nanos) {
+        let gap = now - self.last_in_order;
+        self.last_in_order = now;
+        if self.delay == Nanos::ZERO {
+            self.delay = ATO_MIN;
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else if gap <= Nanos(ATO_MIN.0 / 2) {
+            self.delay = Nanos(self.delay.0 / 2 + ATO_MIN.0 / 2);
+        } else if gap < self.delay {
+            self.delay = Nanos(self.delay.0 / 2 + gap.0).min(self.timeout);
+        } else if gap > self.timeout {
+            // The sender may start over with a small window.
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        }
+    }
+
+    /// A new segment came: if it widens the window, the sender shall know at once (`tcp_grow_window`).
+    #[inline]
+    pub fn widen(&mut self) {
+        if self.widening > 0 {
+            self.widening -= 1;
+            self.quick |= 1;
+        }
+    }
+
+    /// A duplicate came: the sender may be in slow start after a timeout (`tcp_enter_quickack_mode`).
+    pub fn duplicate(&mut self) {
+        self.delay = ATO_MIN;
+        self.acknowledge_quickly(MAX_QUICKACKS);
+    }
+
+    /// `tcp_incr_quickack`: at most `most`, at most half of the window.
+    pub fn acknowledge_quickly(&mut self, most: u8) {
+        if self.quick_ack {
+            let by_window = if self.window < 2 { 2 } else { self.window / 2 };
+            self.quick = self.quick.max(by_window.min(most as u32) as u8);
+        }
+    }
+
+    /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
+    ///
+    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, `holes`: some segments came out of order.
+    #[inline]
+    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, holes: bool) -> bool {
+        if waiting >= 2 || self.quick > 0 || !self.delayed_ack {
+            return true;
+        }
+        if holes {
+            return !self.compress(now, next);
+        }
+        let longest = self.round_trip.clamp(ATO_MIN, DELACK_MAX);
+        self.delayed_until = self.delayed_until.min(now + self.delay.min(longest));
+        false
+    }
+
+    /// True if the acknowledgement of a duplicate can wait for more of its kind.
+    fn compress(&mut self, now: Nanos, next: u32) -> bool {
+        if !self.sack_compression || self.compressed >= MAX_COMPRESSED {
+            return false;
+        }
+        if self.duplicates_of != next {
+            self.duplicates_of = next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < PROMPT_DUPLICATES {
+            self.duplicates += 1;
+            return false;
+        }
+        self.compressed += 1;
+        if self.compressed == 1 {
+            let share = Nanos(self.round_trip.0 / COMPRESSION_SHARE);
+            self.compressed_until = now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK;
+        }
+        true
+    }
+
+    /// Duplicates wait for their acknowledgement.
+    pub fn compresses(&self) -> bool {
+        self.compressed > 0
+    }
+
+    /// An acknowledgement leaves: `tcp_event_ack_sent`.
+    #[inline]
+    pub fn acknowledged(&mut self) {
+        self.quick = self.quick.saturating_sub(1);
+        self.delayed_until = Nanos::NEVER;
+        self.compressed = 0;
+        self.compressed_until = Nanos::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: u32 = 100;
+
+    /// A receiver with no quick acknowledgements left, whose round trip took so long.
+    fn settled(round_trip: Nanos) -> Schedule {
+        let mut schedule = Schedule::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, 1448);
+        schedule.answered_syn(Nanos::ZERO);
+        schedule.measure_round_trip(round_trip);
+        schedule.in_order(round_trip);
+        schedule.acknowledged();
+        schedule
+    }
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    #[test]
+    fn a_delay_that_expires_doubles_up_to_the_round_trip() {
+        let mut schedule = settled(ms(70));
+        let mut now = ms(1000);
+        let mut waited = vec![];
+        for _ in 0..3 {
+            assert!(!schedule.acknowledges_now(now, 5, 1, false));
+            waited.push(schedule.deadline() - now);
+            now = schedule.deadline();
+            schedule.delay_expired(now);
+            schedule.acknowledged();
+        }
+        assert_eq!(waited, [ms(40), ms(70), ms(70)]);
+    }
+
+    #[test]
+    fn segments_close_together_bring_the_delay_back_to_40_ms() {
+        let mut schedule = settled(ms(70));
+        schedule.delay = ms(160);
+        for n in 0..12 {
+            schedule.in_order(ms(1000 + 20 * n));
+        }
+        assert!((ms(40)..Nanos::from_micros(40_100)).contains(&schedule.delay), "{:?}", schedule.delay);
+    }
+
+    /// The timeout after a handshake of 70 ms is 270 ms.
+    #[test]
+    fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
+        for (gap, expected) in [(270, 0), (271, 16)] {
+            let mut schedule = settled(ms(70));
+            schedule.quick_ack = true;
+            schedule.in_order(ms(70 + gap));
+            assert_eq!(schedule.quick, expected, "after {gap} ms");
+        }
+    }
+
+    #[test]
+    fn no_more_quick_acknowledgements_than_half_a_window() {
+        for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
+            let mut schedule = Schedule::new(&Stack::LINUX, window, 1448);
+            schedule.in_order(ms(70));
+            assert_eq!(schedule.quick, expected, "window {window}");
+        }
+    }
+
+    /// From 45 segments to 100, by two each.
+    #[test]
+    fn while_the_window_widens_each_segment_is_acknowledged() {
+        let mut schedule = Schedule::new(&Stack::LINUX, WINDOW, 1448);
+        let mut at_once = 0;
+        while {
+            schedule.widen();
+            schedule.acknowledges_now(ms(500), at_once + 1, 1, false)
+        } {
+            schedule.acknowledged();
+            at_once += 1;
+        }
+        assert_eq!(at_once, 27);
+    }
+
+    #[test]
+    fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
+        for (round_trip, expected) in [(ms(70), 1100), (ms(10), 600)] {
+            let mut schedule = settled(round_trip);
+            for _ in 0..3 {
+                assert!(schedule.acknowledges_now(ms(500), 5, 0, true));
+                schedule.acknowledged();
+            }
+            assert!(!schedule.acknowledges_now(ms(500), 5, 0, true));
+            assert_eq!(schedule.deadline(), ms(500) + Nanos::from_micros(expected));
+            assert!(!schedule.acknowledges_now(ms(501), 5, 0, true));
+            assert_eq!(schedule.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
+        }
+    }
+
+    #[test]
+    fn a_new_hole_is_reported_at_once_again() {
+        let mut schedule = settled(ms(70));
+        let prompt = |schedule: &mut Schedule, next| {
+            (0..9).filter(|_| schedule.acknowledges_now(ms(500), next, 0, true)).count()
+        };
+        assert_eq!((prompt(&mut schedule, 5), prompt(&mut schedule, 6)), (3, 3));
+    }
+
+    #[test]
+    fn the_forty_fifth_duplicate_waits_no_longer() {
+        let mut schedule = settled(ms(70));
+        let now = |schedule: &mut Schedule| schedule.acknowledges_now(ms(500), 5, 0, true);
+        let first_48: Vec<bool> = (0..48).map(|_| now(&mut schedule)).collect();
+        assert_eq!(first_48.iter().filter(|at_once| **at_once).count(), 4);
+        assert!(first_48[47]);
+    }
+}

@@ -1,0 +1,107 @@
+//! When a Linux receiver acknowledges: the patterns that captures of Linux 6.18 show on the same links.
+
+use crate::world::*;
+use engine::Options;
+use engine::packet::{Ack, Data};
+use scenario::model::{Limit, Scenario, Stack};
+use scenario::units::{Bytes, Nanos};
+
+/// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
+fn scenario_100m() -> Scenario {
+    let mut s = scenario(2);
+    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(20));
+    s.bottleneck.queue = droptail(Limit::Bytes(Bytes(1_000_000)));
+    s
+}
+
+/// The same with 400 packets in flight, more than the path holds, and a receiver whose window has widened before any loss.
+fn settled(stack: Stack) -> Scenario {
+    let mut s = scenario_100m();
+    s.flows[0].cc = fixed_window(400);
+    s.flows[0].receive_window = Some(Bytes(700_000));
+    s.flows[0].stack = stack;
+    s
+}
+
+fn acknowledgements(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> Vec<(Nanos, Ack)> {
+    watch(s, &Options::default(), Script::new(loses)).1.acks
+}
+
+/// Milliseconds between neighbours.
+fn gaps(acks: &[(Nanos, Ack)]) -> Vec<f64> {
+    acks.windows(2).map(|pair| (pair[1].0 - pair[0].0).as_millis_f64()).collect()
+}
+
+/// The window of the receiver widens from 45 segments to four times the path's 1 MB, by two with each segment: so long each is acknowledged.
+#[test]
+fn each_segment_is_acknowledged_while_the_window_widens() {
+    let mut s = scenario_100m();
+    s.bottleneck.queue = droptail(Limit::Bytes(Bytes(500_000)));
+    s.flows[0].cc = fixed_window(200);
+    let acks = acknowledgements(&s, |_, _| false);
+    let singles = acks.windows(2).take_while(|pair| pair[1].1.next - pair[0].1.next == 1).count();
+    let widening = ((4 * (500_000 + 500_000)) / 1448 - 45) / 2;
+    // The 16 quick acknowledgements of the start are still left then.
+    assert_eq!(singles, widening + 16);
+    let rest = &acks[singles + 2..acks.len() - 1];
+    assert!(rest.windows(2).all(|pair| pair[1].1.next - pair[0].1.next == 2));
+}
+
+/// Three duplicates at once, then one acknowledgement for what comes in 1.1 ms, until the hole is filled.
+#[test]
+fn duplicates_are_acknowledged_a_millisecond_at_a_time() {
+    let acks = acknowledgements(&settled(Stack::LINUX), losing([(1000, 1)]));
+    let reports = |(_, ack): &(Nanos, Ack)| ack.next == 1000 && ack.block_count > 0;
+    let gaps = gaps(&acks.into_iter().filter(reports).collect::<Vec<_>>());
+    assert!(gaps[..2].iter().all(|gap| (gap - 0.12).abs() < 0.001), "{gaps:?}");
+    assert!(gaps.len() > 20 && gaps[2..].iter().all(|gap| (1.1..1.23).contains(gap)), "{gaps:?}");
+}
+
+#[test]
+fn a_textbook_receiver_reports_each_duplicate() {
+    let acks = acknowledgements(&settled(Stack { quick_ack: false, ..Stack::SACK }), losing([(1000, 1)]));
+    let duplicates: Vec<(Nanos, Ack)> = acks.into_iter().filter(|(_, ack)| ack.next == 1000).collect();
+    let prompt = gaps(&duplicates).iter().filter(|gap| (**gap - 0.12).abs() < 0.001).count();
+    assert!(prompt > 150, "{prompt} of {}", duplicates.len());
+}
+
+/// The segment that fills the last hole calls forth an acknowledgement at once, though duplicates wait (RFC 5681, section 4.2).
+#[test]
+fn a_filled_hole_is_acknowledged_at_once() {
+    let (_, script) = watch(&settled(Stack::LINUX), &Options::default(), Script::new(losing([(1000, 1)])));
+    let repaired = script.retransmissions()[0].0;
+    let after = script.acks.iter().find(|(_, ack)| ack.next > 1000).expect("it is repaired");
+    let transit = Nanos::from_millis(20) + Nanos::from_micros(120);
+    // At most the queue lies between, and no timer.
+    assert!(after.0 >= repaired + transit);
+    assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
+}
+
+/// A new block beyond the second would push an older one out of the list, so what waits is reported first.
+#[test]
+fn a_third_block_sends_what_waits() {
+    let holes = [(1000, 1), (1010, 1), (1020, 1)];
+    let acks = acknowledgements(&settled(Stack::LINUX), losing(holes));
+    let at = |first_of_new_block: u32| {
+        acks.iter().position(|(_, ack)| ack.blocks().first().is_some_and(|b| b.start == first_of_new_block))
+    };
+    let third = at(1021).expect("a third block");
+    let (before, ack) = (acks[third - 1].1.blocks()[0], &acks[third]);
+    assert_eq!(before.end, 1020, "all below the third hole has been reported");
+    assert!((acks[third].0 - acks[third - 1].0).as_millis_f64() > 0.5, "{ack:?}: the third block itself may wait");
+}
+
+/// One acknowledgement that reports two blocks at once, the newer first, is no sign of reordering: each loss is repaired when it is reported, as Linux does
+/// (card loss-recovery, section 4).
+#[test]
+fn blocks_that_come_together_are_no_reordering() {
+    let mut s = scenario_100m();
+    s.flows[0].receive_window = Some(Bytes(300_000));
+    let holes = [(150, 1), (160, 1), (170, 1), (171, 1), (190, 1)];
+    let (_, script) = watch(&s, &Options::default(), Script::new(losing(holes)));
+    let again = script.retransmissions();
+    assert_eq!(again.iter().map(|(_, segment)| *segment).collect::<Vec<_>>(), [150, 160, 170, 171, 190]);
+    let spread = (again[4].0 - again[0].0).as_millis_f64();
+    // 40 packets of 0.12 ms, and one wait for the timer.
+    assert!(spread < 6.1, "{spread} ms from the first to the last");
+}

@@ -1,0 +1,103 @@
+//! The backends: each runs a scenario and gives records.
+
+use crate::errors::{RunError, fault, input_error, interrupted};
+use mechanism::Library;
+use pyo3::prelude::*;
+use scenario::Cell;
+use scenario::records::{Run, Series};
+use scenario::units::Nanos;
+use std::fmt::Display;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+/// What runs a scenario.
+#[derive(Clone, Copy, Debug)]
+pub enum Backend {
+    /// The discrete-event simulator.
+    Simulator,
+    /// The running kernel's TCP over emulated links, in real time.
+    Kernel,
+}
+
+/// What a run needs and is to keep.
+pub struct Wanted {
+    /// The mechanisms.
+    pub library: Library,
+    /// The step of the series, if it is wanted.
+    pub series: Option<Nanos>,
+    /// Where a packet trace goes, if it is wanted.
+    pub pcap: Option<PathBuf>,
+}
+
+/// What any backend answers.
+pub struct Outcome {
+    /// The records.
+    pub run: Run,
+    /// Present if wanted.
+    pub series: Option<Series>,
+    /// Data packets sent.
+    pub data_packets: u64,
+}
+
+type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
+
+impl Backend {
+    /// The backend that `--on` names.
+    pub fn named(name: &str) -> PyResult<Backend> {
+        match name {
+            "simulator" => Ok(Backend::Simulator),
+            "kernel" => Ok(Backend::Kernel),
+            _ => Err(input_error(format!("there is no backend \"{name}\"; there are simulator and kernel"))),
+        }
+    }
+
+    /// Runs a cell.
+    pub fn run(self, cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
+        let run = || match self {
+            Backend::Simulator => simulate(cell, wanted, progress),
+            Backend::Kernel => emulate(cell, wanted, progress),
+        };
+        catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault())?
+    }
+}
+
+fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
+    // Binds every group's congestion control once, because only here is it known where in the file it stands.
+    for (group, flows) in cell.scenario.flows.iter().enumerate() {
+        let bound = wanted.library.load(&flows.cc, cell.scenario.seed);
+        bound.map_err(|error| wrong_control(cell, group, error.parameter.as_deref(), &error))?;
+    }
+    let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
+    let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
+        engine::Error::Mechanism(why) => input_error(why),
+        engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
+        engine::Error::Interrupted => interrupted(),
+    })?;
+    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
+}
+
+fn emulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
+    let options = testbed::Options { series: wanted.series, pcap: wanted.pcap.clone() };
+    let outcome = testbed::run(&cell.scenario, &wanted.library, &options, progress);
+    let outcome = outcome.map_err(|error| match &error {
+        testbed::Error::Mechanism { group, error } if error.is_input => {
+            wrong_control(cell, *group, error.parameter.as_deref(), error)
+        }
+        testbed::Error::Unswitchable { group, .. } => {
+            input_error(format!("{}: {error}", cell.locate(&format!("flows.{group}.profile"))))
+        }
+        testbed::Error::Interrupted => interrupted(),
+        _ => RunError::new_err(error.to_string()),
+    })?;
+    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
+}
+
+/// A group's congestion control cannot be had: where in the file it stands, and why.
+pub fn wrong_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
+    let place = match parameter {
+        Some(parameter) => cell.locate_param(group, parameter),
+        None => cell.locate(&format!("flows.{group}.cc")),
+    };
+    input_error(format!("{place}: {why}"))
+}
