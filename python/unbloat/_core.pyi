@@ -10,6 +10,7 @@ __all__ = [
     "InputError",
     "RunError",
     "__version__",
+    "clean",
     "duration_ns",
     "kernel_doctor",
     "kernel_load",
@@ -68,6 +69,9 @@ def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
 
 def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario's text; its paths are relative to `folder`."""
+
+def clean() -> str:
+    """Remove what killed runs left in the kernel; list it as JSON, in words."""
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, kernel_commands
+from unbloat import Error, InputError, __version__, clean, kernel_commands
 from unbloat.arguments import assignment
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
     kernel_commands.add(commands)
+    clean.add(commands)
     return top
 
 
