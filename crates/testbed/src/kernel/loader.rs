@@ -1,7 +1,7 @@
 //! From an object to a registered congestion control.
 
 use super::error::Error;
-use super::messages::{Refusal, listening, refusal};
+use super::messages::{Refusal, fault, listening, refusal};
 use super::rights;
 use super::types::{Types, override_path};
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
@@ -25,6 +25,7 @@ pub struct Loaded {
     pub source: String,
     // The registration; before Linux 6.4 the operations' map stands for it.
     link: Link,
+    is_map: bool,
     // Dropped after the link, whose detachment reads it.
     object: Object,
 }
@@ -42,7 +43,9 @@ impl Loaded {
 
     /// Lets go of it without unregistering it: the pin holds it.
     pub(crate) fn leave(mut self) {
-        self.link.disconnect();
+        if self.is_map {
+            self.link.disconnect();
+        }
     }
 }
 
@@ -52,8 +55,8 @@ impl Loaded {
 /// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this process may not load;
 /// if the kernel has no types (BTF) or its verifier refuses the program.
 pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
-    let mut object = library.kernel_object(control, name)?;
     rights::require("loading a congestion control")?;
+    let mut object = library.kernel_object(control, name)?;
     let types = Types::read()?;
     object.set_cong_control_arguments(types.cong_control_arguments());
     refuse_taken(&object.name)?;
@@ -66,6 +69,7 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
         source: object.source,
         needs_ecn: object.needs_ecn,
         link,
+        is_map: !types.has_links(),
         object: loaded,
     })
 }
@@ -77,18 +81,20 @@ pub(crate) fn available() -> Vec<String> {
 }
 
 fn refuse_taken(name: &str) -> Result<(), Error> {
-    if available().iter().any(|known| known == name) {
-        return Err(Error::input(format!(
-            "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
-        )));
-    }
-    Ok(())
+    if available().iter().any(|known| known == name) { Err(taken(name)) } else { Ok(()) }
+}
+
+fn taken(name: &str) -> Error {
+    Error::input(format!(
+        "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
+    ))
 }
 
 /// Reads the object and settles what depends on the kernel.
 fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     let kconfig = CString::new(format!("CONFIG_HZ={}\n", jiffies_per_second())).expect("no zero in it");
     let mut builder = ObjectBuilder::default();
+    builder.name(&object.name)?;
     if let Some(path) = override_path() {
         builder.btf_custom_path(Path::new(&path))?;
     }
@@ -112,10 +118,7 @@ fn register(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     let mut map =
         loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
     map.attach_struct_ops().map_err(|error| match error.kind() {
-        libbpf_rs::ErrorKind::AlreadyExists => Error::input(format!(
-            "the kernel has a congestion control \"{}\" already: unload it, or choose another name with --as",
-            object.name
-        )),
+        libbpf_rs::ErrorKind::AlreadyExists => taken(&object.name),
         _ => Error::machine(format!("the kernel does not register {} as \"{}\": {error}", object.source, object.name)),
     })
 }
@@ -131,9 +134,10 @@ fn jiffies_per_second() -> i64 {
 
 /// Why the kernel did not take an object, in one sentence.
 fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said: String) -> Error {
-    let mut explained = match refusal(&said) {
-        Some(refusal) => Error::input(refused(object, types, &refusal)),
-        None => {
+    let mut explained = match (fault(&said), refusal(&said)) {
+        (Some(fault), _) => Error::input(format!("{} {fault}", object.source)),
+        (None, Some(refusal)) => Error::input(refused(object, types, &refusal)),
+        (None, None) => {
             let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");
             Error::machine(format!("{} cannot be loaded: {line} ({error})", object.source))
         }
@@ -150,6 +154,6 @@ fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
             object.source
         );
     }
-    let at = at.as_ref().map_or(String::new(), |at| format!(", at \"{at}\""));
+    let at = at.as_ref().map_or(String::new(), |at| format!(", at {at}"));
     format!("the kernel's verifier refuses {}: {program}: {reason}{at}", object.source)
 }

@@ -19,7 +19,24 @@ pub(crate) fn listening<T>(action: impl FnOnce() -> T) -> (T, String) {
     (result, SAID.with(|said| said.take().concat()))
 }
 
-/// A program that the verifier refused: its name, why in one line, and the line of source where it was.
+/// What is wrong with a file, where libbpf finds it: the error continues a sentence that begins with the file.
+pub(crate) fn fault(said: &str) -> Option<String> {
+    let between = |start: &str, end: &str| said.split_once(start).and_then(|(_, rest)| Some(rest.split_once(end)?.0));
+    if let Some(function) = between("extern (func ksym) '", "': not found") {
+        return Some(format!("calls {function}, which this kernel does not have"));
+    }
+    if let Some(program) = between("invalid reuse of prog ", " in sec") {
+        return Some(format!("names the program {program} for two callbacks: each needs one of its own"));
+    }
+    // "failed to resolve CO-RE relocation <byte_off> [7] struct tcp_sock.member (0:1 @ offset 4)"
+    let member = between("failed to resolve CO-RE relocation <", " (")?.rsplit(' ').next()?;
+    let (structure, member) = member.split_once('.')?;
+    // What stands behind three underscores tells apart declarations of one struct.
+    let structure = structure.split("___").next().unwrap_or(structure);
+    Some(format!("uses {structure}.{member}, which this kernel does not have"))
+}
+
+/// A program that the verifier refused: its name, why in one line, and where in the source.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) program: String,
@@ -34,13 +51,39 @@ pub(crate) fn refusal(said: &str) -> Option<Refusal> {
     let program = before.rsplit_once("prog '").map_or("", |(_, name)| name).to_string();
     let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty() && !is_statistics(line)).collect();
-    // libbpf closes the log with a hint of its own in angle brackets or the verifier's last word.
     let reason = lines.last().map_or("no reason was given", |line| line).to_string();
-    let at = lines.iter().rev().find_map(|line| line.strip_prefix("; ")).map(str::to_string);
+    let at = lines.iter().rev().find_map(|line| line.strip_prefix("; ")).map(place);
     Some(Refusal { program, reason, at })
+}
+
+/// `text @ file:line`, or before Linux 6.9 the text only.
+fn place(line: &str) -> String {
+    match line.rsplit_once(" @ ") {
+        Some((_, place)) => place.to_string(),
+        None => format!("\"{line}\""),
+    }
 }
 
 /// Lines that end a log and say how much work it was.
 fn is_statistics(line: &str) -> bool {
     ["processed ", "verification time ", "stack depth "].iter().any(|start| line.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_the_logs_last_word() {
+        let log = "libbpf: prog 'grow': BPF program load failed: -EACCES\nlibbpf: prog 'grow': -- BEGIN PROG LOAD LOG --\n\
+                   0: R1=ctx() R10=fp0\n; tp->snd_una = 0; @ mine.bpf.c:7\n1: (b7) r2 = 0\nno write support to tcp_sock at off 8\n\
+                   processed 2 insns (limit 1000000) max_states_per_insn 0\n-- END PROG LOAD LOG --\nlibbpf: failed to load object\n";
+        let found = |program: &str, reason: &str, at: Option<&str>| {
+            Some(Refusal { program: program.into(), reason: reason.into(), at: at.map(str::to_string) })
+        };
+        assert_eq!(refusal(log), found("grow", "no write support to tcp_sock at off 8", Some("mine.bpf.c:7")));
+        let older = log.replace(" @ mine.bpf.c:7", "");
+        assert_eq!(refusal(&older).and_then(|refusal| refusal.at), Some("\"tp->snd_una = 0;\"".into()));
+        assert_eq!(refusal("libbpf: failed to find valid kernel BTF\n"), None);
+    }
 }

@@ -122,7 +122,15 @@ pub(crate) fn default() -> String {
 
 /// Gives new sockets another control.
 pub(crate) fn set_default(name: &str) -> Result<(), Error> {
-    std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
+    std::fs::write(DEFAULT, name).map_err(|e| {
+        let hint = match e.kind() {
+            io::ErrorKind::PermissionDenied => {
+                "; in a network namespace that is not the machine's first, only a control with TCP_CONG_NON_RESTRICTED can be the default"
+            }
+            _ => "",
+        };
+        Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}{hint}"))
+    })
 }
 
 /// Is the BPF file system where everybody expects it?

@@ -59,13 +59,15 @@ fn refuse_unknown(name: &str) -> Result<(), Error> {
     if pinned.iter().any(|known| known == name) {
         return Ok(());
     }
-    let loaded = if pinned.is_empty() { "nothing is".to_string() } else { format!("loaded are {}", pinned.join(", ")) };
-    Err(Error::input(if available().iter().any(|known| known == name) {
-        format!(
-            "the congestion control {name} was not loaded by `unbloat load`: it is the kernel's own, or a process holds it; {loaded}"
-        )
+    let loaded = if pinned.is_empty() {
+        "`unbloat load` has loaded nothing".to_string()
     } else {
-        format!("no congestion control {name} is loaded; {loaded}")
+        format!("`unbloat load` has loaded {}", pinned.join(", "))
+    };
+    Err(Error::input(if available().iter().any(|known| known == name) {
+        format!("{name} is the kernel's own or held by another process; {loaded}")
+    } else {
+        format!("there is no congestion control {name}; {loaded}")
     }))
 }
 

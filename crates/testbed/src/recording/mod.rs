@@ -5,14 +5,20 @@
 mod layout;
 mod types;
 
+use crate::{Control, Error, Options, Outcome, load_controls, run_with};
 use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
+use mechanism::Library;
 use mechanism::replay::{Event, Moment, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
+use scenario::model::Scenario;
+use scenario::units::Nanos;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::mem::offset_of;
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -37,6 +43,28 @@ struct Snapshot {
     program: [u8; NAME_BYTES],
     sample: [u8; SAMPLE_BYTES],
     sock: [u8; SOCK_BYTES],
+}
+
+/// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's calls, by group.
+///
+/// # Errors
+/// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
+pub fn run(
+    scenario: &Scenario,
+    algorithms: &Path,
+    progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
+) -> Result<(Outcome, Vec<Recording>), Error> {
+    let controls = load_controls(scenario, &Library::recording(algorithms))?;
+    let recorder = |control: &Control| match control.loaded() {
+        Some(loaded) => Recorder::start(loaded.object()),
+        None => Err(format!("{} is the kernel's own and does not record", control.listed)),
+    };
+    let recorders: Vec<_> = controls.iter().map(recorder).collect::<Result<_, _>>().map_err(Error::Machine)?;
+    let outcome = run_with(scenario, &controls, &Options::default(), progress)?;
+    let stopped = recorders.into_iter().zip(&controls).map(|(recorder, control)| {
+        recorder.stop().map_err(|reason| Error::Machine(format!("{}: {reason}", control.listed)))
+    });
+    Ok((outcome, stopped.collect::<Result<_, _>>()?))
 }
 
 /// Reads the calls of one loaded control while it runs.
@@ -67,7 +95,7 @@ impl Recorder {
         Ok(Recorder { over, reader, lost })
     }
 
-    /// Ends; call it when no socket uses the control any more.
+    /// Ends. A call that has not ended by now is left out.
     ///
     /// # Errors
     /// In a sentence: if calls were lost because the reader could not follow, or the recording contradicts itself.
@@ -145,11 +173,7 @@ impl Reader {
     }
 
     fn finish(self) -> Result<Recording, String> {
-        match (self.failure, self.open.values().next()) {
-            (Some(reason), _) => Err(reason),
-            (None, Some(call)) => Err(format!("a call of {} has not ended", call.name())),
-            (None, None) => Ok(self.recording),
-        }
+        self.failure.map_or(Ok(self.recording), Err)
     }
 }
 

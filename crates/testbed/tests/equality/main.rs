@@ -1,0 +1,124 @@
+//! The simulator runs what the kernel runs: real TCP flows over emulated links call every congestion control of the repository; each call is
+//! recorded in the kernel and played to the native build of the same file. After every one the whole socket must be the same.
+//!
+//! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is believed: there must be ACKs
+//! enough, and what the scenario is for must have happened to every control.
+
+mod scenarios;
+
+use mechanism::Library;
+use mechanism::replay::{Callback, Recording, Replay};
+use mechanism::sock::{ca_event, ca_state};
+use scenario::model::{CcSource, CongestionControl, Scenario};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
+
+/// What happened to one control, as its recording tells.
+#[derive(Debug, Default)]
+struct Story {
+    /// Calls of `cong_avoid` or `cong_control`.
+    acks: usize,
+    /// Calls of `ssthresh`: a reduction began.
+    reductions: usize,
+    /// Calls of `undo_cwnd`: a reduction had no cause.
+    undone: usize,
+    /// Some call found a retransmission timeout being repaired.
+    timed_out: bool,
+    /// Marks arrived: echoes at the sender, or marked segments at the receiver.
+    marked: bool,
+}
+
+impl Story {
+    fn of(recording: &Recording, replay: &Replay) -> Story {
+        let mut story = Story::default();
+        for event in &recording.events {
+            let callback = replay.callback(&event.program).expect("a program of this file");
+            story.acks += usize::from(matches!(callback, Callback::CongAvoid | Callback::CongControl));
+            story.reductions += usize::from(callback == Callback::Ssthresh);
+            story.undone += usize::from(callback == Callback::UndoCwnd);
+            story.timed_out |= event.before.inet_conn.icsk_ca_state == ca_state::LOSS;
+            let marked_segment =
+                callback == Callback::CwndEvent && event.arguments[0] == u64::from(ca_event::ECN_IS_CE);
+            story.marked |= event.before.delivered_ce > 0 || marked_segment;
+        }
+        story
+    }
+}
+
+/// Runs the scenario, plays each group's recording, and has `check` judge what it tells.
+fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> Vec<Story> {
+    let recordings = recorded(scenario);
+    let stories = scenario.flows.iter().zip(&recordings);
+    stories.map(|(group, recording)| agrees(&scenario.name, &group.cc, recording, &check)).collect()
+}
+
+/// One recording for each group.
+fn recorded(scenario: &Scenario) -> Vec<Recording> {
+    let mut go_on = |_| ControlFlow::Continue(());
+    let (_, recordings) =
+        testbed::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(recordings.len(), scenario.flows.len());
+    recordings
+}
+
+fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, check: impl Fn(&Story) -> bool) -> Story {
+    let name = format!("{:?} in {scenario:?}", control.source);
+    let mut replay = Replay::open(Path::new(ALGORITHMS), control, recording.jiffies_per_second).expect("it builds");
+    replay.play(recording).unwrap_or_else(|difference| panic!("{name}: {difference}"));
+    let story = Story::of(recording, &replay);
+    eprintln!(
+        "{name}: {} calls are equal in {} members of the socket; {story:?}",
+        recording.events.len(),
+        recording.members.len()
+    );
+    assert!(story.acks >= 50 && check(&story), "{name}: the recording does not show what it is for: {story:?}");
+    for member in ["snd_cwnd", "snd_ssthresh", "inet_conn.icsk_ca_priv[12]", "inet_conn.icsk_inet.sk.sk_pacing_rate"] {
+        assert!(recording.members.iter().any(|known| known.path == member), "{name}: {member} is not compared");
+    }
+    story
+}
+
+#[test]
+fn every_control_has_a_flow() {
+    let all = Library::open(ALGORITHMS).names();
+    for scenario in [scenarios::small_buffer(), scenarios::random_losses(), scenarios::outage()] {
+        let flows: Vec<_> = scenario.flows.into_iter().map(|group| group.cc.source).collect();
+        assert_eq!(flows, all.iter().cloned().map(CcSource::Builtin).collect::<Vec<_>>(), "{}", scenario.name);
+    }
+}
+
+#[test]
+fn a_full_buffer() {
+    every_control_agrees(&scenarios::small_buffer(), |story| story.reductions > 0);
+}
+
+#[test]
+fn random_losses() {
+    every_control_agrees(&scenarios::random_losses(), |story| story.reductions > 0);
+}
+
+#[test]
+fn an_outage() {
+    let stories = every_control_agrees(&scenarios::outage(), |story| story.timed_out);
+    assert!(stories.iter().any(|story| story.undone > 0), "no timeout proved spurious");
+}
+
+#[test]
+fn marks() {
+    every_control_agrees(&scenarios::marks(), |story| story.marked);
+}
+
+/// The comparison is no formality: a control with another parameter than the recorded one is found out.
+#[test]
+fn another_control_does_not_agree() {
+    let scenario = scenarios::only("cubic", scenarios::random_losses());
+    let recordings = recorded(&scenario);
+    let mut control = scenario.flows[0].cc.clone();
+    control.params.insert("beta".into(), scenario::model::ParamValue::Integer(600));
+    let mut replay =
+        Replay::open(Path::new(ALGORITHMS), &control, recordings[0].jiffies_per_second).expect("it builds");
+    let difference = replay.play(&recordings[0]).expect_err("the parameter shows");
+    assert_eq!(difference.program, "ssthresh", "{difference}");
+}

@@ -1,0 +1,394 @@
+"""`unbloat load`, `unload` and `status` on the running kernel: these tests need root."""
+
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+NUMBERS = itertools.count()
+
+HIDE_THE_MACHINE = """
+while umount -l /sys/fs/bpf 2>/dev/null; do :; done
+mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
+echo ready
+exec cat
+"""
+
+USERS_FILE = """
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+const volatile __u32 gain = 1;
+SEC("struct_ops") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)
+{
+	BODY
+}
+SEC("struct_ops") __u32 BPF_PROG(keep, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+SEC("struct_ops") __u32 BPF_PROG(undo, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+SEC(".struct_ops")
+struct tcp_congestion_ops mine = {
+	.cong_avoid = (void *)grow, .ssthresh = (void *)keep, .undo_cwnd = (void *)undo, .name = "NAME"
+};
+char _license[] SEC("license") = "GPL";
+"""
+
+Done = subprocess.CompletedProcess[str]
+Sandbox = Callable[..., Done]
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    """Call commands where pins, notes, units and the default are those of the test: all goes with it, however it ends.
+
+    The kernel's list of controls is the machine's own.
+    """
+    unshare = ["unshare", "--mount", "--net", "--propagation", "private", "sh", "-c", HIDE_THE_MACHINE]
+    with subprocess.Popen(unshare, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin and holder.stdout
+        assert holder.stdout.readline() == "ready\n"
+
+        def call(*command: object, **environment: str) -> Done:
+            enter = ["nsenter", "--target", str(holder.pid), "--mount", "--net", f"--wd={tmp_path}"]
+            words = [*enter, *map(str, command)]
+            return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+
+        yield call
+        holder.stdin.close()
+
+
+@pytest.fixture
+def unbloat(sandbox: Sandbox) -> Sandbox:
+    """Call `unbloat` there."""
+
+    def call(*arguments: object, **environment: str) -> Done:
+        return sandbox(sys.executable, "-m", "unbloat", *arguments, **environment)
+
+    return call
+
+
+@pytest.fixture
+def name() -> str:
+    """A name in the kernel that nobody else has."""
+    return f"t{os.getpid()}_{next(NUMBERS)}"
+
+
+def offered(name: str) -> bool:
+    return name in AVAILABLE.read_text().split()
+
+
+def connection(name: str) -> tuple[socket.socket, socket.socket]:
+    """Connect over the loopback, with a congestion control at the one end."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sender = socket.create_connection(server.getsockname())
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        return sender, server.accept()[0]
+
+
+def transfer(sender: socket.socket, receiver: socket.socket, count: int) -> None:
+    """Send so many times 64 kB, one after the other."""
+    block = bytes(65536)
+    for _ in range(count):
+        sender.sendall(block)
+        assert len(receiver.recv(65536, socket.MSG_WAITALL)) == len(block)
+
+
+def statuses(unbloat: Sandbox, name: str, *arguments: str) -> list[dict[str, object]]:
+    controls = json.loads(unbloat("status", "--json", *arguments).stdout)["controls"]
+    return [control for control in controls if control["name"] == name]
+
+
+def users_file(folder: Path, name: str, body: str = "tcp_sk(sk)->snd_cwnd += gain;") -> Path:
+    file = folder / "mine.bpf.c"
+    file.write_text(USERS_FILE.replace("NAME", name).replace("BODY", body))
+    return file
+
+
+def test_a_loaded_control_stays_until_it_is_unloaded(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
+    done = unbloat("load", "cubic_plus", "--as", name, "--param", "threshold=25ms")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, parameters = done.stdout.splitlines()
+    assert first == f"the kernel has cubic_plus now and calls it {name}"
+    assert "threshold = 25ms" in parameters and "theta = 90%" in parameters
+    assert offered(name)
+
+    sender, receiver = connection(name)
+    with sender, receiver:
+        assert sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == name.encode()
+        transfer(sender, receiver, 20)
+    assert sandbox("ls", "/sys/fs/bpf/unbloat").stdout.split() == [name]
+
+    (status,) = statuses(unbloat, name)
+    assert (status["held_by"], status["source"], status["is_default"]) == ("pin", "cubic_plus", False)
+    assert isinstance(status["parameters"], dict) and status["parameters"]["threshold"] == "25ms"
+
+    done = unbloat("unload", name)
+    assert (done.returncode, done.stdout) == (0, f"the kernel no longer offers {name}\n")
+    assert not offered(name) and not statuses(unbloat, name)
+    assert sandbox("ls", "/sys/fs/bpf", "/run").stdout.split() == ["/run:", "/sys/fs/bpf:", "maps.debug", "progs.debug"]
+
+
+def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: str) -> None:
+    assert unbloat("load", "reno", "--as", name).returncode == 0
+    sender, receiver = connection(name)
+    with sender, receiver:
+        (status,) = statuses(unbloat, name)
+        assert status["sockets"] == 1
+        refused = unbloat("unload", name)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert refused.stderr == (
+            f"unbloat: {name} is in use by 1 socket: close them, or say --drain: then no new socket gets it and these "
+            "keep it until they close\n"
+        )
+        assert offered(name)
+
+        drained = json.loads(unbloat("unload", name, "--drain", "--json").stdout)
+        assert drained == {"name": name, "draining": 1, "default_now": None, "unit": None}
+        assert not offered(name)
+        (status,) = statuses(unbloat, name)
+        assert (status["held_by"], status["sockets"]) == ("sockets", 1)
+        transfer(sender, receiver, 20)
+    assert not statuses(unbloat, name)
+
+
+def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
+    def default() -> str:
+        return sandbox("cat", "/proc/sys/net/ipv4/tcp_congestion_control").stdout.strip()
+
+    before = default()
+    done = unbloat("load", "bbr", "--as", name, "--default")
+    assert done.stdout.splitlines()[-1] == f"every new connection gets it; so far that was {before}"
+    assert default() == name
+    (status,) = statuses(unbloat, name)
+    assert (status["is_default"], status["sockets"]) == (True, 0)
+    assert json.loads(unbloat("unload", name, "--json").stdout)["default_now"] == before
+    assert default() == before
+
+
+def test_what_its_calls_cost(unbloat: Sandbox, name: str) -> None:
+    assert unbloat("load", "cubic", "--as", name).returncode == 0
+    sender, receiver = connection(name)
+    with sender, receiver:
+        stop = Event()
+
+        def keep_sending() -> None:
+            while not stop.is_set():
+                transfer(sender, receiver, 1)
+
+        traffic = Thread(target=keep_sending)
+        traffic.start()
+        try:
+            (status,) = statuses(unbloat, name, "--measure", "300ms")
+            table = unbloat("status", "--measure", "100ms").stdout
+        finally:
+            stop.set()
+            traffic.join()
+    assert isinstance(status["callbacks"], list)
+    calls = {each["callback"]: each for each in status["callbacks"]}
+    assert {"cong_avoid", "pkts_acked", "ssthresh", "init"} <= calls.keys()
+    assert calls["cong_avoid"]["calls"] > 10
+    assert 1 < calls["cong_avoid"]["ns_per_call"] < 100_000
+    assert (calls["init"]["calls"], calls["init"]["ns_per_call"]) == (0, None)
+    assert "cong_avoid" in table and "a call" in table and "init" not in table
+
+
+def test_a_users_file(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+    file = users_file(tmp_path, name)
+    loaded = json.loads(unbloat("load", "mine.bpf.c", "--param", "gain=3", "--json").stdout)
+    assert loaded == {
+        "name": name,
+        "source": "mine.bpf.c",
+        "parameters": {"gain": "3"},
+        "default_before": None,
+        "unit": None,
+    }
+    assert unbloat("unload", name).returncode == 0
+    assert json.loads(unbloat("load", f"{file}#mine", "--as", f"{name}a", "--json").stdout)["name"] == f"{name}a"
+
+
+def test_what_the_verifier_says(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+    users_file(tmp_path, name, "tcp_sk(sk)->snd_una = ack;")
+    refused = unbloat("load", "./mine.bpf.c")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert refused.stderr.startswith(
+        "unbloat: the kernel's verifier refuses ./mine.bpf.c: grow: no write support to tcp_sock"
+    )
+    assert refused.stderr.endswith("(the whole of it: --verbose, or --log FILE)\n")
+    verbose = unbloat("load", "./mine.bpf.c", "--verbose").stderr
+    assert "BEGIN PROG LOAD LOG" in verbose and "no write support to tcp_sock" in verbose.splitlines()[-1]
+    assert unbloat("load", "./mine.bpf.c", "--log", "verifier.log").returncode == 2
+    assert "BEGIN PROG LOAD LOG" in (tmp_path / "verifier.log").read_text()
+
+
+def test_at_boot(sandbox: Sandbox, unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+    file = users_file(tmp_path, "some_name")
+    path = f"/etc/systemd/system/unbloat-{name}.service"
+    done = unbloat("load", "./mine.bpf.c", "--as", name, "--param", "gain=2", "--persist")
+    assert done.stdout.splitlines()[-1] == (
+        f"wrote {path}; systemd does not run here: enable it with systemctl enable unbloat-{name}.service"
+    )
+    unit = sandbox("cat", path).stdout
+    assert f"ExecStart={sys.executable} -m unbloat load {file} --as {name} --param gain=2\n" in unit
+    assert unbloat("unload", name).stdout.splitlines()[-1] == f"removed {path}"
+    assert not sandbox("ls", "/etc/systemd/system").stdout
+
+    # The unit's own command brings the control back, and a unit whose control did not come up can be removed too.
+    command = next(line for line in unit.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart=")
+    assert sandbox(*command.split()).returncode == 0
+    assert offered(name)
+    assert unbloat("unload", name).returncode == 0
+    sandbox("touch", path)
+    assert unbloat("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
+
+
+def test_at_boot_with_systemd(sandbox: Sandbox, unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    systemctl.chmod(0o755)
+    sandbox("mkdir", "-p", "/run/systemd/system")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = unbloat("load", "reno", "--as", name, "--persist", PATH=path)
+    assert done.stdout.splitlines()[-1] == f"wrote and enabled /etc/systemd/system/unbloat-{name}.service"
+    assert unbloat("unload", name, PATH=path).returncode == 0
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == [f"--quiet enable unbloat-{name}.service", f"--quiet disable unbloat-{name}.service"]
+
+
+WRONG = {
+    "no such control": (
+        ["load", "cubic_pluss"],
+        'there is no congestion control "cubic_pluss"; there are cubic_plus, ',
+    ),
+    "no such file": (["load", "./nowhere.bpf.c"], "there is no file ./nowhere.bpf.c"),
+    "no such parameter": (["load", "vegas_plus", "--param", "a=1"], "vegas_plus has no parameter a; there are "),
+    "out of range": (
+        ["load", "cubic_plus", "--param", "theta=150%"],
+        "cubic_plus cannot be set up: theta takes a share such as",
+    ),
+    "a name too long": (
+        ["load", "reno", "--as", "sixteen_letters_"],
+        '"sixteen_letters_" is no name for a congestion control: the kernel allows 1 to 15 characters',
+    ),
+    "a name that is taken": (["load", "reno", "--as", "reno"], 'the kernel has a congestion control "reno" already'),
+    "not loaded": (["unload", "never_heard_of"], "there is no congestion control never_heard_of; `unbloat load` has"),
+    "not ours": (
+        ["unload", "reno"],
+        "reno is the kernel's own or held by another process; `unbloat load` has loaded nothing",
+    ),
+    "no time": (["status", "--measure", "soon"], '"soon" is not a time'),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_input(unbloat: Sandbox, what: str) -> None:
+    arguments, sentence = WRONG[what]
+    done = unbloat(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"unbloat: {sentence}")
+
+
+def test_wrong_files(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+    file = users_file(tmp_path, name, "unknown_name = 1;")
+    done = unbloat("load", "./mine.bpf.c")
+    assert done.returncode == 2
+    assert done.stderr.startswith("unbloat: ./mine.bpf.c does not compile: ./mine.bpf.c:9:2: error: ")
+    file.write_text(file.read_text().replace('"GPL"', '"Proprietary"').replace("unknown_name = 1;", ""))
+    done = unbloat("load", "./mine.bpf.c")
+    assert done.returncode == 2
+    assert done.stderr.startswith('unbloat: ./mine.bpf.c has the licence "Proprietary", which the kernel refuses')
+
+
+def test_a_users_file_needs_clang(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    file = users_file(tmp_path, name)
+    load = ["env", "PATH=", sys.executable, "-m", "unbloat", "load"]
+    done = sandbox(*load, file)
+    sentence = (
+        f"{file} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install clang)"
+    )
+    assert (done.returncode, done.stderr) == (2, f"unbloat: {sentence}\n")
+    assert sandbox(*load, "reno", "--as", name).returncode == 0
+
+
+def test_without_types(unbloat: Sandbox) -> None:
+    done = unbloat("load", "reno", UNBLOAT_BTF="/nonexistent")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("unbloat: no kernel types (BTF): UNBLOAT_BTF names /nonexistent, which holds none; ")
+
+
+def checks(unbloat: Sandbox, **environment: str) -> dict[str, dict[str, str | bool | None]]:
+    done = unbloat("doctor", "--json", **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, dict[str, str | bool | None]] = {
+        check["what"]: check for check in json.loads(done.stdout)["checks"]
+    }
+    assert all((check["there"] is True) == (check["remedy"] is None) for check in found.values())
+    return found
+
+
+def test_the_doctor_on_this_machine(unbloat: Sandbox) -> None:
+    found = checks(unbloat)
+    needed = [
+        "root's rights",
+        "kernel types (BTF)",
+        "BPF congestion controls",
+        "clang",
+        "network namespaces",
+        "TUN devices",
+    ]
+    assert all(found[what]["there"] for what in needed)
+    assert found["BPF file system"]["there"] is False
+    assert found["BPF file system"]["remedy"] == "mount -t bpf bpf /sys/fs/bpf (unbloat load does it)"
+    # Every kernel has these two disciplines.
+    assert found["qdisc pfifo"]["there"] and found["qdisc bfifo"]["there"]
+    assert {
+        f"qdisc {kind}" for kind in ("htb", "tbf", "clsact", "netem", "fq", "fq_codel", "pie", "red", "prio")
+    } <= found.keys()
+    assert found["the kernel's reno"]["there"]
+    table = unbloat("doctor").stdout
+    assert "what to do" in table and "mount -t bpf bpf /sys/fs/bpf" in table
+
+
+def test_the_doctor_where_things_are_missing(unbloat: Sandbox) -> None:
+    found = checks(unbloat, UNBLOAT_BTF="/nonexistent")
+    assert (found["kernel types (BTF)"]["there"], found["BPF congestion controls"]["there"]) == (False, None)
+    assert found["kernel types (BTF)"]["found"] == "UNBLOAT_BTF names /nonexistent, which holds none"
+
+
+def test_the_doctor_without_root_and_programs() -> None:
+    report = {check["what"]: check for check in json.loads(as_nobody("doctor", "--json").stdout)["checks"]}
+    assert (report["root's rights"]["there"], report["root's rights"]["remedy"]) == (False, "run it with sudo")
+    assert (report["network namespaces"]["there"], report["qdisc netem"]["there"]) == (False, None)
+    assert (report["clang"]["there"], report["clang"]["remedy"]) == (False, "apt-get install clang")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "doing"),
+    [
+        (["load", "reno"], "loading a congestion control"),
+        (["status"], "looking at the kernel's BPF programs"),
+    ],
+)
+def test_without_root(arguments: list[str], doing: str) -> None:
+    done = as_nobody(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    rights = "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN"
+    assert done.stderr == f"unbloat: {doing} takes root's rights ({rights}): run it with sudo\n"
+
+
+def as_nobody(*arguments: str) -> Done:
+    """Call `unbloat` without rights and without programs."""
+    script = (
+        "import os, sys, unbloat.boot, unbloat.cli\n"
+        "os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
+        "os.environ['PATH'] = ''\n"
+        "sys.exit(unbloat.cli.main(sys.argv[1:]))"
+    )
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60)
