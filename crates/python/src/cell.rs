@@ -1,6 +1,6 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, Outcome, Wanted, wrong_control};
+use crate::backend::{Backend, Outcome, Wanted, testbed_error, wrong_control};
 use crate::columns;
 use mechanism::Library;
 use pyo3::prelude::*;
@@ -9,6 +9,7 @@ use scenario::model::{CcSource, Scenario, Service};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -83,6 +84,24 @@ impl Cell {
         let outcome = py.detach(|| self.outcome(backend, &wanted, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
+    }
+
+    /// Runs programs behind its link; gives the near one's exit status.
+    #[pyo3(signature = (algorithms, *, at, program, far=None))]
+    fn shell(
+        &self,
+        py: Python<'_>,
+        algorithms: PathBuf,
+        at: &str,
+        program: Vec<OsString>,
+        far: Option<Vec<OsString>>,
+    ) -> PyResult<i32> {
+        let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
+        let programs = testbed::Programs { at, near: program, far };
+        py.detach(|| {
+            let status = testbed::shell(&self.0.scenario, &Library::open(algorithms), &programs);
+            status.map_err(|error| testbed_error(&self.0, &error))
+        })
     }
 }
 
