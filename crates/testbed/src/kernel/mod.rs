@@ -14,8 +14,8 @@ mod status;
 mod types;
 mod unload;
 
-pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
+pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub use doctor::{Check, doctor};
 pub use error::Error;
 pub(crate) use loader::require_own;
