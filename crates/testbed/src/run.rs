@@ -33,6 +33,7 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
     refuse_unswitchable(scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
     run_with(scenario, &controls, options, progress)
 }

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::emulator::{Emulator, Pair};
 use crate::host::Host;
+use crate::kernel::HOSTS_PREFIX;
 use crate::namespace::Namespace;
 use crate::{Error, Options, controls, kernel, priority, run};
 use mechanism::Library;
@@ -60,6 +61,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, ..scenario.clone() };
     run::refuse_unswitchable(&scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;
     let control = &controls[0];
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
@@ -159,7 +161,7 @@ struct Names {
 
 impl Names {
     fn write(pair: &Pair) -> io::Result<Names> {
-        let path = std::env::temp_dir().join(format!("unbloat-hosts-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("{HOSTS_PREFIX}{}", std::process::id()));
         let mut file = File::create(&path)?;
         writeln!(file, "127.0.0.1 localhost\n{} sender\n{} receiver", pair.sender.address, pair.receiver.address)?;
         Ok(Names { path })
