@@ -5,7 +5,7 @@ use crate::columns;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, Scenario, Service};
+use scenario::model::{CcSource, Scenario};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -145,13 +145,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         run: &outcome.run,
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
-        packet_ms: packet_ms(scenario),
+        packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
-}
-
-fn packet_ms(scenario: &Scenario) -> Option<f64> {
-    let Service::Rate(rate) = scenario.bottleneck.service else { return None };
-    let largest = scenario.flows.iter().map(|group| group.packet).max()?;
-    Some(rate.time_to_send(largest).as_millis_f64())
 }

@@ -98,7 +98,10 @@ fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
         if far.is_some() {
             wait_until_listening(opposite);
         }
-        Ok((far, start(&programs.near, &near.namespace, &names, pair)?.wait()?))
+        let mut near = start(&programs.near, &near.namespace, &names, pair)?;
+        // Whoever needed it has it mounted.
+        drop(names);
+        Ok((far, near.wait()?))
     });
     // With the first process of a process namespace all others end; it is not gone before we have taken note of ours.
     first.kill()?;
