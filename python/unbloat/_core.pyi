@@ -11,6 +11,7 @@ __all__ = [
     "RunError",
     "__version__",
     "duration_ns",
+    "kernel_doctor",
     "kernel_load",
     "kernel_status",
     "kernel_unload",
@@ -95,3 +96,6 @@ def kernel_unload(name: str, *, drain: bool = False) -> str:
 
 def kernel_status(*, measure_ns: int | None = None) -> str:
     """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""
+
+def kernel_doctor() -> str:
+    """List as JSON what this machine has and lacks, and what mends that: what, needed_for, there, found, remedy."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbloat import Error, InputError, __version__, kernel_commands
+from unbloat.arguments import assignment
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -87,6 +88,7 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
     add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
+    _backend_argument(add)
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
@@ -125,14 +127,6 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
     add("--json", action="store_true", help="print JSON")
-
-
-def assignment(text: str) -> tuple[str, str]:
-    """Split KEY=VALUE."""
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
-    return key.strip(), value.strip()
 
 
 def list_command(args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The commands about the running kernel: `unbloat load`, `unload`, `status`."""
+"""The commands about the running kernel: `unbloat load`, `unload`, `status`, `doctor`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
     _load_arguments(commands.add_parser("load", help="put a congestion control into the running kernel"))
     _unload_arguments(commands.add_parser("unload", help="take one out of the running kernel"))
     _status_arguments(commands.add_parser("status", help="what is in the running kernel, who uses it, what it costs"))
+    _doctor_arguments(commands.add_parser("doctor", help="what this machine can do, what is missing, what mends it"))
 
 
 def _load_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +47,11 @@ def _unload_arguments(parser: argparse.ArgumentParser) -> None:
 def _status_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=status_command)
     parser.add_argument("--measure", metavar="TIME", help="count calls and their run time for so long, such as 2s")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=doctor_command)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -157,3 +163,20 @@ def status_screen(controls: list[dict[str, Any]]) -> str:
 def settings(control: dict[str, Any]) -> str:
     """Write a control's parameters on a line."""
     return ", ".join(f"{name} = {value}" for name, value in control["parameters"].items())
+
+
+def doctor_command(args: argparse.Namespace) -> None:
+    """Print what is there and what is not."""
+    checks = json.loads(_core.kernel_doctor())
+    if args.json:
+        print(json.dumps({"checks": checks}, indent=2))
+        return
+    there = {True: "yes", False: "no", None: "?"}
+    columns = [
+        Column("what", "", [check["what"] for check in checks]),
+        Column("for", "", [check["needed_for"] for check in checks]),
+        Column("there", "", [there[check["there"]] for check in checks]),
+        Column("found", "", ["" if check["found"] == "yes" else check["found"] for check in checks]),
+        Column("what to do", "", [check["remedy"] or "" for check in checks]),
+    ]
+    print(render(columns))

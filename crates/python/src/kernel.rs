@@ -39,6 +39,12 @@ pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<String
     answer(py, || kernel::status(measure_ns.map(Duration::from_nanos)))
 }
 
+/// What this machine can do for loading and for tests over emulated links, and what mends what is missing, as JSON.
+#[pyfunction]
+pub fn kernel_doctor(py: Python<'_>) -> PyResult<String> {
+    answer(py, || Ok(kernel::doctor()))
+}
+
 fn answer<T: Serialize + Send>(
     py: Python<'_>,
     ask: impl FnOnce() -> Result<T, kernel::Error> + Send,

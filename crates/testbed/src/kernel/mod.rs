@@ -2,6 +2,7 @@
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
+mod doctor;
 mod error;
 mod loader;
 mod messages;
@@ -12,6 +13,7 @@ mod status;
 mod types;
 mod unload;
 
+pub use doctor::{Check, doctor};
 pub use error::Error;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};

@@ -31,6 +31,23 @@ impl Types {
     /// # Errors
     /// If the kernel has none, or not those of BPF congestion controls.
     pub(crate) fn read() -> Result<Types, Error> {
+        let types = Types::find().map_err(|why| {
+            Error::machine(format!(
+                "no kernel types (BTF): {why}; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of Debian, Ubuntu and \
+                 Fedora are"
+            ))
+        })?;
+        if types.has_controls() {
+            Ok(types)
+        } else {
+            Err(Error::machine(
+                "this kernel takes no congestion controls in BPF: it needs CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
+            ))
+        }
+    }
+
+    /// Reads them, or says where they are missed.
+    pub(crate) fn find() -> Result<Types, String> {
         let found = match override_path() {
             Some(path) => {
                 let path = Path::new(&path);
@@ -38,18 +55,12 @@ impl Types {
             }
             None => Btf::from_vmlinux().map_err(|_| "there is no /sys/kernel/btf/vmlinux".to_string()),
         };
-        let types = found.map(Types).map_err(|why| {
-            Error::machine(format!(
-                "no kernel types (BTF): {why}; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of Debian, Ubuntu and \
-                 Fedora are"
-            ))
-        })?;
-        match types.structure(REGISTERED) {
-            Some(_) => Ok(types),
-            None => Err(Error::machine(
-                "this kernel takes no congestion controls in BPF: it needs CONFIG_BPF_JIT and CONFIG_BPF_SYSCALL",
-            )),
-        }
+        found.map(Types)
+    }
+
+    /// Does the kernel take congestion controls in BPF?
+    pub(crate) fn has_controls(&self) -> bool {
+        self.structure(REGISTERED).is_some()
     }
 
     /// A struct by name.
