@@ -13,7 +13,7 @@ use testbed::kernel::{Calls, status};
 use testbed::{Control, Options, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-const RUNS: usize = 2;
+const RUNS: usize = 5;
 /// Shorter than the run, which needs a moment to begin.
 const MEASURED: Duration = Duration::from_secs(8);
 const EMPTY: &str = "min_tso_segs";
