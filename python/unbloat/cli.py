@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, kernel_commands
+from unbloat import Error, InputError, __version__, clean, kernel_commands, shell
 from unbloat.arguments import assignment
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -19,7 +19,8 @@ JOBS = "number of processes (default: one for each core; one on the kernel, wher
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say; give the exit status. Errors are a sentence on stderr."""
-    args = parser().parse_args(argv)
+    words, program = shell.split(sys.argv[1:] if argv is None else argv)
+    args = parser().parse_args(words, argparse.Namespace(program=program))
     command: Callable[[argparse.Namespace], int | None] = args.command
     try:
         return command(args) or DONE
@@ -56,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
     kernel_commands.add(commands)
+    shell.add(commands)
+    clean.add(commands)
     return top
 
 
