@@ -10,6 +10,7 @@ __all__ = [
     "InputError",
     "RunError",
     "__version__",
+    "clean",
     "duration_ns",
     "kernel_doctor",
     "kernel_load",
@@ -62,12 +63,22 @@ class Cell:
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """
+    def shell(
+        self, algorithms: str | Path, *, at: str, program: Sequence[str], far: Sequence[str] | None = None
+    ) -> int:
+        """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
+
+        Give the program's status, 128 and the signal's number if one ended it, once it has ended.
+        """
 
 def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario file; each override sets a key as if it stood in the file."""
 
 def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario's text; its paths are relative to `folder`."""
+
+def clean() -> str:
+    """Remove what killed runs left in the kernel; list it as JSON, in words."""
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""

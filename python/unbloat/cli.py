@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, kernel_commands
+from unbloat import Error, InputError, __version__, clean, kernel_commands, shell
+from unbloat.arguments import assignment
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -18,7 +19,8 @@ JOBS = "number of processes (default: one for each core; one on the kernel, wher
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say; give the exit status. Errors are a sentence on stderr."""
-    args = parser().parse_args(argv)
+    words, program = shell.split(sys.argv[1:] if argv is None else argv)
+    args = parser().parse_args(words, argparse.Namespace(program=program))
     command: Callable[[argparse.Namespace], int | None] = args.command
     try:
         return command(args) or DONE
@@ -55,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
     kernel_commands.add(commands)
+    shell.add(commands)
+    clean.add(commands)
     return top
 
 
@@ -87,6 +91,7 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
     add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
+    _backend_argument(add)
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
@@ -125,14 +130,6 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
     add("--json", action="store_true", help="print JSON")
-
-
-def assignment(text: str) -> tuple[str, str]:
-    """Split KEY=VALUE."""
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
-    return key.strip(), value.strip()
 
 
 def list_command(args: argparse.Namespace) -> None:

@@ -73,24 +73,27 @@ def _measured(verdict: Judged, unit: str) -> str:
 def _tables(judged: JudgedPaper) -> Iterator[tuple[str, list[Column]]]:
     """Lay every table out as a title and columns: published and measured side by side for each of the paper's."""
     for table, rows in judged.tables:
-        names = [f"{row.group.name}: {row.row.name}{_unit(row.row.unit)}" for row in rows]
+        names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]
         columns = [Column("", "", names)]
         for i, name in enumerate(table.columns):
-            columns.append(Column(name, "published", [_published(row, i) for row in rows]))
-            columns.append(Column("", "measured", [_measured_cells(row, i) for row in rows]))
+            columns.append(Column(name, "published", [published_cells(row, i) for row in rows]))
+            columns.append(Column("", "measured", [measured_cells(row, i) for row in rows]))
         yield table.title, columns
 
 
-def _unit(unit: str) -> str:
+def unit_suffix(unit: str) -> str:
+    """Write a unit behind a name; an index has none."""
     return "" if unit == "index" else f" ({unit})"
 
 
-def _published(row: JudgedRow, column: int) -> str:
+def published_cells(row: JudgedRow, column: int) -> str:
+    """Write what the paper prints in a column of a row."""
     published = row.row.published[column]
     return " / ".join(published) if isinstance(published, list) else published
 
 
-def _measured_cells(row: JudgedRow, column: int) -> str:
+def measured_cells(row: JudgedRow, column: int) -> str:
+    """Write what was measured for it, with the marks of the verdicts."""
     cells = zip(row.measured[column], row.judged[column], strict=True)
     return " / ".join(f"{number(value)} {MARKS[cell.verdict] if cell else '?'}" for value, cell in cells)
 

@@ -126,6 +126,10 @@ class Reason:
     claims: list[str]
     text: str
 
+    def is_about(self, claim: str) -> bool:
+        """Tell whether a claim's id matches."""
+        return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -172,10 +176,7 @@ class Paper:
 
     def reason(self, claim: str) -> str:
         """Give the reason written down for a claim; empty when none has been found."""
-        for reason in self.reasons:
-            if any(fnmatch.fnmatchcase(claim, pattern) for pattern in reason.claims):
-                return reason.text
-        return ""
+        return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
 
 
 def load(folder: Path) -> Paper:

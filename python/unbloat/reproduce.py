@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from unbloat import choices, judged, paper_figures, paper_tables, published
+from unbloat.attempt import Attempt
 from unbloat.measured import Measurements, Run, Windows
 from unbloat.pages import write_parts
 from unbloat.paper_runs import Axes, Batch, Simulate, measure
@@ -21,6 +22,11 @@ from unbloat.runner import run as run_scenario
 def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
+    if arguments.on == "kernel":
+        from unbloat.reproduce_on_kernel import main as reproduce_on_kernel
+
+        reproduce_on_kernel(arguments, paper.only(arguments.table) if arguments.table else paper)
+        return 0
     simulate = simulator(cache=arguments.cache, jobs=arguments.jobs)
     if arguments.choices:
         sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
@@ -56,17 +62,21 @@ def folder_of(name: str) -> Path:
 # ---------------------------------------------------------------- Runs
 
 
-def simulator(*, cache: bool | None, jobs: int | None) -> Simulate:
-    """Give the function that simulates the cells of a batch."""
+def simulator(
+    *, on: str = "simulator", cache: bool | None, jobs: int | None, attempt: Attempt | None = None
+) -> Simulate:
+    """Give the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Run]:
         results = run_scenario(
             batch.file,
             {**batch.overrides, "sweep.seed": list(seeds)},
             only=lambda axes: only(_without_seed(axes)),
+            on=on,
             series=batch.series or False,
             cache=cache,
             jobs=jobs,
+            attempt=attempt,
         )
         windows = _windows(results.series) if batch.series else {}
         return [

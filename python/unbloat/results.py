@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,9 +155,10 @@ def scalars(record: Record) -> dict[str, Any]:
     return {name: value for name, value in record.run.items() if not isinstance(value, list)}
 
 
-def why_unsound(run: dict[str, Any]) -> str:
+def why_unsound(run: Mapping[str, Any]) -> str:
     """Give the reason why a run that is not sound is not."""
-    return run.get("unsound_because") or "the machine could not keep up"
+    why: str | None = run.get("unsound_because")
+    return why or "the machine could not keep up"
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:

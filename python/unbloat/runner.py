@@ -38,6 +38,7 @@ def run(
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
+    attempt: Attempt | None = None,
 ) -> Results:
     """Run a scenario, every cell of its sweep once.
 
@@ -50,7 +51,8 @@ def run(
     were kept are taken: True those of the same code (on the kernel: and of the same kernel release), False none, and
     none is kept; by default those on the simulator, and on the kernel those of a grid that was interrupted.
     `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
-    each core, and on the kernel one, because real runs disturb each other).
+    each core, and on the kernel one, because real runs disturb each other). `attempt` is for whoever does several grids
+    on the kernel that belong together: they are finished when it is.
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
@@ -61,7 +63,7 @@ def run(
     if cc is not None:
         added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
     chosen = source_of(source, {**(overrides or {}), **added})
-    manner = Manner(one_of("on", on, BACKENDS), cache, progress, jobs)
+    manner = Manner(one_of("on", on, BACKENDS), cache, progress, jobs, attempt)
     experiment = Experiment(chosen, manner, only)
     experiment.run(series, pcap)
     records = experiment.records()
@@ -79,6 +81,7 @@ class Manner:
     cache: bool | None
     progress: bool | None
     jobs: int | None
+    attempt: Attempt | None
 
     @property
     def is_real(self) -> bool:
@@ -108,15 +111,21 @@ class Experiment:
 
     def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
-        attempt = None if self._manner.takes_kept else Attempt(self._store.folder, self._keys.values())
+        attempt = self._attempt()
         tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
         if attempt and len(tasks) < len(self._cells):
             done = f"{len(self._cells) - len(tasks)} of {len(self._cells)} runs are there"
             print(f"unbloat: goes on where it was interrupted: {done}", file=sys.stderr)
         if tasks:
             self._run_all(tasks)
-        if attempt:
+        if attempt and attempt is not self._manner.attempt:
             attempt.finish()
+
+    def _attempt(self) -> Attempt | None:
+        """Give what tells new runs from kept ones, where that matters."""
+        if self._manner.takes_kept:
+            return None
+        return self._manner.attempt or Attempt(self._store.folder, self._keys.values())
 
     def _tasks(self, series: bool | str, pcap: str | Path | None, since_ns: int) -> list[Task]:
         """List what is to do, not counting what was kept before `since_ns`."""

@@ -80,7 +80,13 @@ fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcom
 fn emulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
     let options = testbed::Options { series: wanted.series, pcap: wanted.pcap.clone() };
     let outcome = testbed::run(&cell.scenario, &wanted.library, &options, progress);
-    let outcome = outcome.map_err(|error| match &error {
+    let outcome = outcome.map_err(|error| testbed_error(cell, &error))?;
+    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
+}
+
+/// Why the testbed gave nothing, with the place in the file where something stands there.
+pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
+    match error {
         testbed::Error::Mechanism { group, error } if error.is_input => {
             wrong_control(cell, *group, error.parameter.as_deref(), error)
         }
@@ -89,8 +95,7 @@ fn emulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome
         }
         testbed::Error::Interrupted => interrupted(),
         _ => RunError::new_err(error.to_string()),
-    })?;
-    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
+    }
 }
 
 /// A group's congestion control cannot be had: where in the file it stands, and why.

@@ -1,14 +1,15 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, Outcome, Wanted, wrong_control};
+use crate::backend::{Backend, Outcome, Wanted, testbed_error, wrong_control};
 use crate::columns;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, Scenario, Service};
+use scenario::model::{CcSource, Scenario};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -84,6 +85,24 @@ impl Cell {
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
+
+    /// Runs programs behind its link; gives the near one's exit status.
+    #[pyo3(signature = (algorithms, *, at, program, far=None))]
+    fn shell(
+        &self,
+        py: Python<'_>,
+        algorithms: PathBuf,
+        at: &str,
+        program: Vec<OsString>,
+        far: Option<Vec<OsString>>,
+    ) -> PyResult<i32> {
+        let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
+        let programs = testbed::Programs { at, near: program, far };
+        py.detach(|| {
+            let status = testbed::shell(&self.0.scenario, &Library::open(algorithms), &programs);
+            status.map_err(|error| testbed_error(&self.0, &error))
+        })
+    }
 }
 
 impl Cell {
@@ -126,13 +145,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         run: &outcome.run,
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
-        packet_ms: packet_ms(scenario),
+        packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
-}
-
-fn packet_ms(scenario: &Scenario) -> Option<f64> {
-    let Service::Rate(rate) = scenario.bottleneck.service else { return None };
-    let largest = scenario.flows.iter().map(|group| group.packet).max()?;
-    Some(rate.time_to_send(largest).as_millis_f64())
 }

@@ -45,6 +45,12 @@ pub fn kernel_doctor(py: Python<'_>) -> PyResult<String> {
     answer(py, || Ok(kernel::doctor()))
 }
 
+/// Removes what killed runs left behind; lists it as JSON, in words.
+#[pyfunction]
+pub fn clean(py: Python<'_>) -> PyResult<String> {
+    answer(py, kernel::clean)
+}
+
 fn answer<T: Serialize + Send>(
     py: Python<'_>,
     ask: impl FnOnce() -> Result<T, kernel::Error> + Send,

@@ -26,6 +26,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
+    pub fn packet_time(&self) -> Option<Nanos> {
+        let Service::Rate(rate) = self.bottleneck.service else { return None };
+        self.flows.iter().map(|group| rate.time_to_send(group.packet)).max()
+    }
+
     /// Flows over all groups.
     pub fn flow_count(&self) -> usize {
         self.flows.iter().map(|group| group.count as usize).sum()

@@ -104,12 +104,7 @@ impl<'a> Apps<'a> {
         let number = self.flows.len();
         let pair = &self.pairs[number];
         let flow = Flow {
-            listener: sockets::listen(
-                &pair.receiver,
-                group,
-                control.needs_ecn.then_some(&control.name),
-                sockets::read_at_once(scenario),
-            )?,
+            listener: sockets::listen(scenario, &pair.receiver, group, control.needs_ecn.then_some(&control.name))?,
             sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario))?,
             receiver: None,
             opened: false,

@@ -1,7 +1,7 @@
 //! The congestion controls of a run: each group's instance in the kernel, gone when the run is over.
 
 use crate::Error;
-use crate::kernel::{self, Loaded};
+use crate::kernel::{self, CONTROL_PREFIX, Loaded};
 use mechanism::Library;
 use scenario::model::{CcSource, CongestionControl, Scenario};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +40,7 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<Control>, Erro
 fn one(cc: &CongestionControl, library: &Library) -> Result<Control, kernel::Error> {
     let listed = match &cc.source {
         CcSource::Kernel(name) => {
+            kernel::require_own(name)?;
             let needs_ecn = name == DCTCP;
             return Ok(Control { name: name.clone(), listed: format!("kernel:{name}"), needs_ecn, loaded: None });
         }
@@ -53,5 +54,5 @@ fn one(cc: &CongestionControl, library: &Library) -> Result<Control, kernel::Err
 /// A name that no other run has: of 15 characters at most, as the kernel wants it.
 fn private_name() -> String {
     static LOADED: AtomicU32 = AtomicU32::new(0);
-    format!("ub{}_{}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) % 10_000)
+    format!("{CONTROL_PREFIX}{}_{}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) % 10_000)
 }

@@ -14,6 +14,9 @@ use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
 
+/// A quiet emulator looks this often whether it is to stop.
+const LOOK_UP: Nanos = Nanos::from_millis(20);
+
 /// The two hosts of a flow.
 #[derive(Debug)]
 pub struct Pair {
@@ -58,7 +61,7 @@ pub struct Emulator<'a> {
     pub reverse: Link<Parcel>,
     access: Vec<AccessLink<Parcel>>,
     back: Vec<(Nanos, Pipe<Parcel>)>,
-    /// By flow.
+    /// By flow; none where nothing is measured.
     pub wires: Vec<Wire>,
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
@@ -123,7 +126,7 @@ impl<'a> Emulator<'a> {
             }
             self.glimpse(now);
             self.pass_on_what_is_due(now)?;
-            let next = self.next().0.min(end).min(self.next_glimpse());
+            let next = self.next().0.min(end).min(self.next_glimpse()).min(now + LOOK_UP);
             for host in waiting.until(&self.clock, next)? {
                 if host.is_multiple_of(2) {
                     self.take_from_sender(host / 2)?
@@ -179,8 +182,8 @@ impl<'a> Emulator<'a> {
         let pairs = self.pairs;
         while let Some(parcel) = self.read(&pairs[flow].sender, flow)? {
             let now = self.clock.now();
-            if let Some(segment) = &parcel.segment {
-                self.wires[flow].leaves(now, segment);
+            if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+                wire.leaves(now, segment);
             }
             self.trace(now, &parcel)?;
             self.access[flow].send(now, parcel);
@@ -219,8 +222,11 @@ impl<'a> Emulator<'a> {
             return;
         }
         let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
-        if is_data && at >= self.warmup {
-            self.wires[parcel.flow as usize].lost += 1;
+        if is_data
+            && at >= self.warmup
+            && let Some(wire) = self.wires.get_mut(parcel.flow as usize)
+        {
+            wire.lost += 1;
         }
         self.lose(parcel);
     }
@@ -233,8 +239,10 @@ impl<'a> Emulator<'a> {
         let now = self.clock.now();
         self.lateness.record(now.since(due));
         let flow = parcel.flow as usize;
-        if parcel.segment.is_some_and(|segment| segment.payload > 0) {
-            self.wires[flow].receiver.arrived(now, parcel.bytes());
+        if parcel.segment.is_some_and(|segment| segment.payload > 0)
+            && let Some(wire) = self.wires.get_mut(flow)
+        {
+            wire.receiver.arrived(now, parcel.bytes());
         }
         self.pairs[flow].receiver.tun.write(self.pool.wrapped(&parcel))?;
         self.pool.give_back(parcel.slot);
@@ -245,8 +253,8 @@ impl<'a> Emulator<'a> {
         let now = self.clock.now();
         self.lateness.record(now.since(due));
         let flow = parcel.flow as usize;
-        if let Some(segment) = &parcel.segment {
-            self.wires[flow].returns(now, segment);
+        if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+            wire.returns(now, segment);
         }
         self.trace(now, &parcel)?;
         self.pairs[flow].sender.tun.write(self.pool.wrapped(&parcel))?;

@@ -5,6 +5,7 @@ use crate::netlink::Netlink;
 use crate::stack;
 use crate::tun::{self, Tun};
 use netlink_packet_route::link::LinkAttribute;
+use netlink_packet_route::route::RouteMetric;
 use scenario::model::Stack;
 use std::io;
 use std::net::Ipv4Addr;
@@ -24,11 +25,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that sends IP packets of at most `mtu` bytes.
+    /// A host that sends IP packets of at most `mtu` bytes, by default under the congestion control `preferred`.
     ///
     /// # Errors
     /// Whatever the kernel refuses on the way.
-    pub fn new(address: Ipv4Addr, mtu: u32, stack: &Stack, ecn: bool) -> io::Result<Host> {
+    pub fn new(address: Ipv4Addr, mtu: u32, stack: &Stack, ecn: bool, preferred: Option<&str>) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let tun = namespace.within(|| {
             stack::apply(stack, ecn)?;
@@ -40,7 +41,10 @@ impl Host {
             netlink.set_up(tun::NAME, card)?;
             netlink.set_root_qdisc(tun::NAME, "noqueue")?;
             netlink.add_address(tun::NAME, address)?;
-            netlink.add_default_route(tun::NAME, stack::route_metrics(stack))?;
+            // By the route, for the sysctl takes only controls that are free for all.
+            let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
+            let metrics = stack::route_metrics(stack).into_iter().chain(preference).collect();
+            netlink.add_default_route(tun::NAME, metrics)?;
             Ok(tun)
         })?;
         Ok(Host { namespace, tun, address })

@@ -14,6 +14,7 @@ mod pcap;
 mod priority;
 pub mod recording;
 mod run;
+mod shell;
 mod sockets;
 mod soundness;
 mod stack;
@@ -25,6 +26,7 @@ mod wire;
 pub use controls::{Control, load as load_controls};
 pub use error::Error;
 pub use run::{run, run_with};
+pub use shell::{End, Programs, shell};
 
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;

@@ -33,6 +33,7 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
     refuse_unswitchable(scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
     run_with(scenario, &controls, options, progress)
 }
@@ -81,7 +82,8 @@ pub fn run_with(
     Ok(Outcome { run, series, data_packets })
 }
 
-fn refuse_unswitchable(scenario: &Scenario) -> Result<(), Error> {
+/// Says no to a profile that the kernel does not have.
+pub(crate) fn refuse_unswitchable(scenario: &Scenario) -> Result<(), Error> {
     for (group, flows) in scenario.flows.iter().enumerate() {
         if let Some(switch) = stack::unswitchable(&flows.stack) {
             return Err(Error::Unswitchable { group, switch });
@@ -94,18 +96,19 @@ fn pairs(scenario: &Scenario, controls: &[Control]) -> Result<Vec<Pair>, Error> 
     let mut pairs = vec![];
     for (group, control) in scenario.flows.iter().zip(controls) {
         for _ in 0..group.count {
-            pairs.push(pair(pairs.len() as u32, group, control.needs_ecn).map_err(Error::machine)?);
+            pairs.push(pair(pairs.len() as u32, group, control.needs_ecn, None).map_err(Error::machine)?);
         }
     }
     Ok(pairs)
 }
 
-fn pair(number: u32, group: &FlowGroup, ecn: bool) -> io::Result<Pair> {
+/// The two hosts of flow `number`, with the congestion control that their programs get unless they choose.
+pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
     let mtu = group.packet.0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
     Ok(Pair {
-        sender: Host::new(address(0), mtu, &group.stack, ecn)?,
-        receiver: Host::new(address(1), mtu, &group.stack, ecn)?,
+        sender: Host::new(address(0), mtu, &group.stack, ecn, preferred)?,
+        receiver: Host::new(address(1), mtu, &group.stack, ecn, preferred)?,
     })
 }
 

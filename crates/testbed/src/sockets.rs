@@ -13,20 +13,20 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const PORT: u16 = 5201;
 /// IP and TCP header without options.
 const HEADERS: u32 = 40;
-/// Buffer for what a socket cannot have too much of.
+/// Room to write in, which a socket cannot have too much of.
 const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for the flow's connection.
-/// Its application is woken for `at_once` bytes.
-pub fn listen(host: &Host, group: &FlowGroup, control: Option<&String>, at_once: Bytes) -> io::Result<OwnedFd> {
+pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Option<&String>) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
-        socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?;
-        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, at_once.0 as libc::c_int)?;
+        socket::setsockopt(
+            &fd,
+            sockopt::RcvBufForce,
+            &receive_buffer(group.receive_window.unwrap_or_else(|| scenario.ample_window(group))),
+        )?;
+        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, read_at_once(scenario).0 as libc::c_int)?;
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
-        if let Some(window) = group.receive_window {
-            set(&fd, libc::TCP_WINDOW_CLAMP, window.0 as u32)?;
-        }
         if let Some(control) = control {
             set_control(&fd, control)?;
         }
@@ -44,6 +44,8 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
         set(&fd, libc::TCP_NODELAY, 1)?;
+        // When the run is over the connection is, too: an orphan would go on in a namespace without a network.
+        socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
@@ -59,8 +61,16 @@ pub fn written_ahead(scenario: &Scenario) -> Bytes {
 }
 
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several.
-pub fn read_at_once(scenario: &Scenario) -> Bytes {
+fn read_at_once(scenario: &Scenario) -> Bytes {
     Bytes(carried_in(scenario, Nanos::from_millis(1)).max(1))
+}
+
+/// The buffer, as `setsockopt` doubles it, that offers this window: a segment of 1448 bytes takes 2304 bytes of memory. A larger one
+/// would be acknowledged segment by segment for as long as its window still widens.
+fn receive_buffer(window: Bytes) -> usize {
+    const MEMORY_OF_A_SEGMENT: u64 = 2304;
+    const SEGMENT: u64 = 1448;
+    (window.0 * MEMORY_OF_A_SEGMENT / SEGMENT / 2) as usize
 }
 
 /// What the bottleneck carries in a time, bytes.

@@ -12,6 +12,8 @@ const HARMLESS: Nanos = Nanos::from_micros(200);
 /// Share of the base round-trip time that the 99th percentile of the lateness may take: a tenth of the agreement that
 /// simulator and kernel are held to.
 const TOLERATED: f64 = 0.01;
+/// Share of a packet's own time on the bottleneck: the grain of every queueing delay is a whole one.
+const OF_A_PACKET: f64 = 0.1;
 
 /// How much of the processors' time was left over since this was made.
 pub struct Processors {
@@ -44,7 +46,8 @@ fn idle_and_total() -> Option<(u64, u64)> {
 pub fn tolerated(scenario: &Scenario) -> Nanos {
     let access = scenario.flows.iter().map(|group| group.access.delay.0 * 2).min().unwrap_or(0);
     let base = scenario.bottleneck.delay.0 + scenario.reverse.delay.0 + access;
-    HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64))
+    let packet = scenario.packet_time().map_or(0, |time| time.0);
+    HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64)).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
 }
 
 /// Why the run's figures mean nothing; none if they do.

@@ -42,6 +42,8 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_window_scaling", switch(stack.window_scaling)),
         ("ipv4/tcp_early_retrans", if stack.tlp { "3" } else { "0" }),
         ("ipv4/tcp_frto", if stack.frto { "2" } else { "0" }),
+        // The kernel's own default is 44 acknowledgements.
+        ("ipv4/tcp_comp_sack_nr", if stack.sack_compression { "44" } else { "0" }),
         ("ipv4/tcp_ecn", switch(stack.ecn || ecn)),
         // Each run starts from nothing: no window or threshold remembered from a flow before.
         ("ipv4/tcp_no_metrics_save", "1"),

@@ -69,8 +69,7 @@ impl Waiting {
 
     fn sleep(&self, long: Nanos) -> io::Result<()> {
         let mut files = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
-        // `Nanos::NEVER` is longer than a timespec can be.
-        let long = TimeSpec::from_duration(Duration::from_nanos(long.0.min(3_600_000_000_000)));
+        let long = TimeSpec::from_duration(Duration::from_nanos(long.0));
         match ppoll(&mut files, Some(long), None) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(()),
             Err(error) => Err(error.into()),

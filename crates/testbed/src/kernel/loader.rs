@@ -6,8 +6,9 @@ use super::rights;
 use super::types::{Types, override_path};
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
 use mechanism::{KernelObject, Library};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::model::CongestionControl;
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::path::Path;
 
 /// `BPF_F_LINK`: a link will hold the registration.
@@ -78,6 +79,20 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
 pub(crate) fn available() -> Vec<String> {
     let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     list.split_whitespace().map(str::to_string).collect()
+}
+
+/// Refuses the name of a control that the kernel does not have; one in a module of its own is fetched by the question.
+pub(crate) fn require_own(name: &str) -> Result<(), Error> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(|error| Error::machine(format!("the kernel gives no socket: {}", error.desc())))?;
+    match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name)) {
+        Ok(()) => Ok(()),
+        Err(nix::Error::ENOENT) => {
+            let there = available().join(", ");
+            Err(Error::input(format!("the kernel has no congestion control \"{name}\"; it has {there}")))
+        }
+        Err(error) => Err(Error::machine(format!("the kernel does not give \"{name}\" to a socket: {}", error.desc()))),
+    }
 }
 
 fn refuse_taken(name: &str) -> Result<(), Error> {

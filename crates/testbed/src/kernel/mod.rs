@@ -2,6 +2,7 @@
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
+mod clean;
 mod doctor;
 mod error;
 mod loader;
@@ -13,8 +14,11 @@ mod status;
 mod types;
 mod unload;
 
+pub use clean::clean;
+pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub use doctor::{Check, doctor};
 pub use error::Error;
+pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;

@@ -33,6 +33,17 @@ pub(crate) fn registered(layout: &OperationsLayout, has_links: bool) -> Vec<Regi
     entries.filter(|entry| entry.is_offered || entry.users > 0).collect()
 }
 
+/// The registrations that no link holds, which before Linux 6.4 are all: the name of each and the map that it stands in.
+pub(crate) fn held_by_maps(layout: &OperationsLayout) -> Vec<(String, MapHandle)> {
+    let maps = MapInfoIter::default()
+        .filter(|map| map.ty == MapType::StructOps && map.btf_vmlinux_value_type_id == layout.value_type);
+    let in_use = maps.filter_map(|map| {
+        let value = value_of(map.id).filter(|value| number(value, 4) == STATE_IN_USE)?;
+        Some((entry(layout, true, &value).name, MapHandle::from_map_id(map.id).ok()?))
+    });
+    in_use.collect()
+}
+
 /// The maps that a link registers.
 fn linked_maps() -> HashSet<u32> {
     let maps = LinkInfoIter::default().filter_map(|link| match link.info {

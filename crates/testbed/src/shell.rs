@@ -1,0 +1,176 @@
+//! Any program behind an emulated link.
+//!
+//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process dies with us:
+//! then the kernel ends all others in it, also those that have gone into the background.
+
+use crate::clock::Clock;
+use crate::emulator::{Emulator, Pair};
+use crate::host::Host;
+use crate::kernel::HOSTS_PREFIX;
+use crate::namespace::Namespace;
+use crate::{Error, Options, controls, kernel, priority, run};
+use mechanism::Library;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use scenario::model::Scenario;
+use scenario::units::Nanos;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Long enough for any shell.
+const ENDLESS: Nanos = Nanos::from_secs(10 * 365 * 86_400);
+/// How long a program at the far end may take to listen before the near one starts all the same.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// `/proc/net/tcp` has the state in hexadecimal.
+const LISTENING: &str = "0A";
+
+/// One of the two ends of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where data comes from.
+    Sender,
+    /// Where data goes to.
+    Receiver,
+}
+
+/// What to run behind the link.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Where the program runs.
+    pub at: End,
+    /// The program with its arguments.
+    pub near: Vec<OsString>,
+    /// A program at the other end meanwhile.
+    pub far: Option<Vec<OsString>>,
+}
+
+/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both ends; gives
+/// the status that the near program ended with, 128 and its number after a signal.
+///
+/// # Errors
+/// As [`crate::run`], and if a program cannot be started.
+pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Result<i32, Error> {
+    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, ..scenario.clone() };
+    run::refuse_unswitchable(&scenario)?;
+    kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
+    kernel::clean().map_err(|error| Error::Machine(error.message))?;
+    let controls = controls::load(&scenario, library)?;
+    let control = &controls[0];
+    let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
+    let pairs = [pair];
+    let clock = Clock::start();
+    let mut emulator = Emulator::new(&scenario, &pairs, vec![], &Options::default(), clock).map_err(Error::machine)?;
+    let ended = AtomicBool::new(false);
+    let status = std::thread::scope(|scope| {
+        let carrying = scope.spawn(|| {
+            priority::raise();
+            emulator.run(ENDLESS, || ended.load(Ordering::Relaxed))
+        });
+        // A thread of its own, for it goes into other namespaces.
+        let status = scope.spawn(|| live(&pairs[0], programs)).join().expect("it does not panic");
+        ended.store(true, Ordering::Relaxed);
+        carrying.join().expect("the emulator does not panic")?;
+        status
+    });
+    let status = status.map_err(Error::machine)?;
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+/// Starts the programs, and waits for the near one.
+fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
+    let names = Names::write(pair)?;
+    let (near, opposite) = match programs.at {
+        End::Sender => (&pair.sender, &pair.receiver),
+        End::Receiver => (&pair.receiver, &pair.sender),
+    };
+    unshare(CloneFlags::CLONE_NEWPID)?;
+    let mut first = start(&["sleep".into(), "infinity".into()], &near.namespace, &names, pair)?;
+    let far = programs.far.as_ref().map(|program| start(program, &opposite.namespace, &names, pair)).transpose();
+    let waited = far.and_then(|far| {
+        if far.is_some() {
+            wait_until_listening(opposite);
+        }
+        let mut near = start(&programs.near, &near.namespace, &names, pair)?;
+        // Whoever needed it has it mounted.
+        drop(names);
+        Ok((far, near.wait()?))
+    });
+    // With the first process of a process namespace all others end; it is not gone before we have taken note of ours.
+    first.kill()?;
+    let (far, status) = waited?;
+    if let Some(mut far) = far {
+        far.wait()?;
+    }
+    first.wait()?;
+    Ok(status)
+}
+
+fn start(program: &[OsString], place: &Namespace, names: &Names, pair: &Pair) -> io::Result<Child> {
+    let mut command = Command::new(&program[0]);
+    command.args(&program[1..]);
+    command.env("UNBLOAT_SENDER", pair.sender.address.to_string());
+    command.env("UNBLOAT_RECEIVER", pair.receiver.address.to_string());
+    let (network, hosts) = (place.file().try_clone()?, names.path.clone());
+    // SAFETY: between fork and exec the closure makes system calls only, with paths that fit the stack.
+    unsafe { command.pre_exec(move || settle(&network, &hosts)) };
+    command.spawn().map_err(|error| {
+        io::Error::new(error.kind(), format!("{} cannot be started: {error}", program[0].to_string_lossy()))
+    })
+}
+
+/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that started it.
+fn settle(network: &File, hosts: &Path) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    setns(network, CloneFlags::CLONE_NEWNET)?;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    let none = None::<&Path>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)?;
+    mount(Some(hosts), "/etc/hosts", none, MsFlags::MS_BIND, none)?;
+    Ok(())
+}
+
+/// A server needs a moment before it can be reached; a far program that is none does not hold us up for long.
+fn wait_until_listening(host: &Host) {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE && !is_listening(host).unwrap_or(false) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_listening(host: &Host) -> io::Result<bool> {
+    let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
+    host.namespace.within(|| {
+        let sockets: Vec<String> = tables.iter().flat_map(std::fs::read_to_string).collect();
+        Ok(sockets.iter().flat_map(|table| table.lines()).any(|line| line.split_whitespace().nth(3) == Some(LISTENING)))
+    })
+}
+
+/// A file in the place of `/etc/hosts`, where the two ends have names.
+struct Names {
+    path: PathBuf,
+}
+
+impl Names {
+    fn write(pair: &Pair) -> io::Result<Names> {
+        let path = std::env::temp_dir().join(format!("{HOSTS_PREFIX}{}", std::process::id()));
+        let mut file = File::create(&path)?;
+        writeln!(file, "127.0.0.1 localhost\n{} sender\n{} receiver", pair.sender.address, pair.receiver.address)?;
+        Ok(Names { path })
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // It may be gone already; nothing depends on it any more.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

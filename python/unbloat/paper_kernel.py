@@ -1,0 +1,179 @@
+"""`unbloat reproduce PAPER --on kernel`: a paper's rows from real runs, beside the simulated and the published ones.
+
+A paper's `kernel.toml` says which cells of its scenarios the kernel runs and what they must be set to for that: the
+kernel's TCP cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the
+kernel's cell set for set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unbloat import judged
+from unbloat.judged import Judged, JudgedPaper, JudgedRow
+from unbloat.measured import Measurements
+from unbloat.paper_runs import Batch, Simulate, measure
+from unbloat.published import Paper, PaperError, Reason, build
+from unbloat.results import why_unsound
+from unbloat.source import source_of
+
+FILE = "kernel.toml"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cells of one scenario file that the kernel runs."""
+
+    scenario: str
+    at: list[str] = field(default_factory=list)
+    """Only cells with all these labels; every cell without."""
+    side_by_side: int = 1
+    """How many of them at a time."""
+    set: dict[str, object] = field(default_factory=dict)
+    """Keys of the scenario that are set anew."""
+
+    def covers(self, scenario: str, at: Sequence[str]) -> bool:
+        """Tell whether a table's or a claim's setting is among the cells."""
+        return scenario == self.scenario and set(self.at) <= set(at)
+
+    def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
+        """Give the runs, as the kernel does them or as the paper has them."""
+        overrides = self.set if as_on_kernel else {}
+        file = paper.folder / f"{self.scenario}.toml"
+        return Batch(self.scenario, file, tuple(self.at), overrides, paper.series.get(self.scenario, ""))
+
+    def cost(self, paper: Paper, jobs: int | None) -> tuple[int, float]:
+        """Say how many runs these are, and how many seconds the kernel takes for them with so many at a time."""
+        cells = source_of(paper.folder / f"{self.scenario}.toml", self.set).cells()
+        chosen = [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
+        longest = max(cell.duration_s for cell in chosen)
+        return len(chosen), math.ceil(len(chosen) / (jobs or self.side_by_side)) * longest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the kernel repeats of a paper."""
+
+    text: str
+    """What differs from the paper, for the page."""
+    runs: list[Selection]
+    reasons: list[Reason]
+    """Why the kernel's verdicts are others than the simulator's."""
+
+    def of(self, paper: Paper) -> Paper:
+        """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
+        tables = [
+            dataclasses.replace(table, groups=[each for each in table.groups if self._covers(each.scenario, each.at)])
+            for table in paper.tables
+        ]
+        part = dataclasses.replace(
+            paper,
+            tables=[table for table in tables if table.groups],
+            statements=[each for each in paper.statements if self._covers(each.scenario, each.at)],
+            figures=[],
+        )
+        if not part.scenarios():
+            raise PaperError(f"{FILE} runs nothing that these tables and statements need")
+        return part
+
+    def needed(self, part: Paper) -> list[Selection]:
+        """List the runs that a part of the paper needs."""
+        return [selection for selection in self.runs if selection.scenario in part.scenarios()]
+
+    def reason(self, claim: str) -> str:
+        """Give the reason why a claim's verdict is another on the kernel; empty when none has been found."""
+        return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
+
+    def _covers(self, scenario: str, at: Sequence[str]) -> bool:
+        return any(selection.covers(scenario, at) for selection in self.runs)
+
+
+def load(paper: Paper) -> Plan:
+    """Read `kernel.toml` of a paper's folder; raises `PaperError`."""
+    path = paper.folder / FILE
+    try:
+        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        runs = [build(Selection, entry, f"[[runs]] of {entry.get('scenario', '?')}") for entry in data.get("runs", [])]
+        reasons = [build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])]
+        plan = build(Plan, {**data, "runs": runs, "reasons": reasons}, "the file")
+    except FileNotFoundError:
+        raise PaperError(f"{path}: no such file; it says which of the paper's runs the kernel repeats") from None
+    except (tomllib.TOMLDecodeError, PaperError) as error:
+        raise PaperError(f"{path}: {error}") from None
+    names = [selection.scenario for selection in plan.runs]
+    for name in names:
+        if names.count(name) > 1 or not (paper.folder / f"{name}.toml").is_file():
+            raise PaperError(f"{path}: each [[runs]] names another scenario file of the folder, not {name}")
+    return plan
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A part of a paper, judged three times."""
+
+    simulated: JudgedPaper
+    """The paper's TCP, simulated."""
+    likewise: JudgedPaper
+    """What the kernel ran, simulated."""
+    kernel: JudgedPaper
+    runs: dict[str, Measurements]
+    """The kernel's runs, by scenario."""
+
+    def unsound(self) -> list[str]:
+        """List the kernel's runs that are not to be believed, and why."""
+        return [
+            f"{name}, {', '.join(run.axes.values())}: {why_unsound(run.record)}"
+            for name, measurements in self.runs.items()
+            for run in measurements.runs
+            if not run.record["sound"]
+        ]
+
+    def is_sound(self, row: JudgedRow, column: str) -> bool:
+        """Tell whether the run behind one number of a table is to be believed."""
+        runs = self.runs[row.group.scenario].pick([*row.group.at, *row.row.at, column])
+        return all(run.record["sound"] for run in runs)
+
+    def changed(self) -> list[tuple[Judged, Judged]]:
+        """Pair the simulated and the kernel's verdicts where they are not the same."""
+        pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)
+        return [(simulated, kernel) for simulated, kernel in pairs if simulated.verdict != kernel.verdict]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""
+        claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
+        return {
+            "paper": self.kernel.paper.name,
+            "on": "kernel",
+            "claims": [
+                {**kernel.as_dict(), "simulated": _beside(simulated), "simulated_likewise": _beside(likewise)}
+                for kernel, simulated, likewise in claims
+            ],
+            "counts": self.kernel.counts(),
+            "unsound": self.unsound(),
+        }
+
+
+def _beside(simulated: Judged) -> dict[str, Any]:
+    return {"measured": simulated.measured, "verdict": simulated.verdict}
+
+
+def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selection], Simulate]) -> Repeated:
+    """Do the runs; `run` gives the function that does those of a selection on the kernel."""
+    part = plan.of(paper)
+    needed = plan.needed(part)
+    real: dict[str, Measurements] = {}
+    for selection in needed:
+        real |= measure([selection.batch(paper, as_on_kernel=True)], 1, run(selection))
+    as_paper = measure([each.batch(paper, as_on_kernel=False) for each in needed], paper.seeds, simulate)
+    as_kernel = measure([each.batch(paper, as_on_kernel=True) for each in needed], paper.seeds, simulate)
+    return Repeated(
+        judged.judge(part, as_paper),
+        judged.judge(part, as_kernel),
+        judged.judge(dataclasses.replace(part, reasons=[*plan.reasons, *part.reasons]), real),
+        real,
+    )

@@ -1,0 +1,165 @@
+"""`unbloat reproduce --on kernel`: which runs it asks for, what stands beside what. The kernel is simulated here."""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from test_reproduce_command import PUBLISHED, SCENARIO
+from unbloat import paper_kernel, pool, published, runner
+from unbloat.cli import main
+from unbloat.pool import Task, Watch
+from unbloat.source import Source
+
+PLAN = """
+text = "The kernel's own TCP."
+[[runs]]
+scenario = "two"
+side_by_side = 3
+set = { profile = "sack" }
+[[reasons]]
+claims = ["table1.*"]
+text = "The kernel is as it is."
+"""
+PAGE = "# Tiny\n<!-- begin kernel -->\n<!-- end kernel -->\n"
+
+
+class Kernel:
+    """Simulates what the kernel is asked for, and calls it the kernel's."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self.processes: list[int] = []
+        self.scenarios: list[tuple[tuple[str, str], ...]] = []
+        self.why: str | None = None
+        self.stop_at = ""
+
+    def run_all(self, source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch) -> None:
+        tasks = list(tasks)
+        if self.stop_at and tasks[0].on == "kernel" and str(source.path).endswith(self.stop_at):
+            raise KeyboardInterrupt
+        simulated = [dataclasses.replace(task, on="simulator") for task in tasks]
+        pool.run_all(source, folder, simulated, 2, lambda *_: None)
+        for task in tasks:
+            if task.on == "kernel":
+                self.rewrite(folder / task.key[:2] / f"{task.key}.json")
+            watch(task, 1)
+        if tasks[0].on == "kernel":
+            self.tasks += tasks
+            self.processes.append(processes)
+            self.scenarios.append(source.overrides)
+
+    def rewrite(self, record: Path) -> None:
+        run = json.loads(record.read_text())
+        run |= {"on": "kernel", "sound": self.why is None, "unsound_because": self.why}
+        record.write_text(json.dumps(run))
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    made_up = Kernel()
+    monkeypatch.setattr(runner, "run_all", made_up.run_all)
+    return made_up
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    files = {"two.toml": SCENARIO, "published.toml": PUBLISHED, "kernel.toml": PLAN, "kernel.md": PAGE}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_the_kernel_runs_the_cells_once_as_the_plan_says(
+    tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
+    said = capsys.readouterr()
+    assert "4 runs on the kernel, in real time: 0:08 if all are new" in said.err
+    assert len(kernel.tasks) == 4 and kernel.processes == [3]
+    assert ("profile", "sack") in kernel.scenarios[0]
+    for heading in ("published", "simulated", "simulated likewise", "kernel"):
+        assert heading in said.out
+    assert "10 KB: throughput (Mb/s)  reno" in said.out
+
+
+def test_the_json_has_all_three_verdicts(tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--table", "table1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [claim["id"] for claim in said["claims"]] == [
+        "table1.10-KB.throughput.reno",
+        "table1.10-KB.throughput.vegas",
+    ]
+    reno = said["claims"][0]
+    assert reno["measured"] == pytest.approx(reno["simulated_likewise"]["measured"])
+    assert reno["measured"] != reno["simulated"]["measured"], "the paper's TCP is not the kernel's"
+    assert {reno["verdict"], reno["simulated"]["verdict"]} == {"reproduced"}
+    assert (said["on"], said["unsound"]) == ("kernel", [])
+
+
+def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, kernel: Kernel) -> None:
+    kernel.why = "the machine was busy"
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--page"]) == 0
+    page = (tiny / "kernel.md").read_text()
+    assert "The kernel's own TCP." in page
+    assert page.count("the machine was busy") == 4
+    (line,) = [line for line in page.splitlines() if line.startswith("| 10 KB: throughput (Mb/s) | reno")]
+    assert line.endswith("= ! |")
+
+
+def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kernel: Kernel) -> None:
+    (tiny / "one.toml").write_text(SCENARIO.replace("4s", "3s"))
+    (tiny / "published.toml").write_text(PUBLISHED.replace('scenario = "two"', 'scenario = "one"', 1))
+    plan = PLAN.replace("[[reasons]]", '[[runs]]\nscenario = "one"\n[[reasons]]')
+    (tiny / "kernel.toml").write_text(plan)
+    kernel.stop_at = "one.toml"
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 130
+    kernel.stop_at = ""
+    assert [task.cell for task in kernel.tasks] == [0, 1, 2, 3]
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
+    assert len(kernel.tasks) == 8, "the first file's runs are kept"
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
+    assert len(kernel.tasks) == 16, "a finished reproduction is done again"
+
+
+@pytest.mark.parametrize(
+    ("plan", "args", "words"),
+    [
+        (None, [], "it says which of the paper's runs the kernel repeats"),
+        ('text = ""\n[[runs]]\nscenario = "three"\n', [], "another scenario file of the folder, not three"),
+        (
+            'text = ""\n[[runs]]\nscenario = "two"\njobs = 2\n',
+            [],
+            "no key `jobs`; there are scenario, at",
+        ),
+        ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
+        (PLAN, ["--choices"], "without --choices"),
+    ],
+)
+def test_mistakes_are_named(
+    tiny: Path, capsys: pytest.CaptureFixture[str], plan: str | None, args: list[str], words: str
+) -> None:
+    if plan is None:
+        (tiny / "kernel.toml").unlink()
+    else:
+        (tiny / "kernel.toml").write_text(plan)
+    assert main(["reproduce", str(tiny), "--on", "kernel", *args]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_group_is_covered_if_all_labels_of_the_selection_are_its_own() -> None:
+    one = paper_kernel.Selection("two", ["10kb"])
+    assert one.covers("two", ["10kb", "x"]) and not one.covers("two", ["20kb"]) and not one.covers("one", ["10kb"])
+
+
+def test_the_papers_here_have_plans_that_can_be_read() -> None:
+    from unbloat.places import PAPERS
+
+    paper = published.load(PAPERS / "cubic-plus")
+    plan = paper_kernel.load(paper)
+    names = {group.name for table in plan.of(paper).tables for group in table.groups}
+    assert {"I, 50 KB", "I, 500 KB", "II, 300 KB"} <= names

@@ -1,0 +1,106 @@
+"""`unbloat shell`: its arguments, and programs behind a link, for which these tests need root."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from unbloat.cli import parser
+from unbloat.shell import split
+
+
+def test_what_stands_behind_the_dashes_is_the_program_s() -> None:
+    words, program = split(["shell", "home-dsl", "--at", "receiver", "--", "iperf3", "-s", "--", "--at"])
+    assert words == ["shell", "home-dsl", "--at", "receiver"]
+    assert program == ["iperf3", "-s", "--", "--at"]
+
+
+def test_other_commands_keep_their_dashes() -> None:
+    assert split(["run", "--", "-odd-name.toml"]) == (["run", "--", "-odd-name.toml"], [])
+    assert split(["shell", "home-dsl"]) == (["shell", "home-dsl"], [])
+
+
+def test_its_arguments() -> None:
+    words = ["shell", "home-dsl", "--far", "iperf3 -s", "--set", "link.bottleneck.rate=1mbit", "--cc", "bbr"]
+    args = parser().parse_args(words)
+    assert (args.scenario, args.at, args.far, args.cc) == ("home-dsl", "sender", "iperf3 -s", "bbr")
+    assert args.set == [("link.bottleneck.rate", "1mbit")]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nowhere.toml"], ["nowhere.toml"]),
+        (["small.toml", "--at", "middle"], ["middle", "sender", "receiver"]),
+        (["sweep.toml"], ["sweep over flows.0.cc, link.bottleneck.queue.limit", "--set AXIS=VALUE"]),
+    ],
+)
+def test_wrong_input_is_a_sentence_and_status_2(
+    cli: Cli, small: Path, sweep: Path, args: list[str], words: list[str]
+) -> None:
+    done = cli("shell", *args, "--", "true")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+SERVER = """
+import socket
+with socket.create_server(("", 5000)) as server:
+    connection, _ = server.accept()
+    while connection.recv(1 << 16):
+        pass
+"""
+CLIENT = """
+import socket, time
+connection = socket.create_connection(("receiver", 5000))
+began = time.monotonic()
+connection.sendall(bytes(500_000))
+connection.shutdown(socket.SHUT_WR)
+connection.recv(1)
+control = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+print(time.monotonic() - began, control.rstrip(bytes(1)).decode())
+"""
+
+
+def test_the_two_ends_reach_each_other_through_the_link(cli: Cli, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    far = f"{sys.executable} {tmp_path}/server.py"
+    done = cli("shell", small, "--cc", "cubic_plus", "--far", far, "--", sys.executable, tmp_path / "client.py")
+    assert done.returncode == 0, done.stderr
+    seconds, control = done.stdout.split()
+    # 500 kB and their headers at 4 Mbit/s, and a few round trips of 20 ms.
+    assert 1.0 < float(seconds) < 1.5
+    assert control.startswith("ub"), "the scenario's own control, under the name of this one run"
+
+
+def test_the_status_is_the_program_s(cli: Cli, small: Path) -> None:
+    assert cli("shell", small, "--", "sh", "-c", "exit 7").returncode == 7
+    assert cli("shell", small, "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+def test_a_program_that_is_not_there_is_a_sentence(cli: Cli, small: Path) -> None:
+    done = cli("shell", small, "--", "no-such-program")
+    assert done.returncode == 1
+    assert "no-such-program cannot be started" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_killed_it_takes_all_programs_with_it(small: Path, tmp_path: Path) -> None:
+    marks = [tmp_path / "near", tmp_path / "far"]
+    near, far = (f"(while touch {mark}; do sleep 0.05; done) & sleep 1000" for mark in marks)
+    command = [sys.executable, "-m", "unbloat", "shell", str(small), "--far", far, "--", "sh", "-c", near]
+    process = subprocess.Popen(command)
+    while not all(mark.exists() for mark in marks):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(0.5)
+    for mark in marks:
+        mark.unlink(missing_ok=True)
+    time.sleep(0.5)
+    assert not any(mark.exists() for mark in marks)
