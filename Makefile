@@ -25,6 +25,7 @@ test: check-rust check-python check-c
 bench: build
 	tools/setup-debian valgrind
 	benches/run
+	if [ "$$(id -u)" = 0 ]; then benches/cost-per-call; else echo "benches/cost-per-call needs root"; fi
 
 # ---------------------------------------------------------------- Setting up
 

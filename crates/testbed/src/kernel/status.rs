@@ -100,8 +100,8 @@ fn measured(controls: &[Registered], time: Duration) -> Result<Vec<Vec<Calls>>, 
 }
 
 fn calls(callback: &str, before: Counts, after: Counts) -> Calls {
-    let calls = after.runs - before.runs;
-    let mean = (after.ns - before.ns) as f64 / calls as f64;
+    let calls = after.runs.saturating_sub(before.runs); // none if it went meanwhile
+    let mean = after.ns.saturating_sub(before.ns) as f64 / calls as f64;
     Calls { callback: callback.to_string(), calls, ns_per_call: (calls > 0).then_some(mean) }
 }
 
