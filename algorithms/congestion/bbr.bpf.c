@@ -17,7 +17,8 @@
  * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in the first round of a
  * recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's clock counts us, there ms, and its
  * tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts as 65535, where Linux keeps its lower 16 bits.
- * A kernel takes this file from 6.10 on: cong_control() has four arguments since then, and a BPF program may write app_limited.
+ * In a kernel before 6.10 the mark that PROBE_RTT leaves on its rate samples is kept here and covers its first round too: older kernels do
+ * not let a BPF program write the socket's (app_limited).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -164,9 +165,17 @@ static __always_inline void bbr_update_phase(const struct sock *sk, struct bbr *
 	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
 }
 
+/* Was the rate that of the path? Older kernels leave the samples of PROBE_RTT unmarked. */
+static __always_inline bool bbr_is_app_limited(const struct bbr *bbr, const struct rate_sample *rs)
+{
+	if (rs->is_app_limited || unbloat_cong_control_has_ack)
+		return rs->is_app_limited;
+	return bbr->mode == PROBE_RTT || (bbr->probe_rtt_end && !after(rs->prior_delivered, bbr->probe_rtt_end));
+}
+
 static __always_inline void bbr_check_full(struct bbr *bbr, const struct rate_sample *rs)
 {
-	if (bbr->full || !bbr->round_start || rs->is_app_limited)
+	if (bbr->full || !bbr->round_start || bbr_is_app_limited(bbr, rs))
 		return;
 	if (bbr_max_bw(bbr) >= (__u64)bbr->full_bw * full_growth / ONE) {
 		bbr->full_bw = bbr_max_bw(bbr);
@@ -187,6 +196,12 @@ static __always_inline void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 		bbr_enter_probe_bw(sk, bbr);
 }
 
+/* What was sent up to now, with so few packets in flight, says nothing about the rate. */
+static __always_inline __u32 bbr_limited_until(const struct tcp_sock *tp)
+{
+	return (tp->delivered + bbr_in_flight(tp)) ?: 1;
+}
+
 static __always_inline void bbr_leave_probe_rtt(struct sock *sk, struct bbr *bbr)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -195,6 +210,8 @@ static __always_inline void bbr_leave_probe_rtt(struct sock *sk, struct bbr *bbr
 		return;
 	bbr->min_rtt_stamp = tcp_jiffies32;
 	tp->snd_cwnd = max(tp->snd_cwnd, bbr->prior_cwnd);
+	if (!unbloat_cong_control_has_ack)
+		bbr->probe_rtt_end = bbr_limited_until(tp);
 	if (bbr->full)
 		bbr_enter_probe_bw(sk, bbr);
 	else
@@ -205,8 +222,8 @@ static __always_inline void bbr_hold_floor(struct sock *sk, struct bbr *bbr)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	/* So few packets say nothing about the rate. */
-	tp->app_limited = (tp->delivered + bbr_in_flight(tp)) ?: 1;
+	if (unbloat_cong_control_has_ack)
+		tp->app_limited = bbr_limited_until(tp);
 	if (!bbr->probe_rtt_end && bbr_in_flight(tp) <= min_cwnd) {
 		bbr->probe_rtt_end = tcp_jiffies32 + probe_rtt_time / USEC_PER_JIFFY;
 		bbr->probe_rtt_round_done = 0;
@@ -265,10 +282,14 @@ static __always_inline void bbr_update_bw(struct sock *sk, struct bbr *bbr, cons
 		bbr->round_start = 1;
 		bbr->conserve = 0;
 	}
-	bbr_watch_policer(sk, bbr, rs->losses > 0, rs->is_app_limited);
+	bool limited = bbr_is_app_limited(bbr, rs);
+
+	if (!unbloat_cong_control_has_ack && bbr->mode != PROBE_RTT && !limited)
+		bbr->probe_rtt_end = 0;
+	bbr_watch_policer(sk, bbr, rs->losses > 0, limited);
 	__u32 bw = rate_of(rs->delivered, rs->interval_us);
 
-	if (!rs->is_app_limited || bw >= bbr_max_bw(bbr))
+	if (!limited || bw >= bbr_max_bw(bbr))
 		windowed_max_update(&bbr->bw, bw_window, bbr->round, bw);
 }
 

@@ -32,7 +32,7 @@ enum bbr_mode {
 struct bbr {
 	__u32 min_rtt_us;	/* ~0: none yet */
 	__u32 min_rtt_stamp;	/* jiffies */
-	__u32 probe_rtt_end;	/* jiffies; 0: more than the floor is still in flight */
+	__u32 probe_rtt_end;	/* jiffies; 0: more than the floor is still in flight; afterwards see bbr_is_app_limited() */
 	struct windowed_max bw; /* over rounds */
 	struct policer policer;
 	struct clumps clumps;

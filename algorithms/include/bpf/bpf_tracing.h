@@ -26,6 +26,7 @@
 #include "unbloat/cong_control_kernel.h"
 #define unbloat_record_count(name, count)
 #else
+#define unbloat_cong_control_has_ack true
 #define unbloat_second(body) ctx[1]
 #define unbloat_ack(ctx) ctx[1]
 #define unbloat_last(ctx) ctx[3]

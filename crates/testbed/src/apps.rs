@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::controls::Control;
-use crate::emulator::Pair;
+use crate::host::Pair;
 use crate::sockets;
 use crate::tcp_info::TcpInfo;
 use crate::waiting::Waiting;

@@ -55,3 +55,31 @@ impl Host {
         self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
     }
 }
+
+/// One of the two ends of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where data goes to.
+    Receiver,
+    /// Where data comes from.
+    Sender,
+}
+
+/// The two hosts of a flow.
+#[derive(Debug)]
+pub struct Pair {
+    /// Sends the data.
+    pub sender: Host,
+    /// Acknowledges it.
+    pub receiver: Host,
+}
+
+impl Pair {
+    /// The host at this end.
+    pub fn host(&self, end: End) -> &Host {
+        match end {
+            End::Sender => &self.sender,
+            End::Receiver => &self.receiver,
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod host;
 pub mod kernel;
 mod namespace;
 mod netlink;
+mod network;
 mod parcel;
 mod pcap;
 mod priority;
@@ -25,8 +26,9 @@ mod wire;
 
 pub use controls::{Control, load as load_controls};
 pub use error::Error;
+pub use host::End;
 pub use run::{run, run_with};
-pub use shell::{End, Programs, shell};
+pub use shell::{Programs, shell};
 
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;

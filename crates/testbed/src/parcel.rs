@@ -62,7 +62,26 @@ impl Segment {
     }
 }
 
-/// The buffers of a run, used again and again.
+impl Parcel {
+    /// The parcel of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled yet. None if it
+    /// is no IPv4 packet.
+    pub fn read(sent: &[u8], flow: u32) -> Option<Parcel> {
+        let packet = sent.get(HEADER..)?;
+        let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
+        let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
+        Some(Parcel {
+            slot: u32::MAX,
+            flow,
+            bytes: packet.len() as u32,
+            // RFC 3168, section 5: ECT(1) = 1, ECT(0) = 2.
+            ecn_capable: matches!(ip.ecn().value(), 1 | 2),
+            marked: false,
+            segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
+        })
+    }
+}
+
+/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the caller.
 #[derive(Debug)]
 pub struct Pool {
     size: usize,
@@ -76,50 +95,38 @@ impl Pool {
         Pool { size: HEADER + mtu as usize, buffers: vec![], free: vec![] }
     }
 
-    /// A free buffer; its content is arbitrary.
+    /// A buffer of the right size.
+    pub fn buffer(&self) -> Box<[u8]> {
+        vec![0; self.size].into()
+    }
+
+    /// Takes the caller's buffer in, gives it another, and says where the packet is.
     #[inline]
-    pub fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
+    pub fn put(&mut self, buffer: &mut Box<[u8]>) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.buffers.push(vec![0; self.size].into());
             self.buffers.len() as u32 - 1
-        })
+        });
+        std::mem::swap(&mut self.buffers[slot as usize], buffer);
+        slot
     }
 
-    /// The whole of a buffer.
+    /// Puts a packet into the caller's hands; gives its length with the `virtio_net_hdr` in front.
     #[inline]
-    pub fn buffer(&mut self, slot: u32) -> &mut [u8] {
-        &mut self.buffers[slot as usize]
-    }
-
-    /// Gives a buffer back.
-    #[inline]
-    pub fn give_back(&mut self, slot: u32) {
-        self.free.push(slot);
-    }
-
-    /// The parcel that a host sent: `length` bytes of this buffer, the `virtio_net_hdr` included. None if it is no IPv4 packet.
-    pub fn parcel(&self, slot: u32, flow: u32, length: usize) -> Option<Parcel> {
-        let packet = &self.buffers[slot as usize][HEADER..length];
-        let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
-        let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
-        Some(Parcel {
-            slot,
-            flow,
-            bytes: packet.len() as u32,
-            // RFC 3168, section 5: ECT(1) = 1, ECT(0) = 2.
-            ecn_capable: matches!(ip.ecn().value(), 1 | 2),
-            marked: false,
-            segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
-        })
-    }
-
-    /// The bytes that the other host gets, the `virtio_net_hdr` in front.
-    pub fn wrapped(&mut self, parcel: &Parcel) -> &[u8] {
-        let bytes = &mut self.buffers[parcel.slot as usize][..HEADER + parcel.bytes as usize];
+    pub fn take(&mut self, parcel: &Parcel, buffer: &mut Box<[u8]>) -> usize {
+        std::mem::swap(&mut self.buffers[parcel.slot as usize], buffer);
+        self.free.push(parcel.slot);
+        let length = HEADER + parcel.bytes as usize;
         if parcel.marked {
-            mark_ce(&mut bytes[HEADER..]);
+            mark_ce(&mut buffer[HEADER..length]);
         }
-        bytes
+        length
+    }
+
+    /// A packet that arrives nowhere.
+    #[inline]
+    pub fn forget(&mut self, slot: u32) {
+        self.free.push(slot);
     }
 }
 
@@ -140,23 +147,20 @@ mod tests {
     use super::*;
     use etherparse::PacketBuilder;
 
-    fn sent(payload: usize, ecn: u8) -> (Pool, Parcel) {
+    /// A sent packet, the `virtio_net_hdr` in front.
+    fn sent(payload: usize, ecn: u8) -> Vec<u8> {
         let mut packet = vec![];
         let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64).tcp(4000, 5001, 77, 1000);
         builder.write(&mut packet, &vec![0; payload]).unwrap();
         packet[1] = ecn;
         let checksum = Ipv4HeaderSlice::from_slice(&packet).unwrap().to_header().calc_header_checksum();
         packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-        let mut pool = Pool::new(1500);
-        let slot = pool.take();
-        pool.buffer(slot)[HEADER..HEADER + packet.len()].copy_from_slice(&packet);
-        let parcel = pool.parcel(slot, 3, HEADER + packet.len()).unwrap();
-        (pool, parcel)
+        [vec![0; HEADER], packet].concat()
     }
 
     #[test]
     fn a_parcel_knows_its_segment() {
-        let (_, parcel) = sent(100, 0);
+        let parcel = Parcel::read(&sent(100, 0), 3).unwrap();
         assert_eq!((parcel.bytes(), parcel.flow, parcel.ecn_capable()), (140, 3, false));
         let segment = parcel.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
@@ -165,10 +169,17 @@ mod tests {
     #[test]
     fn a_mark_keeps_the_header_checksum_right() {
         for ecn in [1, 2] {
-            let (mut pool, mut parcel) = sent(10, ecn);
+            let bytes = sent(10, ecn);
+            let mut parcel = Parcel::read(&bytes, 0).unwrap();
             assert!(parcel.ecn_capable());
             parcel.mark_ce();
-            let ip = Ipv4HeaderSlice::from_slice(&pool.wrapped(&parcel)[HEADER..]).unwrap().to_header();
+            let mut pool = Pool::new(1500);
+            let mut buffer = pool.buffer();
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            parcel.slot = pool.put(&mut buffer);
+            let length = pool.take(&parcel, &mut buffer);
+            assert_eq!(length, bytes.len());
+            let ip = Ipv4HeaderSlice::from_slice(&buffer[HEADER..length]).unwrap().to_header();
             assert_eq!(ip.ecn.value(), 3);
             assert_eq!(ip.header_checksum, ip.calc_header_checksum());
         }
@@ -176,9 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_not_ip_is_no_parcel() {
-        let mut pool = Pool::new(1500);
-        let slot = pool.take();
-        pool.buffer(slot).fill(0xff);
-        assert!(pool.parcel(slot, 0, HEADER + 60).is_none());
+        assert!(Parcel::read(&[0xff; 70], 0).is_none());
+        assert!(Parcel::read(&[0; 4], 0).is_none());
     }
 }

@@ -3,9 +3,10 @@
 use crate::apps::{Apps, Flow};
 use crate::clock::Clock;
 use crate::controls::{self, Control};
-use crate::emulator::{Emulator, Pair};
-use crate::host::Host;
+use crate::emulator::Emulator;
+use crate::host::{Host, Pair};
 use crate::kernel;
+use crate::network::Network;
 use crate::soundness::{self, Processors};
 use crate::stack;
 use crate::wire::Wire;
@@ -51,21 +52,23 @@ pub fn run_with(
     let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start();
-    let mut emulator = Emulator::new(scenario, &pairs, wires(scenario), options, clock).map_err(Error::machine)?;
+    let network = Network::new(scenario, wires(scenario), options).map_err(Error::machine)?;
+    let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
-    let interrupted = drive(scenario.duration, clock, &mut emulator, &mut apps, progress)?;
+    let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
+    let mut network = emulator.finish();
     if interrupted {
         return Err(Error::Interrupted);
     }
-    let complaint = soundness::complaint(scenario, &emulator.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
-    let series = options.series.map(|step| series(step, &emulator, &apps));
-    let lateness_us_p99 = emulator.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let flows = emulator.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
+    let complaint = soundness::complaint(scenario, &network.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let series = options.series.map(|step| series(step, &network, &apps));
+    let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
+    let flows = network.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
         let (group, index) = group_of(scenario, number);
         flow_record(number as u32, &controls[group].listed, start_of(&scenario.flows[group], index), wire, flow)
     });
     let flows: Vec<_> = flows.collect();
-    let data_packets = emulator.wires.iter().map(|wire| wire.sender.total_sent()).sum();
+    let data_packets = network.wires.iter().map(|wire| wire.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
         on: "kernel".into(),
@@ -77,7 +80,7 @@ pub fn run_with(
         lateness_us_p99,
         cpu_idle_percent: processors.idle_percent(),
         flows,
-        links: vec![emulator.forward.record(), emulator.reverse.record()],
+        links: vec![network.forward.record(), network.reverse.record()],
     };
     Ok(Outcome { run, series, data_packets })
 }
@@ -135,18 +138,11 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
 }
 
 /// Lets time pass; true if `progress` ended it.
-fn drive(
-    end: Nanos,
-    clock: Clock,
-    emulator: &mut Emulator,
-    apps: &mut Apps,
-    progress: Progress,
-) -> Result<bool, Error> {
+fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progress: Progress) -> Result<bool, Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let interrupted = std::thread::scope(|scope| {
         let carrying = scope.spawn(|| {
-            crate::priority::raise();
             // Whoever ends first ends the other: without packets no application gets on, and the other way round.
             let result = emulator.run(end, stopped);
             stop.store(true, Ordering::Relaxed);
@@ -192,9 +188,9 @@ fn flow_record(number: u32, cc: &str, start: Nanos, wire: &mut Wire, flow: &Flow
 }
 
 /// What both threads saw at each step, side by side.
-fn series(step: Nanos, emulator: &Emulator, apps: &Apps) -> Series {
-    let mut sampler = Sampler::new(step, emulator.wires.len());
-    for (glimpse, flows) in emulator.glimpses.iter().zip(&apps.samples) {
+fn series(step: Nanos, network: &Network, apps: &Apps) -> Series {
+    let mut sampler = Sampler::new(step, network.wires.len());
+    for (glimpse, flows) in network.glimpses.iter().zip(&apps.samples) {
         let flows = flows.iter().map(|flow| {
             let mut flow = *flow;
             flow.rtt_us = glimpse.rtt_us[flow.flow as usize];
@@ -202,6 +198,6 @@ fn series(step: Nanos, emulator: &Emulator, apps: &Apps) -> Series {
         });
         sampler.take(glimpse.at, flows, glimpse.links.into_iter());
     }
-    let queues = [&emulator.forward.usage().queue_delay, &emulator.reverse.usage().queue_delay];
-    sampler.finish(emulator.wires.iter().map(|wire| &wire.sender.rtt), queues.into_iter())
+    let queues = [&network.forward.usage().queue_delay, &network.reverse.usage().queue_delay];
+    sampler.finish(network.wires.iter().map(|wire| &wire.sender.rtt), queues.into_iter())
 }

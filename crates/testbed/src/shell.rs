@@ -4,11 +4,12 @@
 //! then the kernel ends all others in it, also those that have gone into the background.
 
 use crate::clock::Clock;
-use crate::emulator::{Emulator, Pair};
-use crate::host::Host;
+use crate::emulator::Emulator;
+use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
 use crate::namespace::Namespace;
-use crate::{Error, Options, controls, kernel, priority, run};
+use crate::network::Network;
+use crate::{Error, Options, controls, kernel, run};
 use mechanism::Library;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -31,15 +32,6 @@ const ENDLESS: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 const PATIENCE: Duration = Duration::from_millis(500);
 /// `/proc/net/tcp` has the state in hexadecimal.
 const LISTENING: &str = "0A";
-
-/// One of the two ends of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Where data comes from.
-    Sender,
-    /// Where data goes to.
-    Receiver,
-}
 
 /// What to run behind the link.
 #[derive(Clone, Debug)]
@@ -67,13 +59,11 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start();
-    let mut emulator = Emulator::new(&scenario, &pairs, vec![], &Options::default(), clock).map_err(Error::machine)?;
+    let network = Network::new(&scenario, vec![], &Options::default()).map_err(Error::machine)?;
+    let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| {
-            priority::raise();
-            emulator.run(ENDLESS, || ended.load(Ordering::Relaxed))
-        });
+        let carrying = scope.spawn(|| emulator.run(ENDLESS, || ended.load(Ordering::Relaxed)));
         // A thread of its own, for it goes into other namespaces.
         let status = scope.spawn(|| live(&pairs[0], programs)).join().expect("it does not panic");
         ended.store(true, Ordering::Relaxed);

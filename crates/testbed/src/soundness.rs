@@ -1,7 +1,7 @@
 //! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something else.
 
 use crate::apps::Flow;
-use crate::emulator::Pair;
+use crate::host::Pair;
 use measure::Histogram;
 use scenario::model::Scenario;
 use scenario::units::Nanos;

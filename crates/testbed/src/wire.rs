@@ -79,6 +79,14 @@ impl Wire {
         }
     }
 
+    /// A segment reaches the receiver's host, in a packet of so many bytes.
+    #[inline]
+    pub fn arrives(&mut self, now: Nanos, segment: &Segment, bytes: u32) {
+        if segment.payload > 0 {
+            self.receiver.arrived(now, bytes);
+        }
+    }
+
     /// The packets with an end in `(start, end]` have no first answer any more.
     fn spend(&mut self, start: u64, end: u64) {
         let first = self.outstanding.partition_point(|o| o.end <= start);

@@ -1,0 +1,236 @@
+//! The network between the hosts: the same links as in the simulator, on the real clock.
+
+use crate::Options;
+use crate::host::End;
+use crate::parcel::{Parcel, Pool};
+use crate::pcap::Pcap;
+use crate::tun;
+use crate::wire::Wire;
+use measure::{Histogram, LinkSample};
+use path::{AccessLink, Fate, Link, Packet, Pipe};
+use scenario::model::Scenario;
+use scenario::units::Nanos;
+use std::io;
+
+/// The links at one step of the series, and the round-trip times seen last.
+#[derive(Debug)]
+pub struct Glimpse {
+    /// When.
+    pub at: Nanos,
+    /// Forward and reverse.
+    pub links: [LinkSample; 2],
+    /// By flow, us.
+    pub rtt_us: Vec<Option<u32>>,
+}
+
+/// A packet that has come to a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// The flow whose host it is.
+    pub flow: usize,
+    /// Bytes, the `virtio_net_hdr` included.
+    pub length: usize,
+}
+
+/// Links, packets on their way, and what is seen of the flows.
+pub struct Network {
+    pool: Pool,
+    /// The bottleneck.
+    pub forward: Link<Parcel>,
+    /// The way back.
+    pub reverse: Link<Parcel>,
+    access: Vec<AccessLink<Parcel>>,
+    back: Vec<(Nanos, Pipe<Parcel>)>,
+    /// By flow; none where nothing is measured.
+    pub wires: Vec<Wire>,
+    /// How much later than it should a packet was handed to its host.
+    pub lateness: Histogram,
+    warmup: Nanos,
+    /// The time up to which each link has been told of packets: it must not go back.
+    told: [Nanos; 2],
+    pcap: Option<Pcap>,
+    step: Option<Nanos>,
+    /// The inside of the run at equal steps.
+    pub glimpses: Vec<Glimpse>,
+}
+
+impl Network {
+    /// An empty network; `wires` watch the flows.
+    ///
+    /// # Errors
+    /// If the packet trace cannot be created.
+    pub fn new(scenario: &Scenario, wires: Vec<Wire>, options: &Options) -> io::Result<Network> {
+        let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
+        Ok(Network {
+            pool: Pool::new(largest.unwrap_or(0)),
+            forward: Link::forward(scenario),
+            reverse: Link::reverse(scenario),
+            access: groups.clone().map(|group| AccessLink::new(&group.access)).collect(),
+            back: groups.map(|group| (group.access.delay, Pipe::default())).collect(),
+            wires,
+            lateness: Histogram::default(),
+            warmup: scenario.warmup,
+            told: [Nanos::ZERO; 2],
+            pcap: options.pcap.as_deref().map(Pcap::create).transpose()?,
+            step: options.series,
+            glimpses: vec![],
+        })
+    }
+
+    /// A buffer to read a packet into.
+    pub fn buffer(&self) -> Box<[u8]> {
+        self.pool.buffer()
+    }
+
+    /// Takes a packet of `length` bytes that a host of `flow` has sent out of `buffer`, which then holds nothing in particular.
+    /// What is no IPv4 packet is thrown away.
+    #[inline]
+    pub fn enter(
+        &mut self,
+        from: End,
+        now: Nanos,
+        flow: usize,
+        length: usize,
+        buffer: &mut Box<[u8]>,
+    ) -> io::Result<()> {
+        let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
+        if from == End::Sender {
+            self.trace(now, &buffer[tun::HEADER..length])?;
+            if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+                wire.leaves(now, segment);
+            }
+        }
+        parcel.slot = self.pool.put(buffer);
+        match from {
+            End::Sender => self.access[flow].send(now, parcel),
+            End::Receiver => {
+                let at = advance(&mut self.told[1], now);
+                if !matches!(self.reverse.offer(at, parcel), Fate::Arrives(_)) {
+                    self.pool.forget(parcel.slot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next packet is due at the hosts of this end, as far as is known; `Nanos::NEVER` without one.
+    pub fn next(&self, to: End) -> Nanos {
+        match to {
+            End::Receiver => {
+                self.access.iter().map(AccessLink::next).min().unwrap_or(Nanos::NEVER).min(self.forward.next())
+            }
+            End::Sender => {
+                self.back.iter().map(|(_, pipe)| pipe.next()).min().unwrap_or(Nanos::NEVER).min(self.reverse.next())
+            }
+        }
+    }
+
+    /// Puts the next packet that is due at this end into `buffer`; none if it is still on its way.
+    pub fn due(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<Option<Delivery>> {
+        let arrived = match to {
+            End::Receiver => self.at_receiver(now),
+            End::Sender => self.at_sender(now),
+        };
+        let Some((due, parcel)) = arrived else { return Ok(None) };
+        self.lateness.record(now.since(due));
+        let flow = parcel.flow as usize;
+        let length = self.pool.take(&parcel, buffer);
+        if to == End::Sender {
+            self.trace(now, &buffer[tun::HEADER..length])?;
+        }
+        if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+            match to {
+                End::Sender => wire.returns(now, segment),
+                End::Receiver => wire.arrives(now, segment, parcel.bytes()),
+            }
+        }
+        Ok(Some(Delivery { flow, length }))
+    }
+
+    /// Lets packets on to the bottleneck, in the order of their times, until one is at its far end.
+    fn at_receiver(&mut self, now: Nanos) -> Option<(Nanos, Parcel)> {
+        loop {
+            let (flow, at) = earliest(self.access.iter().map(AccessLink::next));
+            let due = self.forward.next();
+            if due.min(at) > now {
+                return None;
+            }
+            if at < due {
+                if let Some(parcel) = self.access[flow].take() {
+                    self.offer_forward(at, parcel);
+                }
+            } else if let Some(parcel) = self.forward.take() {
+                return Some((due, parcel));
+            }
+        }
+    }
+
+    fn at_sender(&mut self, now: Nanos) -> Option<(Nanos, Parcel)> {
+        loop {
+            let (flow, at) = earliest(self.back.iter().map(|(_, pipe)| pipe.next()));
+            let due = self.reverse.next();
+            if due.min(at) > now {
+                return None;
+            }
+            if due < at {
+                if let Some(parcel) = self.reverse.take() {
+                    let (delay, pipe) = &mut self.back[parcel.flow as usize];
+                    pipe.push(due + *delay, parcel);
+                }
+            } else if let Some(parcel) = self.back[flow].1.take() {
+                return Some((at, parcel));
+            }
+        }
+    }
+
+    fn offer_forward(&mut self, due: Nanos, parcel: Parcel) {
+        let at = advance(&mut self.told[0], due);
+        if matches!(self.forward.offer(at, parcel), Fate::Arrives(_)) {
+            return;
+        }
+        let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
+        if is_data
+            && at >= self.warmup
+            && let Some(wire) = self.wires.get_mut(parcel.flow as usize)
+        {
+            wire.lost += 1;
+        }
+        self.pool.forget(parcel.slot);
+    }
+
+    fn trace(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
+        self.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, packet))
+    }
+
+    /// When the links are to be looked at next for the series.
+    pub fn next_glimpse(&self) -> Nanos {
+        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.glimpses.len() as u64 + 1)))
+    }
+
+    /// Looks at the links if a step of the series is over.
+    pub fn glimpse(&mut self, now: Nanos) {
+        while self.next_glimpse() <= now {
+            let at = advance(&mut self.told[0], now);
+            let links = [self.forward.sample(at, 0), self.reverse.sample(now, 1)];
+            let rtt_us = self.wires.iter().map(|wire| wire.sender.latest_rtt_us).collect();
+            self.glimpses.push(Glimpse { at: self.next_glimpse(), links, rtt_us });
+        }
+    }
+
+    /// Writes what is left of the packet trace.
+    pub fn close(&mut self) -> io::Result<()> {
+        self.pcap.take().map_or(Ok(()), Pcap::close)
+    }
+}
+
+/// The place and the time of the earliest; at equal times the first.
+fn earliest(times: impl Iterator<Item = Nanos>) -> (usize, Nanos) {
+    times.enumerate().min_by_key(|(_, at)| *at).unwrap_or((0, Nanos::NEVER))
+}
+
+/// The later of the two, which is also kept.
+fn advance(kept: &mut Nanos, at: Nanos) -> Nanos {
+    *kept = at.max(*kept);
+    *kept
+}
