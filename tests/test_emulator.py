@@ -153,12 +153,12 @@ def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int
     assert arrivals[-1].delay == about(10 + (waiting + 1) * size * 8 / 1000)
 
 
-@pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("receiver", 0.3), ("sender", 0.5)])
+@pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])
 def test_loss(train: Train, to: str, loss: float) -> None:
     count = 60_000
     link = one_way(to, f'rate = "1gbit"\ndelay = "1ms"\nqueue = {{}}\nloss = "{loss:.0%}"')
     arrivals = train(link, count, 100, to=to)
-    # The seed decides which ones, so this holds always or never; the standard deviation is 0.2 % of the packets.
+    # The seed decides which ones, so this holds always or never; the standard deviation is 0.2 % of all packets.
     assert 1 - len(arrivals) / count == about(loss)
     # A loss says nothing about the next packet.
     numbers = {arrival.number for arrival in arrivals}
@@ -172,15 +172,15 @@ def test_delivery_opportunities(train: Train, to: str) -> None:
     assert len(arrivals) == 700
     file = [float(line) for line in LTE.read_text().split()]
     rounds = [start + at for start in (0, file[-1]) for at in file]
-    # When the train met the trace nobody knows; it fits one place in it, and there it fits within the grain of a clock.
-    misfits = [misfit(arrivals, rounds[start:]) for start in range(len(file))]
-    best = min(misfits)
+    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks.
+    by_misfit = sorted(range(len(file)), key=lambda start: misfit(arrivals[::10], rounds[start::10]))
+    best, second = (misfit(arrivals, rounds[start:]) for start in by_misfit[:2])
     assert best < 0.1
-    assert sum(other < 20 * best for other in misfits) == 1
+    assert second > 1
 
 
 def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
-    """How far apart the arrivals are from these opportunities, in the median, wherever the clock of the trace began."""
+    """How far the arrivals are from these opportunities in the median, wherever the trace began; milliseconds."""
     shifts = [arrival.at - opportunity for arrival, opportunity in zip(arrivals, opportunities, strict=False)]
     middle = median(shifts)
     return median(abs(shift - middle) for shift in shifts)

@@ -4,7 +4,7 @@
     train.py receive SIGNAL QUIET_MS                until nothing has come for so long
 
 Sizes are those of IP packets. The receiver prints a line for each packet, in the order of arrival: its number, when it
-was sent, when it arrived (by the kernel's own time stamp), in nanoseconds of the one clock that both ends have, its size.
+was sent, when it arrived (by the kernel's own time stamp), in nanoseconds of both ends' one clock, and its size.
 """
 
 import os

@@ -35,7 +35,7 @@ impl<'a> Emulator<'a> {
         Emulator {
             pairs,
             clock,
-            slack: Nanos(soundness::tolerated(scenario).0 / 4),
+            slack: soundness::slack(scenario),
             delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(GLANCE)),
             network: Mutex::new(network),
         }
