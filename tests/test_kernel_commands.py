@@ -172,6 +172,12 @@ def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) 
     assert json.loads(unbloat("unload", name, "--json").stdout)["default_now"] == before
     assert default() == before
 
+    # One that not everybody may choose is nobody's default in a namespace; nothing of it stays.
+    done = unbloat("load", "reno", "--as", name, "--default")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"unbloat: {name} cannot be the default here: in a network namespace that is not ")
+    assert not offered(name) and not statuses(unbloat, name) and default() == before
+
 
 def test_what_its_calls_cost(unbloat: Sandbox, name: str) -> None:
     assert unbloat("load", "cubic", "--as", name).returncode == 0
@@ -197,7 +203,8 @@ def test_what_its_calls_cost(unbloat: Sandbox, name: str) -> None:
     assert calls["cong_avoid"]["calls"] > 10
     assert 1 < calls["cong_avoid"]["ns_per_call"] < 100_000
     assert (calls["init"]["calls"], calls["init"]["ns_per_call"]) == (0, None)
-    assert "cong_avoid" in table and "a call" in table and "init" not in table
+    measured = {line.split()[1] for line in table.splitlines() if line.startswith(f"{name} ")}
+    assert "a call" in table and "cong_avoid" in measured and "init" not in measured
 
 
 def test_a_users_file(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
@@ -321,6 +328,16 @@ def test_without_types(unbloat: Sandbox) -> None:
     done = unbloat("load", "reno", UNBLOAT_BTF="/nonexistent")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("unbloat: no kernel types (BTF): UNBLOAT_BTF names /nonexistent, which holds none; ")
+
+
+def test_without_types_at_all(sandbox: Sandbox, unbloat: Sandbox) -> None:
+    sandbox("mount", "-t", "tmpfs", "none", "/sys/kernel/btf")
+    for command in (["load", "reno"], ["status"]):
+        done = unbloat(*command)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert done.stderr.startswith(
+            "unbloat: no kernel types (BTF): there is no /sys/kernel/btf/vmlinux; loading needs"
+        )
 
 
 def checks(unbloat: Sandbox, **environment: str) -> dict[str, dict[str, str | bool | None]]:

@@ -30,7 +30,7 @@ enum unbloat_phase {
 	UNBLOAT_AFTER = 1,
 };
 
-/* One call leaves two. The reader is crates/testbed/src/recording.rs; sample and socket are the kernel's bytes, laid out as its BTF says. */
+/* One call leaves two. The reader is crates/testbed/src/recording; sample and socket are the kernel's bytes, laid out as its BTF says. */
 struct unbloat_snapshot {
 	__u64 socket; /* its address */
 	__u64 phase;
@@ -144,12 +144,13 @@ static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct u
 /* What BPF_PROG does with the function that bears the program's text: calls it between the two. */
 #define unbloat_is_void(call) __builtin_types_compatible_p(typeof(call), void)
 #define unbloat_value_of(call) __builtin_choose_expr(unbloat_is_void(call), (call, 0ULL), call)
-#define unbloat_recorded(name, body, args...)                                                          \
-	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                  \
-	unsigned long long taken[] = {unbloat_take(body, ##args)};                                     \
-	struct unbloat_moment displaced = unbloat_before(unbloat_program, taken, unbloat_count(args)); \
-	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                \
-	unbloat_after(taken[1], result, &displaced);                                                   \
+#define unbloat_recorded(name, body, args...)                                                                 \
+	_Static_assert(sizeof(#name) <= UNBLOAT_NAME_BYTES, "a program that is recorded has a shorter name"); \
+	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                         \
+	unsigned long long taken[] = {unbloat_take(body, ##args)};                                            \
+	struct unbloat_moment displaced = unbloat_before(unbloat_program, taken, unbloat_count(args));        \
+	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                       \
+	unbloat_after(taken[1], result, &displaced);                                                          \
 	return (typeof(body(unbloat_take(body, ##args))))result
 
 #endif

@@ -6,8 +6,9 @@
 use crate::clock::Clock;
 use crate::host::{End, Pair};
 use crate::network::Network;
+use crate::priority::{self, Claim};
+use crate::soundness;
 use crate::waiting::Waiting;
-use crate::{priority, soundness};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
@@ -35,7 +36,7 @@ impl<'a> Emulator<'a> {
         Emulator {
             pairs,
             clock,
-            slack: Nanos(soundness::tolerated(scenario).0 / 4),
+            slack: soundness::slack(scenario),
             delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(GLANCE)),
             network: Mutex::new(network),
         }
@@ -65,7 +66,7 @@ impl<'a> Emulator<'a> {
     }
 
     fn serve(&self, end: End, until: Nanos, stopped: impl Fn() -> bool) -> io::Result<()> {
-        priority::raise();
+        priority::raise(Claim::Emulator);
         let mut waiting = Waiting::new(self.slack)?;
         for (flow, pair) in self.pairs.iter().enumerate() {
             waiting.watch(&pair.host(end).tun, flow)?;

@@ -7,6 +7,7 @@ use crate::emulator::Emulator;
 use crate::host::{Host, Pair};
 use crate::kernel;
 use crate::network::Network;
+use crate::priority::{self, Claim};
 use crate::soundness::{self, Processors};
 use crate::stack;
 use crate::wire::Wire;
@@ -149,7 +150,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
             result
         });
         let living = scope.spawn(|| {
-            crate::priority::raise();
+            priority::raise(Claim::Application);
             let result = apps.run(end, stopped);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);

@@ -14,6 +14,8 @@ const HARMLESS: Nanos = Nanos::from_micros(200);
 const TOLERATED: f64 = 0.01;
 /// Share of a packet's own time on the bottleneck: the grain of every queueing delay is a whole one.
 const OF_A_PACKET: f64 = 0.1;
+/// What waking up takes anyhow.
+const HARMLESS_SLACK: Nanos = Nanos::from_micros(50);
 
 /// How much of the processors' time was left over since this was made.
 pub struct Processors {
@@ -44,10 +46,22 @@ fn idle_and_total() -> Option<(u64, u64)> {
 
 /// The lateness that a run of this scenario bears.
 pub fn tolerated(scenario: &Scenario) -> Nanos {
+    let packet = scenario.packet_time().map_or(0, |time| time.0);
+    tolerated_of_round_trips(scenario).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
+}
+
+/// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by that, so
+/// it stays small where no second packet would come meanwhile.
+pub fn slack(scenario: &Scenario) -> Nanos {
+    let batch = Nanos(tolerated_of_round_trips(scenario).0 / 4);
+    let is_slow = scenario.packet_time().is_none_or(|time| time > batch);
+    batch.min(if is_slow { HARMLESS_SLACK } else { Nanos::NEVER })
+}
+
+fn tolerated_of_round_trips(scenario: &Scenario) -> Nanos {
     let access = scenario.flows.iter().map(|group| group.access.delay.0 * 2).min().unwrap_or(0);
     let base = scenario.bottleneck.delay.0 + scenario.reverse.delay.0 + access;
-    let packet = scenario.packet_time().map_or(0, |time| time.0);
-    HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64)).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
+    HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64))
 }
 
 /// Why the run's figures mean nothing; none if they do.

@@ -100,6 +100,15 @@ fn what_the_verifier_refuses() {
 }
 
 #[test]
+fn an_argument_that_no_kernel_passes() {
+    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { tcp_sk(sk)->snd_cwnd = ctx[5]; }";
+    let file = UserFile::control("beyond", body, GROWS);
+    let error = refused(&control(file.source()), &name_of("beyond"));
+    let start = format!("the kernel's verifier refuses {}: grow: func 'cong_avoid' doesn't have ", file.path());
+    assert!(error.message.starts_with(&start) && error.message.contains("-th argument, at "), "{error}");
+}
+
+#[test]
 fn what_this_kernel_does_not_have() {
     let body = "extern void warp_drive(struct sock *sk) __ksym;\n\
                 SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { warp_drive(sk); }";

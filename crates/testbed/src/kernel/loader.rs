@@ -163,7 +163,7 @@ fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said:
 
 fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
     let Refusal { program, reason, at } = refusal;
-    if reason.contains("doesn't have") && reason.contains("argument") && types.cong_control_arguments() < 4 {
+    if reason.starts_with("func 'cong_control' doesn't have") && types.cong_control_arguments() < 4 {
         return format!(
             "{}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one is older",
             object.source

@@ -51,9 +51,14 @@ pub(crate) fn refusal(said: &str) -> Option<Refusal> {
     let program = before.rsplit_once("prog '").map_or("", |(_, name)| name).to_string();
     let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty() && !is_statistics(line)).collect();
-    let reason = lines.last().map_or("no reason was given", |line| line).to_string();
+    let reason = match lines.as_slice() {
+        // The line before says it in words.
+        [.., words, last] if last.starts_with("invalid bpf_context access") && words.starts_with("func '") => words,
+        [.., last] => last,
+        [] => "no reason was given",
+    };
     let at = lines.iter().rev().find_map(|line| line.strip_prefix("; ")).map(place);
-    Some(Refusal { program, reason, at })
+    Some(Refusal { program, reason: reason.to_string(), at })
 }
 
 /// `text @ file:line`, or before Linux 6.9 the text only.
@@ -84,6 +89,12 @@ mod tests {
         assert_eq!(refusal(log), found("grow", "no write support to tcp_sock at off 8", Some("mine.bpf.c:7")));
         let older = log.replace(" @ mine.bpf.c:7", "");
         assert_eq!(refusal(&older).and_then(|refusal| refusal.at), Some("\"tp->snd_una = 0;\"".into()));
+        let context = "func 'set_state' doesn't have 4-th argument\ninvalid bpf_context access off=24 size=8";
+        let beyond = log.replace("no write support to tcp_sock at off 8", context);
+        assert_eq!(
+            refusal(&beyond),
+            found("grow", "func 'set_state' doesn't have 4-th argument", Some("mine.bpf.c:7"))
+        );
         assert_eq!(refusal("libbpf: failed to find valid kernel BTF\n"), None);
     }
 }

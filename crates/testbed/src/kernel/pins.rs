@@ -122,15 +122,22 @@ pub(crate) fn default() -> String {
 
 /// Gives new sockets another control.
 pub(crate) fn set_default(name: &str) -> Result<(), Error> {
-    std::fs::write(DEFAULT, name).map_err(|e| {
-        let hint = match e.kind() {
-            io::ErrorKind::PermissionDenied => {
-                "; in a network namespace that is not the machine's first, only a control with TCP_CONG_NON_RESTRICTED can be the default"
-            }
-            _ => "",
-        };
-        Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}{hint}"))
-    })
+    refuse_restricted(name)?;
+    std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
+}
+
+/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets to count back who uses
+/// it: such a control would never go. So it is not asked.
+fn refuse_restricted(name: &str) -> Result<(), Error> {
+    const ONLY_IN_THE_FIRST: &str = "/proc/sys/net/ipv4/tcp_mem";
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+    if Path::new(ONLY_IN_THE_FIRST).exists() || allowed.split_whitespace().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(Error::machine(format!(
+        "{name} cannot be the default here: in a network namespace that is not the machine's first, the kernel takes only a control with \
+         the flag TCP_CONG_NON_RESTRICTED"
+    )))
 }
 
 /// Is the BPF file system where everybody expects it?

@@ -110,6 +110,20 @@ fn marks() {
     every_control_agrees(&scenarios::marks(), |story| story.marked);
 }
 
+/// The Linux tree's own examples, unmodified, in the trees that `UNBLOAT_LINUX_SOURCE` names; `make test` fetches two.
+#[test]
+fn files_written_for_the_kernel() {
+    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
+    let folders = trees.iter().map(|tree| tree.join("tools/testing/selftests/bpf/progs"));
+    let files: Vec<_> =
+        folders.flat_map(|folder| ["bpf_cubic.c", "bpf_dctcp.c"].map(|file| folder.join(file))).collect();
+    if files.is_empty() {
+        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
+        return;
+    }
+    every_control_agrees(&scenarios::files(&files), |story| story.reductions > 0);
+}
+
 /// The comparison is no formality: a control with another parameter than the recorded one is found out.
 #[test]
 fn another_control_does_not_agree() {

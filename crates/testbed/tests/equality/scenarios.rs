@@ -2,7 +2,7 @@
 
 use mechanism::Library;
 use scenario::model::{CcSource, Scenario, Service, Trace};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Drop-tail losses, several flows at a time; long enough for BBR to look for a new least RTT.
@@ -38,6 +38,13 @@ pub fn marks() -> Scenario {
     scenario
 }
 
+/// A full buffer for controls that were written for the kernel: these files.
+pub fn files(paths: &[PathBuf]) -> Scenario {
+    let sources = paths.iter().map(|path| path.display().to_string());
+    let queue = "queue = { kind = \"droptail\", limit = \"40p\", ecn_threshold = \"30p\" }";
+    scenario("files written for the kernel", &sources.collect::<Vec<_>>(), 8, "20mbit", queue, "")
+}
+
 /// The same with one control only.
 pub fn only(name: &str, mut scenario: Scenario) -> Scenario {
     let group = library().names().iter().position(|known| known == name).expect("a built-in");
@@ -50,11 +57,15 @@ fn library() -> Library {
 }
 
 fn every_control(name: &str, seconds: u32, rate: &str, link: &str, flow: &str) -> Scenario {
+    scenario(name, &library().names(), seconds, rate, link, flow)
+}
+
+fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &str, flow: &str) -> Scenario {
     let mut text = format!(
         "name = \"{name}\"\nduration = \"{seconds}s\"\nseed = 1\n\
          [link.bottleneck]\nrate = \"{rate}\"\ndelay = \"20ms\"\n{link}\n"
     );
-    for (place, control) in library().names().iter().enumerate() {
+    for (place, control) in controls.iter().enumerate() {
         let start = 50 * place;
         // BBR would take the others' share.
         let access = if control == "bbr" { "{ rate = \"3mbit\" }" } else { "{}" };

@@ -1,0 +1,186 @@
+"""The emulated link against its settings, as independent programs inside the two hosts see it: these tests need root.
+
+Times are judged by medians, for a busy machine is late now and then, but not most of the time.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+TRAIN = Path(__file__).with_name("train.py")
+LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
+WITHIN = 0.01
+
+
+@dataclass
+class Arrival:
+    """A packet that came through; times in milliseconds."""
+
+    number: int
+    sent: float
+    at: float
+    size: int
+
+    @property
+    def delay(self) -> float:
+        return self.at - self.sent
+
+
+Train = Callable[..., list[Arrival]]
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Train:
+    """Send a train of packets over a link; give those that arrive, after the checks that hold for every link."""
+
+    def run(
+        link: str, count: int, size: int = 1500, gap_ms: float = 0, to: str = "receiver", flows: str = ""
+    ) -> list[Arrival]:
+        file = tmp_path / "link.toml"
+        file.write_text(f'duration = "1s"\n[link.bottleneck]\n{link}\n[[flows]]\ncc = "kernel:reno"\n{flows}\n')
+        signal = tmp_path / "ready"
+        signal.unlink(missing_ok=True)
+        python = f"{sys.executable} -S {TRAIN}"
+        far = f"{python} send {signal} {to} {count} {size} {round(gap_ms * 1000)}"
+        near = f"{python} receive {signal} 500".split()
+        command = [sys.executable, "-m", "unbloat", "shell", str(file), "--at", to, "--far", far, "--", *near]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        arrivals = read(done.stdout)
+        check_conservation(arrivals, count, size)
+        return arrivals
+
+    return run
+
+
+def read(lines: str) -> list[Arrival]:
+    rows = [[int(word) for word in line.split()] for line in lines.splitlines()]
+    start = rows[0][1]
+    return [Arrival(number, (sent - start) / 1e6, (at - start) / 1e6, size) for number, sent, at, size in rows]
+
+
+def check_conservation(arrivals: list[Arrival], count: int, size: int) -> None:
+    """In order, none twice, none invented, none cut short, none before it was sent."""
+    numbers = [arrival.number for arrival in arrivals]
+    assert all(earlier < later for earlier, later in pairwise(numbers))
+    assert set(numbers) <= set(range(count))
+    assert all(arrival.size == size and arrival.delay > 0 for arrival in arrivals)
+
+
+def rate_mbps(arrivals: list[Arrival]) -> float:
+    """By the time that half of the packets take, wherever in the train that half begins."""
+    half = len(arrivals) // 2
+    spans = [later.at - earlier.at for earlier, later in zip(arrivals, arrivals[half:], strict=False)]
+    return half * arrivals[0].size * 8 / 1000 / median(spans)
+
+
+def about(value: float) -> object:
+    return pytest.approx(value, rel=WITHIN)
+
+
+def one_way(to: str, settings: str) -> str:
+    """Settings of the direction in question; the other one does not matter."""
+    if to == "receiver":
+        return settings
+    reverse = ", ".join(settings.splitlines())
+    return f'rate = "1gbit"\ndelay = "5ms"\nqueue = {{}}\nreverse = {{ {reverse} }}'
+
+
+@pytest.mark.parametrize(
+    ("mbps", "to", "queue", "count", "gap_ms"),
+    [
+        # All at once into a queue that never drops.
+        (2, "receiver", "{}", 170, 0),
+        (100, "sender", "{}", 8000, 0),
+        # A third more than the link carries: the queue drops what is too much.
+        (20, "sender", '{ limit = "60kb" }', 2200, 0.45),
+        (100, "receiver", '{ limit = "60kb" }', 11000, 0.09),
+    ],
+)
+def test_rate(train: Train, mbps: int, to: str, queue: str, count: int, gap_ms: float) -> None:
+    link = one_way(to, f'rate = "{mbps}mbit"\ndelay = "5ms"\nqueue = {queue}')
+    arrivals = train(link, count, gap_ms=gap_ms, to=to)
+    assert rate_mbps(arrivals) == about(mbps)
+    assert (len(arrivals) == count) == (queue == "{}")
+
+
+SLOW_LINE = 'access = { rate = "1mbit", delay = "15ms" }'
+FAR_AWAY = 'access = { delay = "15ms" }'
+
+
+@pytest.mark.parametrize(
+    ("to", "link", "flows", "size", "ms"),
+    [
+        # Propagation, and the packet's own time on the wire.
+        ("receiver", 'rate = "2mbit"\ndelay = "20ms"', "", 1500, 20 + 6),
+        ("receiver", 'rate = "500kbit"\ndelay = "22ms"', "", 250, 22 + 4),
+        ("receiver", 'rate = "100mbit"\ndelay = "50ms"', "", 1500, 50 + 0.12),
+        # The sender's own line carries it before the bottleneck does.
+        ("receiver", 'rate = "10mbit"\ndelay = "10ms"', SLOW_LINE, 1500, 12 + 15 + 1.2 + 10),
+        ("receiver", 'rate = "10mbit"\ndelay = "10ms"', FAR_AWAY, 1500, 15 + 1.2 + 10),
+        # On the way back the bottleneck's settings hold unless it has its own, and of the sender's line the delay.
+        ("sender", 'rate = "2mbit"\ndelay = "20ms"', "", 1500, 20 + 6),
+        ("sender", 'rate = "50mbit"\ndelay = "1ms"\nreverse.delay = "30ms"', SLOW_LINE, 1500, 0.24 + 30 + 15),
+    ],
+)
+def test_delay_of_single_packets(train: Train, to: str, link: str, flows: str, size: int, ms: float) -> None:
+    arrivals = train(f"{link}\nqueue = {{}}", 30, size, gap_ms=20, to=to, flows=flows)
+    assert len(arrivals) == 30
+    assert median(arrival.delay for arrival in arrivals) == about(ms)
+
+
+@pytest.mark.parametrize(
+    ("to", "limit", "size", "waiting"),
+    [
+        ("receiver", "30kb", 1500, 20),
+        ("receiver", "30kb", 500, 60),
+        ("receiver", "20p", 500, 20),
+        ("sender", "10kb", 1500, 6),
+        ("sender", "20p", 1500, 20),
+    ],
+)
+def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int) -> None:
+    link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ limit = "{limit}" }}')
+    arrivals = train(link, waiting + 50, size, to=to)
+    # Those that fit, and the one in transmission; the whole train is there before that one is out.
+    assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
+    assert arrivals[-1].delay == about(10 + (waiting + 1) * size * 8 / 1000)
+
+
+@pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])
+def test_loss(train: Train, to: str, loss: float) -> None:
+    count = 60_000
+    link = one_way(to, f'rate = "1gbit"\ndelay = "1ms"\nqueue = {{}}\nloss = "{loss:.0%}"')
+    arrivals = train(link, count, 100, to=to)
+    # The seed decides which ones, so this holds always or never; the standard deviation is 0.2 % of all packets.
+    assert 1 - len(arrivals) / count == about(loss)
+    # A loss says nothing about the next packet.
+    numbers = {arrival.number for arrival in arrivals}
+    after_a_loss = [number in numbers for number in range(1, count) if number - 1 not in numbers]
+    assert 1 - sum(after_a_loss) / len(after_a_loss) == pytest.approx(loss, rel=0.03)
+
+
+@pytest.mark.parametrize("to", ["receiver", "sender"])
+def test_delivery_opportunities(train: Train, to: str) -> None:
+    arrivals = train(one_way(to, f'trace = "{LTE}"\ndelay = "10ms"\nqueue = {{}}'), 700, to=to)
+    assert len(arrivals) == 700
+    file = [float(line) for line in LTE.read_text().split()]
+    rounds = [start + at for start in (0, file[-1]) for at in file]
+    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks.
+    by_misfit = sorted(range(len(file)), key=lambda start: misfit(arrivals[::10], rounds[start::10]))
+    best, second = (misfit(arrivals, rounds[start:]) for start in by_misfit[:2])
+    assert best < 0.1
+    assert second > 1
+
+
+def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
+    """How far the arrivals are from these opportunities in the median, wherever the trace began; milliseconds."""
+    shifts = [arrival.at - opportunity for arrival, opportunity in zip(arrivals, opportunities, strict=False)]
+    middle = median(shifts)
+    return median(abs(shift - middle) for shift in shifts)

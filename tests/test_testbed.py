@@ -1,0 +1,188 @@
+"""Runs with the running kernel's TCP against what can be worked out on paper: these tests need root."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pcapng
+import pytest
+import unbloat as ub
+from conftest import Cli
+from pcapng import ECE, SYN, Segment
+
+SEGMENT = 1448
+"""Payload of a packet of 1500 bytes: IP, TCP and time stamps take the rest."""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Write:
+    """Write a scenario file: its link, and flow groups."""
+
+    def write(link: str, *groups: str, duration: str = "2s", top: str = "") -> Path:
+        flows = "\n".join(f"[[flows]]\n{group}" for group in groups)
+        file = tmp_path / "scenario.toml"
+        file.write_text(f'duration = "{duration}"\n{top}\n[link.bottleneck]\n{link}\n{flows}\n')
+        return file
+
+    return write
+
+
+def of_flows(trace: list[Segment]) -> dict[int, list[Segment]]:
+    """The data segments and SYNs that each flow's sender sent: senders are 10.0.0.1 and following."""
+    sent = defaultdict(list)
+    for segment in trace:
+        if segment.source.startswith("10.0.0."):
+            sent[int(segment.source.split(".")[3]) - 1].append(segment)
+    return sent
+
+
+def retransmissions(sent: list[Segment]) -> int:
+    """Data that does not go beyond what was sent before."""
+    count, end = 0, 0
+    for segment in sent:
+        if segment.payload:
+            count += segment.seq < end
+            end = max(end, segment.seq + segment.payload)
+    return count
+
+
+def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
+    """2 Mbit/s with losses: sound, with a complete trace that tells the same story as the record."""
+    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="4s")
+    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng", series="10ms")
+    run = results.as_dict()["runs"][0]
+    flow, (link, reverse) = run["flows"][0], run["links"]
+    assert flow["cc"] == "kernel:cubic"
+    assert run["lateness_us_p99"] > 0
+    # A tenth of a packet's 6 ms is what such a run bears.
+    assert run["sound"] == (run["lateness_us_p99"] <= 600), run["unsound_because"]
+    assert link["drops"] > 0 and reverse["drops"] == 0 and flow["timeouts"] == 0
+    assert flow["lost_packets"] == link["drops"]
+    # Nothing waits longer than the ten packets that there is room for, and one of them had to be there to be full.
+    assert 9 * 6 < link["queue_delay_ms_max"] <= 10 * 6
+    assert results.link_series["queue_bytes"].max() <= 15_000
+
+    trace = pcapng.read(tmp_path / "trace.pcapng")
+    assert all(segment.checksums_right for segment in trace)
+    assert all(earlier.at <= later.at for earlier, later in pairwise(trace))
+    (sent,) = of_flows(trace).values()
+    data = [segment for segment in sent if segment.payload]
+    assert len(data) == flow["sent_packets"]
+    assert retransmissions(sent) == flow["retransmitted_packets"] > 0
+    # Every packet carries one segment.
+    assert Counter(segment.length for segment in data).most_common(1)[0][0] == 1500
+    assert max(segment.length for segment in trace) == 1500
+
+
+def test_times_windows_and_sizes_of_packets(scenario: Write, tmp_path: Path) -> None:
+    """Flows that leave the link room, so that each is as its own settings say."""
+    file = scenario(
+        'rate = "100mbit"\ndelay = "20ms"\nqueue = {}',
+        'cc = "kernel:reno"\nreceive_window = "100kb"',
+        'cc = "kernel:reno"\nreceive_window = "50kb"\npacket = "500b"',
+        'cc = "kernel:reno"\nreceive_window = "30kb"\ncount = 2\nstart = "300ms"\nstagger = "400ms"\nstop = "1200ms"',
+        top='warmup = "500ms"',
+        duration="2500ms",
+    )
+    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
+    goodput = results.summary["goodput_mbps"]
+    # A window each round trip of 40 ms: megabits a second.
+    assert goodput[0] == pytest.approx(0.1 * 8 / 0.040, rel=0.1)
+    assert goodput[1] == pytest.approx(0.05 * 8 / 0.040, rel=0.1)
+    assert results.summary["retransmitted_packets"].sum() == 0
+
+    flows = of_flows(pcapng.read(tmp_path / "trace.pcapng"))
+    opened = [flows[flow][0].at for flow in range(4)]
+    assert all(flows[flow][0].flags & SYN for flow in range(4))
+    # A busy machine may be late, but never early.
+    for at, expected in zip(opened, [0, 0, 0.3, 0.7], strict=True):
+        assert expected <= at < expected + 0.05
+    for flow, (largest, stop) in enumerate([(1500, 2.5), (500, 2.5), (1500, 1.2), (1500, 1.2)]):
+        assert max(segment.length for segment in flows[flow]) == largest
+        last = max(segment.at for segment in flows[flow] if segment.payload)
+        # What has been written by then still goes out, a window each round trip.
+        assert stop - 0.05 < last < stop + 0.25
+
+
+@pytest.mark.parametrize("delayed", [True, False])
+def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, delayed: bool) -> None:
+    """A file that never has to wait for the window takes its own time on the wire, and two round trips."""
+    size = 100 * SEGMENT
+    file = scenario(
+        'rate = "2mbit"\ndelay = "10ms"\nqueue = {}',
+        f'cc = "kernel:reno"\nsize = "{size}b"\nstart = "100ms"\ndelayed_ack = {str(delayed).lower()}',
+        duration="1s",
+    )
+    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
+    # The handshake's packets have 60 bytes, an acknowledgement 52.
+    on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
+    assert results.summary["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.02)
+    assert results.summary["sent_packets"][0] == 100
+    back = [
+        s for s in pcapng.read(tmp_path / "trace.pcapng") if not s.source.startswith("10.0.0.") and not s.flags & SYN
+    ]
+    # Linux acknowledges a connection's first segments at once in any case.
+    assert 50 <= len(back) < 75 if delayed else len(back) == 100
+
+
+@pytest.mark.parametrize("beta", [512, 870])
+def test_parameters_reach_the_kernel(scenario: Write, beta: int) -> None:
+    """CUBIC's window after its first loss is beta times that before."""
+    parameters = f'cc = "cubic"\nparams = {{ beta = {beta}, hystart = false }}'
+    file = scenario('rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "45kb" }', parameters, duration="1s")
+    series = ub.run(file, on="kernel", series="1ms").series
+    threshold = series["ssthresh_packets"].dropna()
+    before = series["cwnd_packets"][: threshold.index[0]].iloc[-1]
+    assert threshold.iloc[0] == pytest.approx(before * beta / 1024, abs=1.5)
+
+
+def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
+    """DCTCP negotiates ECN and keeps the queue about its threshold."""
+    file = scenario(
+        'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }',
+        'cc = "dctcp"',
+        top='warmup = "500ms"',
+    )
+    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
+    (link, _), (flow,) = results.links.to_dict("records"), results.summary.to_dict("records")
+    assert link["marks"] > 20 and link["drops"] == 0 and flow["retransmitted_packets"] == 0
+    assert flow["goodput_mbps"] > 18
+    assert 0.3 * 20 * 1500 < link["queue_bytes_mean"] < 2 * 20 * 1500
+    trace = pcapng.read(tmp_path / "trace.pcapng")
+    assert all(segment.checksums_right for segment in trace)
+    assert sum(bool(segment.flags & ECE) for segment in trace if segment.source.startswith("10.128.")) > 20
+
+
+def test_both_backends_answer_in_one_shape(cli: Cli, small: Path) -> None:
+    """The same keys with values of the same types, where both have one."""
+    kernel, simulated = (
+        json.loads(cli("run", small, "--on", on, "--json", "--series", "100ms").stdout)
+        for on in ("kernel", "simulator")
+    )
+    assert shape(kernel) == shape(simulated)
+
+
+def shape(value: object) -> object:
+    """Names and types, all numbers alike; of a list its first member's."""
+    if isinstance(value, dict):
+        own = {"lateness_us_p99", "cpu_idle_percent", "unsound_because"}
+        return {key: shape(inner) for key, inner in value.items() if key not in own}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value[:1]]
+    return "number" if type(value) in (int, float) else type(value).__name__
+
+
+@pytest.mark.parametrize("switch", ["prr", "rack", "undo", "quick_ack", "limited_transmit", "cwnd_validation"])
+def test_what_a_kernel_always_does_cannot_be_switched_off(scenario: Write, cli: Cli, switch: str) -> None:
+    link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = {}'
+    file = scenario(link, 'cc = "reno"', top=f"profile = {{ {switch} = false }}")
+    done = cli("run", file, "--on", "kernel")
+    assert done.returncode == 2
+    assert (
+        done.stderr.startswith(f"unbloat: {file}:2: flows.0.profile: the kernel's TCP always")
+        and done.stderr.count("\n") == 1
+    )
