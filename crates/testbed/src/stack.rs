@@ -51,6 +51,9 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_rmem", "4096 131072 536870912"),
         ("ipv4/tcp_wmem", "4096 16384 536870912"),
         ("ipv4/ip_local_port_range", "20000 60999"),
+        // What a shell's programs leave unsent when they are killed is given up after about ten seconds, not after minutes: with
+        // it go the hosts and the congestion control.
+        ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
     // No neighbour discovery, no router solicitation on the emulated link.
