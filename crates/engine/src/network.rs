@@ -156,7 +156,7 @@ impl Network {
             Fate::LostOnTheWire => tap.data(now, Event::LostOnTheWire, &data),
             Fate::Dropped => tap.data(now, Event::Dropped, &data),
         }
-        let lost = !matches!(fate, Fate::Arrives(_)) && data.flags & crate::packet::flag::SYN == 0;
+        let lost = !matches!(fate, Fate::Arrives(_)) && !data.is_handshake();
         if lost && now >= self.warmup {
             self.lost[data.flow as usize] += 1;
         }

@@ -25,6 +25,8 @@ pub mod flag {
     pub const ECE: u8 = 32;
     /// Last segment of a finite transfer.
     pub const LAST: u8 = 64;
+    /// Closes the handshake: an acknowledgement and nothing more.
+    pub const BARE: u8 = 128;
 }
 
 /// A data segment; `segment` counts from 0 in units of the MSS.
@@ -75,6 +77,14 @@ pub struct Ack {
     pub block_count: u8,
     /// SACK blocks.
     pub blocks: [Block; MAX_SACK_BLOCKS],
+}
+
+impl Data {
+    /// Part of the handshake: it carries nothing for the application.
+    #[inline]
+    pub fn is_handshake(&self) -> bool {
+        self.flags & (flag::SYN | flag::BARE) != 0
+    }
 }
 
 impl Ack {

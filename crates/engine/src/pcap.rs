@@ -7,8 +7,7 @@
 //! Where the file is not what a capture of the real thing would be:
 //!
 //! * Initial sequence numbers are 0.
-//! * The third packet of the handshake is missing: the simulated sender's first data packet takes its place.
-//!   Nothing is closed: there are no FINs.
+//! * Nothing is closed: there are no FINs.
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!

@@ -59,7 +59,7 @@ impl Packet {
     }
 
     fn is_data(&self) -> bool {
-        self.is_from_sender() && !self.tcp.syn
+        self.is_from_sender() && !self.payload().is_empty()
     }
 
     fn is_ack(&self) -> bool {
@@ -172,6 +172,19 @@ fn identifications_count_the_packets_of_each_host() {
     for source in [[10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 1, 1], [10, 0, 1, 2]] {
         let seen = packets.iter().filter(|packet| packet.ip.source == source);
         assert!(seen.enumerate().all(|(i, packet)| packet.ip.identification as usize == i));
+    }
+}
+
+#[test]
+fn a_connection_opens_with_three_packets() {
+    let (_, packets) = trace("handshake", &[]);
+    for flow in 0..2 {
+        let opening: Vec<_> = packets.iter().filter(|packet| packet.flow() == flow).take(4).collect();
+        assert!(opening[..3].iter().all(|packet| packet.payload().is_empty()) && opening[3].is_data());
+        let flags: Vec<_> =
+            opening[..3].iter().map(|packet| (packet.is_from_sender(), packet.tcp.syn, packet.tcp.ack)).collect();
+        assert_eq!(flags, [(true, true, false), (false, true, true), (true, false, true)]);
+        assert_eq!((opening[2].tcp.sequence_number, opening[2].tcp.acknowledgment_number), (1, 1));
     }
 }
 

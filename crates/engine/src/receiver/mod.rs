@@ -95,8 +95,8 @@ impl Receiver {
 
     /// A segment arrives.
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> Answers {
-        if data.flags & flag::SYN != 0 {
-            return [None, Some(self.syn_ack(now, data))];
+        if data.is_handshake() {
+            return [None, self.on_handshake(now, data)];
         }
         self.meter.arrived(now, data.bytes as u32);
         self.schedule.measure_round_trip(now);
@@ -117,8 +117,16 @@ impl Receiver {
         [early, (urgent || forced || self.acknowledges_now(now)).then(|| self.acknowledge(now))]
     }
 
+    fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
+        self.ts_recent = packet.tsval;
+        if packet.flags & flag::SYN != 0 {
+            return Some(self.syn_ack(now, packet));
+        }
+        self.schedule.measure_round_trip(now);
+        None
+    }
+
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
-        self.ts_recent = syn.tsval;
         let agreed = self.stack.ecn && syn.flags & flag::ECE != 0;
         let mut ack = self.acknowledge(now);
         ack.bytes = SYN_BYTES as u16;

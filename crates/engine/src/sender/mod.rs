@@ -240,6 +240,7 @@ impl Sender {
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        self.emit_bare_ack(env);
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }

@@ -177,14 +177,17 @@ impl Sender {
 
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         let negotiate = if self.stack.ecn { flag::ECE | flag::CWR } else { 0 };
-        let data = Data {
-            flow: self.flow,
-            segment: 0,
-            tsval: clock::timestamp(env.now),
-            bytes: SYN_BYTES as u16,
-            flags: flag::SYN | negotiate,
-        };
-        env.network.send(env.now, data, env.tap);
+        self.emit_handshake(env, SYN_BYTES, flag::SYN | negotiate);
+    }
+
+    /// The third packet of the handshake.
+    pub(super) fn emit_bare_ack<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.emit_handshake(env, self.header, flag::BARE);
+    }
+
+    fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
+        let tsval = clock::timestamp(env.now);
+        env.network.send(env.now, Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags }, env.tap);
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

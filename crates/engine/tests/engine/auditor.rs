@@ -83,8 +83,8 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
 
 impl Flow {
     fn new(scenario: &Scenario, group: &FlowGroup) -> Flow {
-        let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(41)));
-        let forward = transmission(&scenario.bottleneck.service, 41) + scenario.bottleneck.delay;
+        let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
+        let forward = transmission(&scenario.bottleneck.service, 40) + scenario.bottleneck.delay;
         Flow {
             mss: mss(group),
             header: header(group),
@@ -129,8 +129,9 @@ impl Flow {
 
     fn data_sent(&mut self, now: Nanos, data: &Data) {
         self.on_the_way.push_back((now, *data));
-        if data.flags & flag::SYN != 0 {
-            assert!(self.edge.is_none(), "a SYN after the handshake");
+        if data.is_handshake() {
+            let syn = data.flags & flag::SYN != 0;
+            assert_eq!(self.edge.is_none(), syn, "a SYN opens the handshake, and nothing else does");
             return;
         }
         self.sent += 1;
@@ -158,7 +159,7 @@ impl Flow {
         let same = |d: &Data| (d.segment, d.flags, d.tsval) == (data.segment, data.flags, data.tsval);
         let place = self.on_the_way.iter().rposition(|(_, d)| same(d)).expect("what is lost was sent");
         self.on_the_way.remove(place);
-        self.lost += (data.flags & flag::SYN == 0) as u64;
+        self.lost += !data.is_handshake() as u64;
     }
 
     fn data_arrived(&mut self, now: Nanos, data: &Data) {
@@ -169,7 +170,7 @@ impl Flow {
             "packets arrive in the order they were sent in"
         );
         assert!(now >= left + self.least_transit, "faster than the path: {left:?} to {now:?}");
-        if data.flags & flag::SYN != 0 || self.has(data.segment) {
+        if data.is_handshake() || self.has(data.segment) {
             return;
         }
         self.fresh_bytes += data.bytes as u64 - self.header;

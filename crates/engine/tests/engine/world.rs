@@ -137,9 +137,9 @@ impl<F: FnMut(Nanos, &Data) -> bool> Tap for Script<F> {
     }
 }
 
-/// Data, not a SYN.
+/// Data, not a packet of the handshake.
 pub fn is_data(data: &Data) -> bool {
-    data.flags & flag::SYN == 0
+    !data.is_handshake()
 }
 
 /// Loses the first so many transmissions of the segments named.
