@@ -16,7 +16,7 @@ from conftest import Cli
 from leftovers import Holdings, descendants, holdings, wait_until
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
-GRID = '[sweep]\nseed = [1, 2, 3]\n"flows.0.cc" = ["vegas"]\n'
+GRID = '[sweep]\nseed = [1, 2]\n"flows.0.cc" = ["vegas"]\n'
 End = Callable[[int], None]
 
 
@@ -35,6 +35,10 @@ def kill_all(group: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
+def kill_parent(group: int) -> None:
+    os.kill(group, signal.SIGKILL)
+
+
 def kill_worker(group: int) -> None:
     os.kill(descendants(group)[0], signal.SIGKILL)
 
@@ -48,6 +52,7 @@ def interrupt(group: int) -> None:
     ("end", "status", "words"),
     [
         (kill_all, -signal.SIGKILL, ""),
+        (kill_parent, -signal.SIGKILL, ""),
         (kill_worker, 1, "the run's process was killed (SIGKILL)"),
         (interrupt, 130, "interrupted; the runs that were finished are kept"),
     ],
@@ -71,12 +76,13 @@ def test_a_grid_that_is_ended_in_the_middle(
     wait_until(lambda: not held.left())
     assert set(Path("/sys/fs/bpf").rglob("*")) == pins
     kept = {file: file.stat().st_mtime_ns for file in records.rglob("*.json")}
-    assert 1 <= len(kept) < 3 and all(json.loads(file.read_text()) for file in kept)
+    assert len(kept) == 1 and all(json.loads(file.read_text()) for file in kept)
 
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
     done = cli("run", small, "--on", "kernel", "--json")
-    assert len(json.loads(done.stdout)["runs"]) == 3
+    assert "goes on where it was interrupted: 1 of 2 runs are there" in done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 2
     assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
     assert not any(temporary.iterdir())
 
@@ -96,7 +102,7 @@ with socket.create_server(("", 5000)) as server:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, None])
+@pytest.mark.parametrize("how", [signal.SIGKILL, None])
 def test_a_shell_that_ends_takes_all_with_it(
     cli: Cli, small: Path, tmp_path: Path, temporary: Path, how: signal.Signals | None
 ) -> None:
@@ -114,11 +120,11 @@ def test_a_shell_that_ends_takes_all_with_it(
     if how:
         shell.send_signal(how)
     else:
-        near_program = [process for process in held.processes if cmdline(process)[-1:] == ["receiver"]]
-        os.kill(near_program[0], signal.SIGKILL)
+        (program_there,) = [process for process in descendants(shell.pid) if cmdline(process)[-1:] == ["receiver"]]
+        os.kill(program_there, signal.SIGKILL)
     assert shell.wait(timeout=20) == (-how if how else 128 + signal.SIGKILL)
-    # Data that nobody will acknowledge holds the control until TCP gives up.
-    wait_until(lambda: not held.left(), seconds=40)
+    # Data that nobody will acknowledge holds the control until TCP gives up, sooner after an orderly end.
+    wait_until(lambda: not held.left(), seconds=40 if how else 5)
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
 
@@ -144,7 +150,7 @@ def test_a_finished_run_leaves_nothing(small: Path) -> None:
 
 def figures(small: Path, count: int) -> list[dict[str, Any]]:
     """So many testbeds at once."""
-    command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json", "--cc", "kernel:cubic", "--set", "duration=4s"]
+    command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json", "--cc", "kernel:cubic", "--set", "duration=3s"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     results = [json.loads(run.communicate(timeout=60)[0])["runs"][0] for run in runs]
     return [{**result["flows"][0], **result["links"][0]} for result in results]

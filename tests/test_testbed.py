@@ -52,7 +52,7 @@ def retransmissions(sent: list[Segment]) -> int:
 
 def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
     """2 Mbit/s with losses: sound, with a complete trace that tells the same story as the record."""
-    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="4s")
+    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng", series="10ms")
     run = results.as_dict()["runs"][0]
     flow, (link, reverse) = run["flows"][0], run["links"]
@@ -167,7 +167,7 @@ def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
 def test_both_backends_answer_in_one_shape(cli: Cli, small: Path) -> None:
     """The same keys with values of the same types, where both have one."""
     kernel, simulated = (
-        json.loads(cli("run", small, "--on", on, "--json", "--series", "100ms").stdout)
+        json.loads(cli("run", small, "--on", on, "--json", "--series", "100ms", "--set", "duration=1s").stdout)
         for on in ("kernel", "simulator")
     )
     assert shape(kernel) == shape(simulated)
