@@ -330,6 +330,16 @@ def test_without_types(unbloat: Sandbox) -> None:
     assert done.stderr.startswith("unbloat: no kernel types (BTF): UNBLOAT_BTF names /nonexistent, which holds none; ")
 
 
+def test_without_types_at_all(sandbox: Sandbox, unbloat: Sandbox) -> None:
+    sandbox("mount", "-t", "tmpfs", "none", "/sys/kernel/btf")
+    for command in (["load", "reno"], ["status"]):
+        done = unbloat(*command)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert done.stderr.startswith(
+            "unbloat: no kernel types (BTF): there is no /sys/kernel/btf/vmlinux; loading needs"
+        )
+
+
 def checks(unbloat: Sandbox, **environment: str) -> dict[str, dict[str, str | bool | None]]:
     done = unbloat("doctor", "--json", **environment)
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,7 +3,7 @@
 use crate::apps::Flow;
 use crate::host::Pair;
 use measure::Histogram;
-use scenario::model::Scenario;
+use scenario::model::{Limit, Scenario};
 use scenario::units::Nanos;
 use std::io;
 
@@ -50,6 +50,19 @@ pub fn tolerated(scenario: &Scenario) -> Nanos {
     tolerated_of_round_trips(scenario).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
 }
 
+/// The longest lateness that a run bears: packets that were held up come in a burst, and a burst of more than half of what the queue
+/// holds makes losses of its own.
+fn borne_once(scenario: &Scenario) -> Nanos {
+    let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
+    let room = match scenario.bottleneck.queue.limit() {
+        Some(Limit::Bytes(bytes)) => bytes.0,
+        Some(Limit::Packets(packets)) => packets * packet,
+        None => return Nanos::NEVER,
+    };
+    let time = room as f64 * 8.0 / scenario.bottleneck.service.bits_per_second();
+    tolerated(scenario).max(Nanos((time * 1e9 / 2.0) as u64))
+}
+
 /// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by that, so
 /// it stays small where no second packet would come meanwhile.
 pub fn slack(scenario: &Scenario) -> Nanos {
@@ -76,6 +89,12 @@ pub fn complaint(
     if late > bound {
         return Ok(Some(format!(
             "one packet in a hundred was more than {late:.3} ms late; {bound:.3} ms is what these figures bear"
+        )));
+    }
+    let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), borne_once(scenario).as_millis_f64());
+    if longest > bound {
+        return Ok(Some(format!(
+            "the machine stood still for {longest:.1} ms: what comes at once after more than {bound:.1} ms fills the queue as no scenario says"
         )));
     }
     let mut missed = 0;

@@ -1,6 +1,7 @@
 //! The running kernel's types (BTF): what tells one kernel from another.
 
 use super::error::Error;
+use super::messages::listening;
 use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
 use std::ffi::OsString;
@@ -48,13 +49,14 @@ impl Types {
 
     /// Reads them, or says where they are missed.
     pub(crate) fn find() -> Result<Types, String> {
-        let found = match override_path() {
+        // libbpf's own complaint says less than ours.
+        let (found, _) = listening(|| match override_path() {
             Some(path) => {
                 let path = Path::new(&path);
                 Btf::from_path(path).map_err(|_| format!("{OVERRIDE} names {}, which holds none", path.display()))
             }
             None => Btf::from_vmlinux().map_err(|_| "there is no /sys/kernel/btf/vmlinux".to_string()),
-        };
+        });
         found.map(Types)
     }
 
