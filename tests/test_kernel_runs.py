@@ -1,18 +1,13 @@
 """Runs on the kernel as a user meets them: these tests need root, and real time."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import unbloat as ub
 from conftest import Cli
-
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-GRID = '[sweep]\nseed = [1, 2, 3, 4]\n"flows.0.cc" = ["kernel:reno"]\n'
 
 
 def test_a_run_on_the_kernel_has_the_simulator_s_figures(cli: Cli, small: Path) -> None:
@@ -43,49 +38,6 @@ def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
     assert (results.series["cwnd_packets"] >= 1).all()
     assert set(results.link_series["link"]) == {"bottleneck", "bottleneck.reverse"}
     assert (tmp_path / "trace.pcapng").stat().st_size > 100_000
-
-
-def test_two_testbeds_side_by_side_do_not_meet(small: Path) -> None:
-    command = [sys.executable, "-m", "unbloat", "run", str(small), "--on", "kernel", "--json", "--cc", "vegas"]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    runs = [json.loads(each.communicate(timeout=60)[0])["runs"][0] for each in both]
-    assert all(run["flows"][0]["goodput_mbps"] > 3.5 for run in runs)
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_grid_goes_on_and_leaves_nothing(small: Path, cache: Path, how: signal.Signals) -> None:
-    small.write_text(small.read_text() + GRID)
-    command = [sys.executable, "-m", "unbloat", "run", str(small), "--on", "kernel", "--cc", "vegas", "--json"]
-    offered = controls_of_runs()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_until(lambda: list((cache / "runs").rglob("*.json")))
-    (worker,) = children(process.pid)
-    time.sleep(0.5)
-    process.send_signal(how)
-    process.communicate(timeout=10)
-    wait_until(lambda: not Path(f"/proc/{worker}").exists())
-    wait_until(lambda: controls_of_runs() <= offered)
-    kept = {file: file.stat().st_mtime_ns for file in (cache / "runs").rglob("*.json")}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert f"goes on where it was interrupted: {len(kept)} of 4 runs are there" in done.stderr
-    assert len(json.loads(done.stdout)["runs"]) == 4
-    assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
-
-
-def controls_of_runs() -> set[str]:
-    return {name for name in AVAILABLE.read_text().split() if name.startswith("ub")}
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def wait_until(holds) -> None:  # type: ignore[no-untyped-def]
-    for _ in range(400):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came to that")
 
 
 @pytest.mark.parametrize(

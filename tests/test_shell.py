@@ -1,9 +1,10 @@
 """`unbloat shell`: its arguments, and programs behind a link, for which these tests need root."""
 
+import json
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -89,18 +90,88 @@ def test_a_program_that_is_not_there_is_a_sentence(cli: Cli, small: Path) -> Non
     assert "no-such-program cannot be started" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_killed_it_takes_all_programs_with_it(small: Path, tmp_path: Path) -> None:
-    marks = [tmp_path / "near", tmp_path / "far"]
-    near, far = (f"(while touch {mark}; do sleep 0.05; done) & sleep 1000" for mark in marks)
-    command = [sys.executable, "-m", "unbloat", "shell", str(small), "--far", far, "--", "sh", "-c", near]
-    process = subprocess.Popen(command)
-    while not all(mark.exists() for mark in marks):
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    time.sleep(0.5)
-    for mark in marks:
-        mark.unlink(missing_ok=True)
-    time.sleep(0.5)
-    assert not any(mark.exists() for mark in marks)
+LOOK_AROUND = """
+import json, os, socket
+names = {name: socket.gethostbyname(name) for name in ("sender", "receiver", "localhost")}
+words = {name: os.environ["UNBLOAT_" + name.upper()] for name in ("sender", "receiver")}
+with socket.create_server((words["sender" if SENDER else "receiver"], 0)):
+    pass
+cards = [name for _, name in socket.if_nameindex()]
+processes = sum(name.isdigit() for name in os.listdir("/proc"))
+print(json.dumps({"names": names, "words": words, "cards": cards, "processes": processes}))
+"""
+
+
+@pytest.mark.parametrize("at", ["sender", "receiver"])
+def test_what_a_program_sees(cli: Cli, small: Path, at: str) -> None:
+    """Its own host and the other one, by name, and nothing of the machine's network."""
+    program = f"SENDER = {at == 'sender'}\n{LOOK_AROUND}"
+    done = cli("shell", small, "--at", at, "--", sys.executable, "-c", program)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["names"] == {**seen["words"], "localhost": "127.0.0.1"}
+    assert seen["words"]["sender"] != seen["words"]["receiver"]
+    assert sorted(seen["cards"]) == ["lo", "ub0"]
+    # The one that keeps the others together, and this one.
+    assert seen["processes"] == 2
+
+
+CONTROL = """
+import socket, sys
+if sys.argv[1] == "serve":
+    connection = socket.create_server(("", 5000)).accept()[0]
+else:
+    connection = socket.create_connection((sys.argv[1], 5000))
+control = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+print(control.rstrip(bytes(1)).decode(), flush=True)
+connection.sendall(b"x")
+connection.recv(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "other", "control", "listed"),
+    [("sender", "receiver", "vegas", r"ub\d+_\d+"), ("receiver", "sender", "kernel:reno", "reno")],
+)
+def test_both_ends_use_the_control(
+    cli: Cli, small: Path, tmp_path: Path, at: str, other: str, control: str, listed: str
+) -> None:
+    (tmp_path / "control.py").write_text(CONTROL)
+    program = f"{sys.executable} {tmp_path}/control.py"
+    done = cli("shell", small, "--at", at, "--cc", control, "--far", f"{program} serve", "--", *program.split(), other)
+    assert done.returncode == 0, done.stderr
+    seen = done.stdout.split()
+    assert len(seen) == 2 and seen[0] == seen[1]
+    assert re.fullmatch(listed, seen[0])
+
+
+def test_without_the_device(small: Path) -> None:
+    hide = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        'mount -t tmpfs none /dev/net && exec "$@"',
+        "sh",
+    ]
+    shell = [*hide, sys.executable, "-m", "unbloat", "shell", str(small), "--", "true"]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "/dev/net/tun cannot be opened" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_kernel_types(cli: Cli, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNBLOAT_BTF", "/nonexistent")
+    done = cli("shell", small, "--", "true")
+    assert done.returncode == 1
+    assert "no kernel types (BTF)" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_root_s_rights_it_says_so(small: Path) -> None:
+    for bare in (["setpriv", "--bounding-set=-all", "--inh-caps=-all"], ["unshare", "--user"]):
+        shell = [*bare, sys.executable, "-m", "unbloat", "shell", str(small), "--", "true"]
+        done = subprocess.run(shell, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert "root's rights" in done.stderr and "sudo" in done.stderr and done.stderr.count("\n") == 1

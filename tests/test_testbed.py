@@ -52,7 +52,7 @@ def retransmissions(sent: list[Segment]) -> int:
 
 def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
     """2 Mbit/s with losses: sound, with a complete trace that tells the same story as the record."""
-    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="4s")
+    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng", series="10ms")
     run = results.as_dict()["runs"][0]
     flow, (link, reverse) = run["flows"][0], run["links"]
@@ -90,9 +90,10 @@ def test_times_windows_and_sizes_of_packets(scenario: Write, tmp_path: Path) -> 
     )
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
     goodput = results.summary["goodput_mbps"]
-    # A window each round trip of 40 ms: megabits a second.
-    assert goodput[0] == pytest.approx(0.1 * 8 / 0.040, rel=0.1)
-    assert goodput[1] == pytest.approx(0.05 * 8 / 0.040, rel=0.1)
+    # A window each round trip, which two acknowledgements, the machine and part of a segment make a little less.
+    for flow, window in [(0, 100_000), (1, 50_000)]:
+        rate = window * 8 / 1000 / results.summary["rtt_ms_mean"][flow]
+        assert 0.85 * rate < goodput[flow] < rate
     assert results.summary["retransmitted_packets"].sum() == 0
 
     flows = of_flows(pcapng.read(tmp_path / "trace.pcapng"))
@@ -114,7 +115,13 @@ def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, delaye
     size = 100 * SEGMENT
     file = scenario(
         'rate = "2mbit"\ndelay = "10ms"\nqueue = {}',
-        f'cc = "kernel:reno"\nsize = "{size}b"\nstart = "100ms"\ndelayed_ack = {str(delayed).lower()}',
+        f"""
+        cc = "kernel:reno"
+        start = "100ms"
+        size = "{size}b"
+        receive_window = "64kb"
+        delayed_ack = {str(delayed).lower()}
+        """,
         duration="1s",
     )
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
@@ -125,8 +132,8 @@ def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, delaye
     back = [
         s for s in pcapng.read(tmp_path / "trace.pcapng") if not s.source.startswith("10.0.0.") and not s.flags & SYN
     ]
-    # Linux acknowledges a connection's first segments at once in any case.
-    assert 50 <= len(back) < 75 if delayed else len(back) == 100
+    # Linux acknowledges a connection's first segments at once in any case; the last one may acknowledge the end alone.
+    assert 50 <= len(back) < 75 if delayed else 100 <= len(back) <= 101
 
 
 @pytest.mark.parametrize("beta", [512, 870])
@@ -160,7 +167,7 @@ def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
 def test_both_backends_answer_in_one_shape(cli: Cli, small: Path) -> None:
     """The same keys with values of the same types, where both have one."""
     kernel, simulated = (
-        json.loads(cli("run", small, "--on", on, "--json", "--series", "100ms").stdout)
+        json.loads(cli("run", small, "--on", on, "--json", "--series", "100ms", "--set", "duration=1s").stdout)
         for on in ("kernel", "simulator")
     )
     assert shape(kernel) == shape(simulated)
@@ -179,10 +186,8 @@ def shape(value: object) -> object:
 @pytest.mark.parametrize("switch", ["prr", "rack", "undo", "quick_ack", "limited_transmit", "cwnd_validation"])
 def test_what_a_kernel_always_does_cannot_be_switched_off(scenario: Write, cli: Cli, switch: str) -> None:
     link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = {}'
-    file = scenario(link, 'cc = "reno"', top=f"profile = {{ {switch} = false }}")
+    file = scenario(link, f'cc = "reno"\nprofile = {{ {switch} = false }}')
+    line = file.read_text().splitlines().index(f"profile = {{ {switch} = false }}") + 1
     done = cli("run", file, "--on", "kernel")
-    assert done.returncode == 2
-    assert (
-        done.stderr.startswith(f"unbloat: {file}:2: flows.0.profile: the kernel's TCP always")
-        and done.stderr.count("\n") == 1
-    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"unbloat: {file}:{line}: flows.0.profile: the kernel's TCP always")

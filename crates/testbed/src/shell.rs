@@ -9,7 +9,7 @@ use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
 use crate::namespace::Namespace;
 use crate::network::Network;
-use crate::{Error, Options, controls, kernel, run};
+use crate::{Error, Options, controls, kernel, run, stack};
 use mechanism::Library;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -70,6 +70,10 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
         carrying.join().expect("the emulator does not panic")?;
         status
     });
+    [&pairs[0].sender, &pairs[0].receiver]
+        .into_iter()
+        .try_for_each(|host| host.namespace.within(stack::give_up_what_is_undelivered))
+        .map_err(Error::machine)?;
     let status = status.map_err(Error::machine)?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }

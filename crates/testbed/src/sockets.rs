@@ -13,6 +13,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const PORT: u16 = 5201;
 /// IP and TCP header without options.
 const HEADERS: u32 = 40;
+/// The option that each segment carries (RFC 7323).
+const TIMESTAMPS: u32 = 12;
 /// Room to write in, which a socket cannot have too much of.
 const AMPLE: usize = 1 << 29;
 
@@ -20,12 +22,9 @@ const AMPLE: usize = 1 << 29;
 pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Option<&String>) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
-        socket::setsockopt(
-            &fd,
-            sockopt::RcvBufForce,
-            &receive_buffer(group.receive_window.unwrap_or_else(|| scenario.ample_window(group))),
-        )?;
-        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, read_at_once(scenario).0 as libc::c_int)?;
+        let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
+        socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
+        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, read_at_once(scenario, window).0 as libc::c_int)?;
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
@@ -44,8 +43,6 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
         set(&fd, libc::TCP_NODELAY, 1)?;
-        // When the run is over the connection is, too: an orphan would go on in a namespace without a network.
-        socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
@@ -60,17 +57,26 @@ pub fn written_ahead(scenario: &Scenario) -> Bytes {
     Bytes(carried_in(scenario, Nanos::from_millis(10)).max(128 << 10))
 }
 
-/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several.
-fn read_at_once(scenario: &Scenario) -> Bytes {
-    Bytes(carried_in(scenario, Nanos::from_millis(1)).max(1))
+/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several. It is
+/// little of the window, for what has not been read is not offered.
+fn read_at_once(scenario: &Scenario, window: Bytes) -> Bytes {
+    Bytes(carried_in(scenario, Nanos::from_millis(1)).min(window.0 / 50).max(1))
 }
 
-/// The buffer, as `setsockopt` doubles it, that offers this window: a segment of 1448 bytes takes 2304 bytes of memory. A larger one
-/// would be acknowledged segment by segment for as long as its window still widens.
-fn receive_buffer(window: Bytes) -> usize {
-    const MEMORY_OF_A_SEGMENT: u64 = 2304;
-    const SEGMENT: u64 = 1448;
-    (window.0 * MEMORY_OF_A_SEGMENT / SEGMENT / 2) as usize
+/// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by segment for as
+/// long as its window still widens.
+fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
+    let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
+    let segment = group.packet.0 - (HEADERS + options) as u64;
+    (window.0 * memory_of(segment, group.packet.0) / segment / 2) as usize
+}
+
+/// Memory that Linux thinks a segment takes: twice its payload until it sees one above 536 bytes, then what the buffers of its
+/// network card take, with their headers.
+fn memory_of(segment: u64, packet: u64) -> u64 {
+    const HEADROOM_AND_TRAILER: u64 = 384;
+    const SOCKET_BUFFER: u64 = 256;
+    if segment <= 536 { 2 * segment } else { (packet + HEADROOM_AND_TRAILER).next_power_of_two() + SOCKET_BUFFER }
 }
 
 /// What the bottleneck carries in a time, bytes.
@@ -98,7 +104,10 @@ pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
 
 fn stream() -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    Ok(socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?)
+    let fd = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+    // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without a network.
+    socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    Ok(fd)
 }
 
 fn set_control(fd: &OwnedFd, control: &str) -> io::Result<()> {

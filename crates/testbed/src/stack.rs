@@ -51,6 +51,9 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_rmem", "4096 131072 536870912"),
         ("ipv4/tcp_wmem", "4096 16384 536870912"),
         ("ipv4/ip_local_port_range", "20000 60999"),
+        // What killed programs leave undelivered is given up after about ten seconds, not after minutes: with it go the hosts and
+        // the congestion control.
+        ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
     // No neighbour discovery, no router solicitation on the emulated link.
@@ -59,6 +62,12 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         set("ipv6/conf/default/disable_ipv6", "1")?;
     }
     Ok(())
+}
+
+/// Has the calling thread's namespace forget at the next timeout what closed connections have not delivered: nothing carries it
+/// any more.
+pub fn give_up_what_is_undelivered() -> io::Result<()> {
+    set("ipv4/tcp_orphan_retries", "1")
 }
 
 fn set(key: &str, value: &str) -> io::Result<()> {

@@ -1,0 +1,107 @@
+"""What a process holds of the kernel, and whether that is still there when the process is gone."""
+
+import ctypes
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+# The system call's number depends on the machine.
+BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine, 280)
+BY_ID = {"prog": 13, "map": 14, "link": 30}
+"""Commands of bpf(2) that open something by its number."""
+
+
+@dataclass
+class Holdings:
+    """Processes, network namespaces, BPF programs, maps and links; the controls are known by the processes' numbers."""
+
+    processes: set[int] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
+    bpf: set[tuple[str, int]] = field(default_factory=set)
+
+    def left(self) -> list[str]:
+        """Name what is still there."""
+        left = [f"process {process}" for process in self.processes if is_alive(process)]
+        left += [f"namespace {namespace}" for namespace in self.namespaces & namespaces_of_all()]
+        left += [f"BPF {kind} {number}" for kind, number in self.bpf if is_loaded(kind, number)]
+        left += [name for name in AVAILABLE.read_text().split() + held_controls() if self.made(name)]
+        return left
+
+    def made(self, control: str) -> bool:
+        return any(control.startswith(f"ub{process}_") for process in self.processes)
+
+
+def holdings(process: int) -> Holdings:
+    """Look at a process and all its descendants."""
+    found = Holdings()
+    own = str(Path("/proc/self/ns/net").readlink())
+    for member in [process, *descendants(process)]:
+        found.processes.add(member)
+        found.namespaces |= namespaces_of(member) - {own}
+        for info in Path(f"/proc/{member}/fdinfo").iterdir():
+            for kind, number in re.findall(r"^(prog|map|link)_id:\s*(\d+)", read(info), re.MULTILINE):
+                found.bpf.add((kind, int(number)))
+    return found
+
+
+def descendants(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    children = [int(child) for task in tasks for child in read(task / "children").split()]
+    return children + [further for child in children for further in descendants(child)]
+
+
+def namespaces_of_all() -> set[str]:
+    processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return {namespace for process in processes for namespace in namespaces_of(process)}
+
+
+def namespaces_of(process: int) -> set[str]:
+    """Those it lives in and those it holds open."""
+    try:
+        links = [*Path(f"/proc/{process}/task").glob("*/ns/net"), *Path(f"/proc/{process}/fd").iterdir()]
+        return {target for link in links if (target := str(link.readlink())).startswith("net:")}
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return set()  # It has just gone, or is none of ours: a container's first process.
+
+
+def read(file: Path) -> str:
+    """Give its text; nothing if the process has just gone."""
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def is_alive(process: int) -> bool:
+    state = re.search(r"^State:\s*(\S)", read(Path(f"/proc/{process}/status")), re.MULTILINE)
+    return state is not None and state[1] != "Z"
+
+
+def is_loaded(kind: str, number: int) -> bool:
+    attributes = ctypes.create_string_buffer(struct.pack("=III", number, 0, 0), 128)
+    file = ctypes.CDLL(None).syscall(BPF, BY_ID[kind], attributes, len(attributes))
+    if file >= 0:
+        os.close(file)
+    return file >= 0
+
+
+def held_controls() -> list[str]:
+    """Also those that nobody can choose any more but a socket still uses."""
+    command = [sys.executable, "-m", "unbloat", "status", "--json"]
+    status = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    return [control["name"] for control in status["controls"]]
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.05)

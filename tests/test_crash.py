@@ -1,0 +1,163 @@
+"""Testbeds that are killed, interrupted, or not alone: nothing of them stays. These tests need root."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from conftest import Cli
+from leftovers import Holdings, descendants, holdings, wait_until
+
+UNBLOAT = [sys.executable, "-m", "unbloat"]
+GRID = '[sweep]\nseed = [1, 2]\n"flows.0.cc" = ["vegas"]\n'
+End = Callable[[int], None]
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files, which must be empty in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def kill_all(group: int) -> None:
+    """As the kernel does when it runs out of memory, or a service manager that loses its patience."""
+    for process in [*descendants(group), group]:
+        os.kill(process, signal.SIGKILL)
+
+
+def kill_parent(group: int) -> None:
+    os.kill(group, signal.SIGKILL)
+
+
+def kill_worker(group: int) -> None:
+    os.kill(descendants(group)[0], signal.SIGKILL)
+
+
+def interrupt(group: int) -> None:
+    """As Ctrl-C does."""
+    os.killpg(group, signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [
+        (kill_all, -signal.SIGKILL, ""),
+        (kill_parent, -signal.SIGKILL, ""),
+        (kill_worker, 1, "the run's process was killed (SIGKILL)"),
+        (interrupt, 130, "interrupted; the runs that were finished are kept"),
+    ],
+)
+def test_a_grid_that_is_ended_in_the_middle(
+    cli: Cli, small: Path, cache: Path, temporary: Path, end: End, status: int, words: str
+) -> None:
+    small.write_text(small.read_text().replace('"2s"', '"1s"') + GRID)
+    command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json"]
+    pins = set(Path("/sys/fs/bpf").rglob("*"))
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    records = cache / "runs"
+    wait_until(lambda: any(records.rglob("*.json")))
+    time.sleep(0.4)
+    held = holdings(run.pid)
+    assert len(held.namespaces) == 2 and {kind for kind, _ in held.bpf} == {"prog", "map", "link"}, "a run is under way"
+    end(run.pid)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == status
+    assert words in said and "Traceback" not in said
+    wait_until(lambda: not held.left())
+    assert set(Path("/sys/fs/bpf").rglob("*")) == pins
+    kept = {file: file.stat().st_mtime_ns for file in records.rglob("*.json")}
+    assert len(kept) == 1 and all(json.loads(file.read_text()) for file in kept)
+
+    assert cli("clean").returncode == 0
+    assert not any(temporary.iterdir())
+    done = cli("run", small, "--on", "kernel", "--json")
+    assert "goes on where it was interrupted: 1 of 2 runs are there" in done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 2
+    assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
+    assert not any(temporary.iterdir())
+
+
+# Programs that have left their terminal, their session and their parent, with data under way.
+DAEMONS = """
+import os, socket, subprocess, sys, time
+mark = sys.argv[1]
+daemon = f"(setsid sh -c 'touch {mark}; exec sleep 1000' &) &"
+subprocess.run(["sh", "-c", daemon])
+with socket.create_server(("", 5000)) as server:
+    if sys.argv[2] == "serve":
+        connection = server.accept()[0]
+    else:
+        socket.create_connection((sys.argv[2], 5000)).sendall(bytes(10_000_000))
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, None])
+def test_a_shell_that_ends_takes_all_with_it(
+    cli: Cli, small: Path, tmp_path: Path, temporary: Path, how: signal.Signals | None
+) -> None:
+    program = tmp_path / "daemons.py"
+    program.write_text(DAEMONS)
+    near, far = tmp_path / "near", tmp_path / "far"
+    at_far = f"{sys.executable} {program} {far} serve"
+    words = ["--cc", "vegas", "--far", at_far, "--", sys.executable, str(program), str(near), "receiver"]
+    shell = subprocess.Popen([*UNBLOAT, "shell", str(small), *words])
+    wait_until(lambda: near.exists() and far.exists())
+    time.sleep(1)
+    held = holdings(shell.pid)
+    sleeping = [process for process in held.processes if b"1000" in Path(f"/proc/{process}/cmdline").read_bytes()]
+    assert len(held.namespaces) == 2 and len(held.bpf) > 5 and len(sleeping) == 2
+    if how:
+        shell.send_signal(how)
+    else:
+        (program_there,) = [process for process in descendants(shell.pid) if cmdline(process)[-1:] == ["receiver"]]
+        os.kill(program_there, signal.SIGKILL)
+    assert shell.wait(timeout=20) == (-how if how else 128 + signal.SIGKILL)
+    # Data that nobody will acknowledge holds the control until TCP gives up, sooner after an orderly end.
+    wait_until(lambda: not held.left(), seconds=40 if how else 5)
+    assert cli("clean").returncode == 0
+    assert not any(temporary.iterdir())
+
+
+def cmdline(process: int) -> list[str]:
+    return Path(f"/proc/{process}/cmdline").read_text().split("\0")[:-1]
+
+
+def test_a_finished_run_leaves_nothing(small: Path) -> None:
+    """Nor do its connections, at either end: DCTCP's receivers use it too."""
+    command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json", "--cc", "dctcp"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    held = Holdings()
+    while run.poll() is None and len(held.bpf) < 5:
+        time.sleep(0.3)
+        held = holdings(run.pid)
+    time.sleep(1)
+    held = holdings(run.pid)
+    assert held.bpf and held.namespaces
+    assert json.loads(run.communicate(timeout=30)[0])["runs"]
+    wait_until(lambda: not held.left(), seconds=5)
+
+
+def figures(small: Path, count: int) -> list[dict[str, Any]]:
+    """So many testbeds at once."""
+    command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json", "--cc", "kernel:cubic", "--set", "duration=3s"]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    results = [json.loads(run.communicate(timeout=60)[0])["runs"][0] for run in runs]
+    return [{**result["flows"][0], **result["links"][0]} for result in results]
+
+
+def test_two_testbeds_side_by_side_measure_what_one_does(small: Path) -> None:
+    """All flows have the same addresses and ports: they would meet if they could."""
+    alone, *together = figures(small, 1) + figures(small, 2)
+    for figure, tolerance in [("goodput_mbps", 0.03), ("rtt_ms_mean", 0.1), ("queue_delay_ms_mean", 0.15)]:
+        assert median(run[figure] for run in together) == pytest.approx(alone[figure], rel=tolerance), figure
