@@ -184,6 +184,19 @@ impl Network {
         }
     }
 
+    /// Lets packets on to the bottleneck that have reached it by `now`: the links are told of everything in the order of time.
+    fn fill_bottleneck(&mut self, now: Nanos) {
+        loop {
+            let (flow, at) = earliest(self.access.iter().map(AccessLink::next));
+            if at > now {
+                return;
+            }
+            if let Some(parcel) = self.access[flow].take() {
+                self.offer_forward(at, parcel);
+            }
+        }
+    }
+
     fn offer_forward(&mut self, due: Nanos, parcel: Parcel) {
         let at = advance(&mut self.told[0], due);
         if matches!(self.forward.offer(at, parcel), Fate::Arrives(_)) {
@@ -211,6 +224,7 @@ impl Network {
     /// Looks at the links if a step of the series is over.
     pub fn glimpse(&mut self, now: Nanos) {
         while self.next_glimpse() <= now {
+            self.fill_bottleneck(now);
             let at = advance(&mut self.told[0], now);
             let links = [self.forward.sample(at, 0), self.reverse.sample(now, 1)];
             let rtt_us = self.wires.iter().map(|wire| wire.sender.latest_rtt_us).collect();
@@ -233,4 +247,37 @@ fn earliest(times: impl Iterator<Item = Nanos>) -> (usize, Nanos) {
 fn advance(kept: &mut Nanos, at: Nanos) -> Nanos {
     *kept = at.max(*kept);
     *kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parcel::tests::sent;
+
+    const SCENARIO: &str = r#"
+duration = "1s"
+[link.bottleneck]
+rate = "400mbit"
+delay = "60ms"
+queue = { limit = "20p" }
+[[flows]]
+cc = "reno"
+access = { rate = "1gbit" }
+"#;
+
+    /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at the bottleneck already.
+    #[test]
+    fn a_look_at_the_links_changes_nothing() {
+        let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
+        let options = Options { series: Some(Nanos::from_millis(2)), ..Options::default() };
+        let mut network = Network::new(&experiment.cells[0].scenario, vec![], &options).unwrap();
+        for n in 0..60 {
+            let mut packet = sent(1460, 0).into_boxed_slice();
+            let at = Nanos(n * 30_000); // the time of one packet at 400 Mbit/s
+            network.enter(End::Sender, at, 0, packet.len(), &mut packet).unwrap();
+        }
+        network.glimpse(Nanos::from_millis(2));
+        let usage = network.forward.usage();
+        assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
+    }
 }

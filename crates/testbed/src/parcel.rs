@@ -143,12 +143,12 @@ fn mark_ce(packet: &mut [u8]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use etherparse::PacketBuilder;
 
     /// A sent packet, the `virtio_net_hdr` in front.
-    fn sent(payload: usize, ecn: u8) -> Vec<u8> {
+    pub(crate) fn sent(payload: usize, ecn: u8) -> Vec<u8> {
         let mut packet = vec![];
         let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64).tcp(4000, 5001, 77, 1000);
         builder.write(&mut packet, &vec![0; payload]).unwrap();
