@@ -145,6 +145,20 @@ def test_both_ends_use_the_control(
     assert re.fullmatch(listed, seen[0])
 
 
+def test_it_waits_for_a_server_that_takes_its_time(cli: Cli, small: Path) -> None:
+    """Python's asks for its own name as it starts, and must not wait for a name server that cannot be reached."""
+    far = f"sleep 0.7; {sys.executable} -m http.server 80 >/dev/null 2>&1"
+    fetch = "import urllib.request; print(urllib.request.urlopen('http://receiver/').status)"
+    done = cli("shell", small, "--far", far, "--", sys.executable, "-c", fetch)
+    assert (done.returncode, done.stdout) == (0, "200\n"), done.stderr
+
+
+def test_it_does_not_wait_for_one_that_has_gone(cli: Cli, small: Path, tmp_path: Path) -> None:
+    done = cli("shell", small, "--far", f"date +%s%N >{tmp_path}/gone; no-such-server", "--", "date", "+%s%N")
+    assert done.returncode == 0 and "no-such-server" in done.stderr
+    assert int(done.stdout) - int((tmp_path / "gone").read_text()) < 1.5e9
+
+
 def test_without_the_device(small: Path) -> None:
     hide = [
         "unshare",

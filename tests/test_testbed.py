@@ -183,7 +183,7 @@ def shape(value: object) -> object:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
-@pytest.mark.parametrize("switch", ["prr", "rack", "undo", "quick_ack", "limited_transmit", "cwnd_validation"])
+@pytest.mark.parametrize("switch", ["prr", "quick_ack"])
 def test_what_a_kernel_always_does_cannot_be_switched_off(scenario: Write, cli: Cli, switch: str) -> None:
     link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = {}'
     file = scenario(link, f'cc = "reno"\nprofile = {{ {switch} = false }}')

@@ -25,11 +25,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that sends IP packets of at most `mtu` bytes, by default under the congestion control `preferred`.
+    /// A host that sends IP packets of at most `mtu` bytes, by default under the congestion control `preferred`. It reaches `peer`
+    /// only: what asks for others, such as a name server, is told so at once.
     ///
     /// # Errors
     /// Whatever the kernel refuses on the way.
-    pub fn new(address: Ipv4Addr, mtu: u32, stack: &Stack, ecn: bool, preferred: Option<&str>) -> io::Result<Host> {
+    pub fn new(
+        address: Ipv4Addr,
+        peer: Ipv4Addr,
+        mtu: u32,
+        stack: &Stack,
+        ecn: bool,
+        preferred: Option<&str>,
+    ) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let tun = namespace.within(|| {
             stack::apply(stack, ecn)?;
@@ -44,7 +52,7 @@ impl Host {
             // By the route, for the sysctl takes only controls that are free for all.
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
             let metrics = stack::route_metrics(stack).into_iter().chain(preference).collect();
-            netlink.add_default_route(tun::NAME, metrics)?;
+            netlink.add_route(tun::NAME, peer, metrics)?;
             Ok(tun)
         })?;
         Ok(Host { namespace, tun, address })

@@ -4,7 +4,9 @@ use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST}
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -52,15 +54,17 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// `ip route add default dev DEV METRICS`
-    pub fn add_default_route(&self, device: &str, metrics: Vec<RouteMetric>) -> io::Result<()> {
+    /// `ip route add ADDRESS/32 dev DEV METRICS`
+    pub fn add_route(&self, device: &str, to: Ipv4Addr, metrics: Vec<RouteMetric>) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = AddressFamily::Inet;
         message.header.table = libc::RT_TABLE_MAIN;
         message.header.protocol = RouteProtocol::Static;
         message.header.scope = RouteScope::Link;
         message.header.kind = RouteType::Unicast;
-        message.attributes = vec![RouteAttribute::Oif(index(device)?)];
+        message.header.destination_prefix_length = 32;
+        message.attributes =
+            vec![RouteAttribute::Destination(RouteAddress::Inet(to)), RouteAttribute::Oif(index(device)?)];
         if !metrics.is_empty() {
             message.attributes.push(RouteAttribute::Metrics(metrics));
         }

@@ -111,8 +111,8 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
     let mtu = group.packet.0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
     Ok(Pair {
-        sender: Host::new(address(0), mtu, &group.stack, ecn, preferred)?,
-        receiver: Host::new(address(1), mtu, &group.stack, ecn, preferred)?,
+        sender: Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?,
+        receiver: Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?,
     })
 }
 

@@ -29,9 +29,11 @@ use std::time::{Duration, Instant};
 /// Long enough for any shell.
 const ENDLESS: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 /// How long a program at the far end may take to listen before the near one starts all the same.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// `/proc/net/tcp` has the state in hexadecimal.
 const LISTENING: &str = "0A";
+/// The state of a UDP socket that takes packets from anybody, in `/proc/net/udp`.
+const UNCONNECTED: &str = "07";
 
 /// What to run behind the link.
 #[derive(Clone, Debug)]
@@ -88,9 +90,9 @@ fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
     unshare(CloneFlags::CLONE_NEWPID)?;
     let mut first = start(&["sleep".into(), "infinity".into()], &near.namespace, &names, pair)?;
     let far = programs.far.as_ref().map(|program| start(program, &opposite.namespace, &names, pair)).transpose();
-    let waited = far.and_then(|far| {
-        if far.is_some() {
-            wait_until_listening(opposite);
+    let waited = far.and_then(|mut far| {
+        if let Some(far) = &mut far {
+            wait_until_listening(far, opposite)?;
         }
         let mut near = start(&programs.near, &near.namespace, &names, pair)?;
         // Whoever needed it has it mounted.
@@ -133,18 +135,22 @@ fn settle(network: &File, hosts: &Path) -> io::Result<()> {
 }
 
 /// A server needs a moment before it can be reached; a far program that is none does not hold us up for long.
-fn wait_until_listening(host: &Host) {
+fn wait_until_listening(far: &mut Child, host: &Host) -> io::Result<()> {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE && !is_listening(host).unwrap_or(false) {
+    while start.elapsed() < PATIENCE && far.try_wait()?.is_none() && !is_listening(host)? {
         std::thread::sleep(Duration::from_millis(5));
     }
+    Ok(())
 }
 
 fn is_listening(host: &Host) -> io::Result<bool> {
-    let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
+    let in_state = |table: &str, state| {
+        let sockets = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
+        sockets.lines().any(|line| line.split_whitespace().nth(3) == Some(state))
+    };
     host.namespace.within(|| {
-        let sockets: Vec<String> = tables.iter().flat_map(std::fs::read_to_string).collect();
-        Ok(sockets.iter().flat_map(|table| table.lines()).any(|line| line.split_whitespace().nth(3) == Some(LISTENING)))
+        Ok(["tcp", "tcp6"].iter().any(|table| in_state(table, LISTENING))
+            || ["udp", "udp6"].iter().any(|table| in_state(table, UNCONNECTED)))
     })
 }
 

@@ -91,3 +91,27 @@ pub fn route_metrics(stack: &Stack) -> Vec<RouteMetric> {
     }
     metrics
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_always_does_is_named() {
+        let linux = Stack::LINUX;
+        let fixed = [
+            ("prr", Stack { prr: false, ..linux }),
+            ("rack", Stack { rack: false, ..linux }),
+            ("undo", Stack { undo: false, ..linux }),
+            ("quick_ack", Stack { quick_ack: false, ..linux }),
+            ("limited_transmit", Stack { limited_transmit: false, ..linux }),
+            ("cwnd_validation", Stack { cwnd_validation: false, ..linux }),
+        ];
+        for (key, stack) in fixed {
+            assert_eq!(unswitchable(&stack).map(|switch| switch.key), Some(key));
+        }
+        let free =
+            Stack { sack: false, timestamps: false, tlp: false, delayed_ack: false, ecn: true, pacing: true, ..linux };
+        assert_eq!(unswitchable(&free), None);
+    }
+}
