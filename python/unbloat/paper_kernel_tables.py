@@ -91,7 +91,7 @@ def _closing(repeated: Repeated, plan: Plan) -> Iterator[str]:
     for simulated, kernel in repeated.changed():
         gathered.setdefault(plan.reason(kernel.id) or UNEXPLAINED, []).append(_change(simulated, kernel))
     if gathered:
-        lines = [f"* {reason} ({', '.join(changes)})" for reason, changes in gathered.items()]
+        lines = [f"* {' '.join(reason.split())} ({', '.join(changes)})" for reason, changes in gathered.items()]
         yield "\n".join(["Where the kernel's verdict is another than the simulated one, and why:", "", *lines])
 
 
