@@ -24,6 +24,7 @@ mod tun;
 mod waiting;
 mod wire;
 
+pub use clock::Time;
 pub use controls::{Control, load as load_controls};
 pub use error::Error;
 pub use host::End;
@@ -41,6 +42,8 @@ pub struct Options {
     pub series: Option<Nanos>,
     /// Write every packet at the senders' interfaces to this pcapng file.
     pub pcap: Option<PathBuf>,
+    /// How time passes here.
+    pub time: Time,
 }
 
 /// What a run came to.

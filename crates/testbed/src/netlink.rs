@@ -33,7 +33,7 @@ impl Netlink {
         message.header.flags = LinkFlags::Up;
         message.header.change_mask = LinkFlags::Up;
         message.attributes = attributes;
-        self.ask(RouteNetlinkMessage::SetLink(message), 0)
+        self.ask("link", RouteNetlinkMessage::SetLink(message), 0)
     }
 
     /// `tc qdisc replace dev DEV root KIND`
@@ -41,7 +41,7 @@ impl Netlink {
         let mut message = TcMessage::with_index(index(device)? as i32);
         message.header.parent = TcHandle::ROOT;
         message.attributes.push(TcAttribute::Kind(kind.into()));
-        self.ask(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.ask("queue discipline", RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// `ip address add ADDRESS/32 dev DEV`
@@ -51,7 +51,7 @@ impl Netlink {
         message.header.prefix_len = 32;
         message.header.index = index(device)?;
         message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address))];
-        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.ask("address", RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// `ip route add ADDRESS/32 dev DEV METRICS`
@@ -68,7 +68,7 @@ impl Netlink {
         if !metrics.is_empty() {
             message.attributes.push(RouteAttribute::Metrics(metrics));
         }
-        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.ask("route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// Packets that could not be sent: `tx_dropped` of `ip -s link show DEV`.
@@ -87,8 +87,10 @@ impl Netlink {
     }
 
     /// Sends one request and waits for its acknowledgement.
-    fn ask(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.exchange(request, NLM_F_ACK | flags).map(|_| ())
+    fn ask(&self, what: &str, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let refused =
+            |error: io::Error| io::Error::new(error.kind(), format!("the kernel refuses a host's {what}: {error}"));
+        self.exchange(request, NLM_F_ACK | flags).map(|_| ()).map_err(refused)
     }
 
     fn exchange(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {

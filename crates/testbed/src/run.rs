@@ -1,7 +1,7 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
 use crate::apps::{Apps, Flow};
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::controls::{self, Control};
 use crate::emulator::Emulator;
 use crate::host::{Host, Pair};
@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
-/// Runs `scenario` with the kernel's TCP, in real time. `progress` is told the time now and then, and may stop the run.
+/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
@@ -52,7 +52,7 @@ pub fn run_with(
 ) -> Result<Outcome, Error> {
     let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
-    let clock = Clock::start();
+    let clock = Clock::start(options.time);
     let network = Network::new(scenario, wires(scenario), options).map_err(Error::machine)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
@@ -72,7 +72,10 @@ pub fn run_with(
     let data_packets = network.wires.iter().map(|wire| wire.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
-        on: "kernel".into(),
+        on: match options.time {
+            Time::Real => "kernel".into(),
+            Time::Virtual => "vm".into(),
+        },
         seed: scenario.seed,
         duration_s: scenario.duration.as_secs_f64(),
         jain_index: measure::jain_index(&flows),
