@@ -61,7 +61,13 @@ pub fn run_with(
     if interrupted {
         return Err(Error::Interrupted);
     }
-    let complaint = soundness::complaint(scenario, &network.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let cpu_idle_percent = processors.idle_percent();
+    let saturation = match options.time {
+        Time::Real => None,
+        Time::Virtual => soundness::saturation(cpu_idle_percent),
+    };
+    let late = soundness::complaint(scenario, &network.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let complaint = saturation.or(late);
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let flows = network.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
@@ -82,7 +88,7 @@ pub fn run_with(
         sound: complaint.is_none(),
         unsound_because: complaint,
         lateness_us_p99,
-        cpu_idle_percent: processors.idle_percent(),
+        cpu_idle_percent,
         flows,
         links: vec![network.forward.record(), network.reverse.record()],
     };

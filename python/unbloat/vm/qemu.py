@@ -22,7 +22,7 @@ MEMORY_MB = 1024
 PAUSE_S = 0.02
 """How often the host looks at the guest."""
 MACHINE = (
-    *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", "max", "-m", f"{MEMORY_MB}M"),
+    *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", "max,-erms,-fsrm", "-m", f"{MEMORY_MB}M"),
     *("-display", "none", "-vga", "none", "-no-reboot", "-qmp", "stdio"),
     # The clock counts instructions, and goes on at once when the processor has nothing to do.
     *("-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
