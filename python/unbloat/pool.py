@@ -42,8 +42,8 @@ def run_all(
     """
     waiting = iter(tasks)
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        for _ in range(processes):
-            worker = stack.enter_context(Worker(source, folder, guest))
+        for number in range(processes):
+            worker = stack.enter_context(Worker(source, folder, guest, number))
             if worker.take(next(waiting, None)):
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
         while selector.get_map():
@@ -58,7 +58,7 @@ def run_all(
 class Worker:
     """A process that does one task at a time; leaving its context ends it."""
 
-    def __init__(self, source: Source, folder: Path, guest: Path | None) -> None:
+    def __init__(self, source: Source, folder: Path, guest: Path | None, number: int) -> None:
         command = [sys.executable, "-m", "unbloat.worker"]
         package = str(Path(__file__).resolve().parents[1])
         paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -75,7 +75,7 @@ class Worker:
         self.task: Task | None = None
         self._rest = b""
         opening = {"source": [source.path, source.text, source.overrides], "folder": str(folder)}
-        self._tell({**opening, "guest": str(guest) if guest else None})
+        self._tell({**opening, "guest": str(guest) if guest else None, "number": number})
 
     def __enter__(self) -> Worker:
         return self

@@ -37,7 +37,7 @@ def main() -> None:
     source = Source(path, text, tuple(map(tuple, overrides)))
     cells = source.cells()
     store = Store(Path(opening["folder"]))
-    run = in_guest(source, cells, Path(opening["guest"])) if opening["guest"] else here(cells)
+    run = in_guest(source, cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
     for line in sys.stdin:
         say(answers, **attempt(run, store, json.loads(line), answers))
 
@@ -52,9 +52,11 @@ def here(cells: list[_core.Cell]) -> Run:
     return run
 
 
-def in_guest(source: Source, cells: list[_core.Cell], folder: Path) -> Run:
-    """Run cells in guests that start from the state in `folder`."""
+def in_guest(source: Source, cells: list[_core.Cell], folder: Path, number: int) -> Run:
+    """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
     from unbloat.vm import guest
+
+    stay_on_one_processor(number)
 
     def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
         number = task["cell"]
@@ -62,6 +64,12 @@ def in_guest(source: Source, cells: list[_core.Cell], folder: Path) -> Run:
         return guest.run(guest.Guest(folder), source, cells[number], number, progress=progress, **kept)
 
     return run
+
+
+def stay_on_one_processor(number: int) -> None:
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and need not wake another one up."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {allowed[number % len(allowed)]})
 
 
 def attempt(run: Run, store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
