@@ -103,7 +103,11 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 def _backend_argument(add: Callable[..., object]) -> None:
     where = "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; vm: a stock kernel's in virtual time"
     add("--on", choices=["simulator", "kernel", "vm"], default="simulator", help=f"{where} (default: %(default)s)")
-    add("--kernel", metavar="RELEASE|FILE", help="the kernel of --on vm: 6.1, or an image (default: the newest there is)")
+    add(
+        "--kernel",
+        metavar="RELEASE|FILE",
+        help="the kernel of --on vm: 6.1, or an image (default: the newest there is)",
+    )
 
 
 def _cache_arguments(parser: argparse.ArgumentParser) -> None:

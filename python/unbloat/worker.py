@@ -21,7 +21,6 @@ from unbloat.places import ALGORITHMS
 from unbloat.source import Source
 from unbloat.store import Store, Tables
 
-
 Columns = dict[str, dict[str, tuple[str, bytes]]]
 Progress = Callable[[float], None]
 Run = Callable[[dict[str, Any], Progress], tuple[str, Columns | None]]

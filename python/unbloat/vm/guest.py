@@ -44,7 +44,7 @@ class Guest:
 def identity(kernel: Kernel) -> str:
     """Hash what a guest is made of: the same gives the same figures, run by run."""
     parts = [code_hash(), hash_files([kernel.image, *sorted(initramfs.HERE.glob("*.py"))]), kernel.release]
-    parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.KERNEL_ARGUMENTS, sys.version]
+    parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.RECORDING, qemu.KERNEL_ARGUMENTS, sys.version]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -80,8 +80,9 @@ def make(kernel: Kernel, guest: Guest) -> None:
         made = Path(new) / "guest"
         made.mkdir()
         with qemu.boot(kernel.image, archive) as machine:
-            while machine.memory.state != shared.READY:
+            while machine.memory.state != shared.READY or not machine.has_countable_past():
                 machine.pause()
+            machine.memory.state = shared.HELD
             machine.save(made / "state")
         if not guest.folder.exists():
             made.rename(guest.folder)
@@ -89,7 +90,9 @@ def make(kernel: Kernel, guest: Guest) -> None:
 
 def forget_old(guests: Path) -> None:
     """Remove the guests that were not used for longest."""
-    by_use = sorted((path for path in guests.iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime)
+    by_use = sorted(
+        (path for path in guests.iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime
+    )
     for folder in by_use[:-KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
 

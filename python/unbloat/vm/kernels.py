@@ -144,7 +144,9 @@ def unpack(release: str, folder: Path) -> Kernel:
 
 def fetch(package: str, folder: Path) -> None:
     """Download a package, as any user may."""
-    done = subprocess.run(["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise RunError(f"the kernel's package {package} cannot be fetched: {said[-1]} (try apt-get update)")

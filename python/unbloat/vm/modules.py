@@ -15,7 +15,18 @@ WANTED = (
     # Hosts and links.
     *("tun", "veth", "ifb"),
     # Queue disciplines and emulation.
-    *("sch_netem", "sch_tbf", "sch_htb", "sch_prio", "sch_red", "sch_pie", "sch_codel", "sch_fq_codel", "sch_fq", "sch_ingress"),
+    *(
+        "sch_netem",
+        "sch_tbf",
+        "sch_htb",
+        "sch_prio",
+        "sch_red",
+        "sch_pie",
+        "sch_codel",
+        "sch_fq_codel",
+        "sch_fq",
+        "sch_ingress",
+    ),
     # Congestion controls.
     *("tcp_vegas", "tcp_bbr", "tcp_dctcp", "tcp_veno", "tcp_westwood", "tcp_lp", "tcp_htcp", "tcp_bic", "tcp_hybla"),
     *("tcp_illinois", "tcp_yeah", "tcp_cdg", "tcp_nv", "tcp_highspeed", "tcp_scalable"),

@@ -24,9 +24,16 @@ PAUSE_S = 0.02
 MACHINE = (
     *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", "max,-erms,-fsrm", "-m", f"{MEMORY_MB}M"),
     *("-display", "none", "-vga", "none", "-no-reboot", "-qmp", "stdio"),
-    # The clock counts instructions, and goes on at once when the processor has nothing to do.
-    *("-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
+    *("-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
 )
+CLOCK = "shift=0,sleep=off"
+"""The clock counts instructions, and goes on at once when the processor has nothing to do."""
+RECORDING = f"{CLOCK},rr=record,rrfile=/dev/null"
+"""The same, recording what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict turns. Without, the
+one that winds the clock forward while the processor is halted may look before the instructions executed last are counted: on a
+busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it was in another run."""
+COUNTED_MODULO, FITS = 1 << 32, (1 << 31) - (1 << 28)
+"""Recording starts where the number of instructions executed so far, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
 KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable"
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
@@ -48,7 +55,7 @@ def version() -> str:
 class Machine:
     """A process of QEMU; leaving its context ends it, as does the end of this process."""
 
-    def __init__(self, *arguments: str | Path) -> None:
+    def __init__(self, clock: str, *arguments: str | Path) -> None:
         """Start one with the machine's own arguments: what to boot, or the state to start from."""
         self._console = os.memfd_create("console")
         memory = os.memfd_create("shared")
@@ -60,7 +67,7 @@ class Machine:
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
         )
         self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, *wires, *arguments],
+            ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-icount", clock, *wires, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -89,6 +96,11 @@ class Machine:
         size = os.fstat(self._console).st_size
         console = os.pread(self._console, size, 0).decode(errors="replace")
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
+
+    def has_countable_past(self) -> bool:
+        """Tell whether a recording may start here."""
+        executed: int = self.ask("query-replay")["icount"]
+        return executed % COUNTED_MODULO < FITS
 
     def save(self, path: Path) -> None:
         """Halt the machine and write its state to a file."""
@@ -144,11 +156,11 @@ class Machine:
 
 def boot(kernel: Path, initramfs: Path) -> Machine:
     """Switch a machine on."""
-    return Machine("-kernel", kernel, "-initrd", initramfs, "-append", KERNEL_ARGUMENTS)
+    return Machine(CLOCK, "-kernel", kernel, "-initrd", initramfs, "-append", KERNEL_ARGUMENTS)
 
 
 def resume(state: Path) -> Machine:
     """Start a machine where another was halted, and leave it halted."""
-    machine = Machine("-S", "-incoming", f"exec:cat {shlex.quote(str(state))}")
+    machine = Machine(RECORDING, "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}")
     machine.wait_until_loaded()
     return machine

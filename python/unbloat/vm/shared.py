@@ -13,8 +13,8 @@ from mmap import mmap
 SIZE = 32 << 20
 """Bytes; the host's memory is taken as far as they are used."""
 
-BOOTING, READY, TASK, RUNNING, PART, LAST_PART = range(6)
-"""States: the guest sets READY, RUNNING, PART and LAST_PART; the host sets TASK, and RUNNING when it has taken a part."""
+BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART = range(7)
+"""States: the guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
 
 _STATE, _LENGTH, _SHARE, _DATA = 0, 8, 16, 64
 _CAPACITY = SIZE - _DATA
