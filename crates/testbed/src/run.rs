@@ -53,7 +53,7 @@ pub fn run_with(
     let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start();
-    let network = Network::new(scenario, wires(scenario), options).map_err(Error::machine)?;
+    let network = Network::new(scenario, wires(scenario), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
@@ -61,7 +61,9 @@ pub fn run_with(
     if interrupted {
         return Err(Error::Interrupted);
     }
-    let complaint = soundness::complaint(scenario, &network.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let missed = network.missed().map_err(Error::machine)?;
+    let complaint = soundness::complaint(scenario, &network.lateness, missed, &pairs, &apps.flows);
+    let complaint = complaint.map_err(Error::machine)?;
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let flows = network.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {

@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn a_queue_stays_within_its_limit(scenario in random::scenario()) {
         let (run, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
-        let Queue::Droptail { limit, .. } = scenario.bottleneck.queue;
+        let limit = scenario.bottleneck.queue.limit();
         let links = &series.links;
         for i in (0..links.time_s.len()).filter(|i| links.link[*i] == 0) {
             match limit {
