@@ -116,26 +116,26 @@ pub const KEYS: &[Key] = &[
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
     key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
-    kernel_queue("kernel:fq_codel"),
+    kernel_queue(&["kernel:fq_codel"], "the kernel's own: a queue for each flow, served in turn, each with CoDel (RFC 8290)"),
     key("kernel:fq_codel", "limit", Kind::Limit, Means("the kernel's, 10240p"), U32_PACKETS, "room for waiting packets"),
     key("kernel:fq_codel", "flows", Kind::Integer, Means("the kernel's, 1024"), "1..65536", "queues over which flows are spread"),
     key("kernel:fq_codel", "quantum", Kind::Size, Means("the kernel's, one packet"), "256b..1mib", "what a queue may send before it is the next one's turn"),
     key("kernel:fq_codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
     key("kernel:fq_codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
     key("kernel:fq_codel", "ecn", Kind::Flag, Means("the kernel's, true"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue("kernel:codel"),
+    kernel_queue(&["kernel:codel"], "the kernel's own: drops when packets have waited too long for too long (RFC 8289)"),
     key("kernel:codel", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
     key("kernel:codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
     key("kernel:codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
     key("kernel:codel", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue("kernel:pie"),
+    kernel_queue(&["kernel:pie"], "the kernel's own: drops at random, so that the delay stays near a target (RFC 8033)"),
     key("kernel:pie", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
     key("kernel:pie", "target", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "queueing delay that is aimed at"),
     key("kernel:pie", "tupdate", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "how often the drop probability is worked out"),
     key("kernel:pie", "alpha", Kind::Integer, Means("the kernel's, 2"), "0..32", "weight of the distance from the target, in sixteenths"),
     key("kernel:pie", "beta", Kind::Integer, Means("the kernel's, 20"), "0..32", "weight of the change of the delay, in sixteenths"),
     key("kernel:pie", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue("kernel:red"),
+    kernel_queue(&["kernel:red"], "the kernel's own: drops at random, the more the longer the mean queue"),
     key("kernel:red", "limit", Kind::Limit, Required, U32_BYTES, "room for waiting packets"),
     key("kernel:red", "min", Kind::Size, Means("a third of max"), U32_BYTES, "mean queue from which on packets are dropped"),
     key("kernel:red", "max", Kind::Size, Means("three times min, or a quarter of limit"), U32_BYTES, "mean queue at which probability is reached"),
@@ -144,11 +144,11 @@ pub const KEYS: &[Key] = &[
     key("kernel:red", "burst", Kind::Integer, Means("(2 min + max) / (3 avpkt)"), "1..1000000", "packets that may come at once while the mean queue stays below min"),
     key("kernel:red", "ecn", Kind::Flag, Default("false"), "", "mark packets of ECN-capable flows in place of dropping them"),
     key("kernel:red", "adaptive", Kind::Flag, Default("false"), "", "let probability follow the load, between 1 % and 50 %"),
-    kernel_queue("kernel:prio"),
+    kernel_queue(&["kernel:prio"], "the kernel's own: strict priorities by the type of service"),
     key("kernel:prio", "bands", Kind::Integer, Means("the kernel's, 3"), "3..16", "queues, the lower first; packets go to the first three by their type of service"),
-    kernel_queue("kernel:pfifo"),
+    kernel_queue(&["kernel:pfifo"], "the kernel's own drop-tail queue in packets"),
     key("kernel:pfifo", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
-    kernel_queue("kernel:bfifo"),
+    kernel_queue(&["kernel:bfifo"], "the kernel's own drop-tail queue in bytes"),
     key("kernel:bfifo", "limit", Kind::Limit, Means("the kernel's, 1000 packets' worth"), U32_BYTES, "room for waiting packets"),
     key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     key("flows", "params", Kind::Table, Means("the control's own defaults"), "", "parameters of the control; a table params.NAME holds for the control NAME only"),
@@ -204,15 +204,8 @@ const fn switch(name: &'static str, meaning: &'static str) -> Key {
     key("profile", name, Kind::Flag, Means("as the base says"), "", meaning)
 }
 
-const fn kernel_queue(discipline: &'static str) -> Key {
-    key(
-        discipline,
-        "kind",
-        Kind::Choice(QUEUES),
-        Required,
-        "",
-        "the kernel's own queue discipline of this name, as tc sets it up",
-    )
+const fn kernel_queue(kind: &'static [&'static str; 1], meaning: &'static str) -> Key {
+    key(kind[0], "kind", Kind::Choice(kind), Required, "", meaning)
 }
 
 /// The keys of one section.

@@ -17,12 +17,14 @@ use netlink_packet_route::tc::TcHandle;
 use path::{Fate, Line, Packet, Pipe, Usage};
 use scenario::model::{self, Emulator, Queue, Scenario, Service};
 use scenario::records;
-use scenario::units::{Nanos, Rate};
+use scenario::units::{Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds.
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no timer is better
+/// than, or where that is more a tenth of a packet's transmission.
 const CATCH_UP: Nanos = Nanos::from_micros(200);
+const CATCH_UP_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
 
@@ -30,6 +32,7 @@ const CE: u8 = 3;
 pub struct KernelLink {
     queue: Hop,
     waiting: Inside,
+    catch_up: Nanos,
     line: Line<Parcel>,
     wire: Option<Netem>,
 }
@@ -51,7 +54,9 @@ impl KernelLink {
             }
             Queue::Droptail { limit, .. } => qdisc::fifo(*limit),
         };
-        let queue = Hop::new(mtu, |netlink| shape(netlink, rate, mtu, &discipline)).map_err(|why| refused(why, key))?;
+        let catch_up = CATCH_UP.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / CATCH_UP_SHARE));
+        let shaper = qdisc::shaper_class(rate, catch_up, mtu);
+        let queue = Hop::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (wire, link) = match scenario.emulator {
             Emulator::Unbloat => (None, link.clone()),
             Emulator::Netem => {
@@ -61,7 +66,7 @@ impl KernelLink {
             }
         };
         let line = Line::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        Ok(KernelLink { queue, waiting: Inside::default(), line, wire })
+        Ok(KernelLink { queue, waiting: Inside::default(), catch_up, line, wire })
     }
 
     /// Where packets come out.
@@ -103,7 +108,7 @@ impl KernelLink {
                 usage.marked(arrival);
             }
             parcel.slot = store.pool.put(buffer);
-            let ready = arrival.max(Nanos(now.0.saturating_sub(CATCH_UP.0)));
+            let ready = arrival.max(Nanos(now.0.saturating_sub(self.catch_up.0)));
             let late = ready.since(arrival.max(self.line.free_at()));
             if late > Nanos::ZERO {
                 lateness.record(late);
@@ -202,11 +207,11 @@ impl Netem {
 }
 
 /// The shaper with the queue's discipline inside.
-fn shape(netlink: &Netlink, rate: Rate, mtu: u32, discipline: &Qdisc) -> io::Result<()> {
+fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()> {
     const CLASS: u16 = 1;
     let (root, class) = (handle(1, 0), handle(1, CLASS));
     netlink.set_qdisc(tun::NAME, TcHandle::ROOT, root, &qdisc::shaper(CLASS))?;
-    netlink.add_class(tun::NAME, root, class, &qdisc::shaper_class(rate, CATCH_UP, mtu))?;
+    netlink.add_class(tun::NAME, root, class, shaper)?;
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 

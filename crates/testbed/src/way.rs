@@ -24,7 +24,7 @@ pub enum Way {
     /// The simulator's own.
     Ours(Link<Parcel>),
     /// With a queue of the kernel's.
-    Kernels(Box<KernelLink>),
+    Kernels(KernelLink),
 }
 
 impl Way {
@@ -32,7 +32,7 @@ impl Way {
     pub fn forward(scenario: &Scenario) -> Result<Way, Error> {
         match is_the_kernels(scenario, &scenario.bottleneck.queue) {
             false => Ok(Way::Ours(Link::forward(scenario))),
-            true => Ok(Way::Kernels(Box::new(KernelLink::new(scenario, &scenario.bottleneck, FORWARD_DRAWS)?))),
+            true => Ok(Way::Kernels(KernelLink::new(scenario, &scenario.bottleneck, FORWARD_DRAWS)?)),
         }
     }
 
@@ -40,7 +40,7 @@ impl Way {
     pub fn reverse(scenario: &Scenario) -> Result<Way, Error> {
         match is_the_kernels(scenario, &scenario.reverse.queue) {
             false => Ok(Way::Ours(Link::reverse(scenario))),
-            true => Ok(Way::Kernels(Box::new(KernelLink::new(scenario, &scenario.reverse, REVERSE_DRAWS)?))),
+            true => Ok(Way::Kernels(KernelLink::new(scenario, &scenario.reverse, REVERSE_DRAWS)?)),
         }
     }
 

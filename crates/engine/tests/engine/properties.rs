@@ -6,7 +6,7 @@ use crate::world::{self, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service, Stack};
+use scenario::model::{FlowGroup, Limit, Scenario, Service, Stack};
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
