@@ -222,7 +222,28 @@ fn handle(major: u16, minor: u16) -> TcHandle {
 /// What the kernel does not have or take stands behind `key`; everything else is the machine's.
 fn refused(error: io::Error, key: String) -> Error {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Error::Scenario { key, why: error.to_string() },
+        io::ErrorKind::NotFound => Error::Scenario { key, why: format!("{error}; --on vm runs one that has it") },
+        io::ErrorKind::InvalidInput => Error::Scenario { key, why: error.to_string() },
         _ => Error::machine(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_kernel_does_not_have_is_named_with_its_module() {
+        let unknown = Qdisc { kind: "nonesuch", options: None };
+        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), CATCH_UP, 1500);
+        let error = Hop::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
+        let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
+            panic!("it is the scenario's")
+        };
+        assert_eq!(key, "link.bottleneck.queue.kind");
+        assert_eq!(
+            why,
+            "this kernel has no queue discipline nonesuch (module sch_nonesuch); --on vm runs one that has it"
+        );
     }
 }

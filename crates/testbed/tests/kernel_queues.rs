@@ -1,15 +1,16 @@
 //! The kernel's FIFO behind its shaper, and our drop-tail queue: the same flows come out the same. Needs root.
 
-use scenario::records::Run;
+use scenario::records::{Link, Run};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A run that the machine could not keep up with says so and is made again.
 const TRIES: usize = 3;
 
-fn run(text: &str, queue: &str) -> Run {
-    let overrides = [("link.bottleneck.queue.kind".to_string(), queue.to_string())];
-    let experiment = scenario::load_text(text, "fifo", Path::new(""), &overrides).expect("a scenario");
+fn run(text: &str, kind: &str) -> Run {
+    let kinds =
+        ["link.bottleneck", "link.bottleneck.reverse"].map(|link| (format!("{link}.queue.kind"), kind.to_string()));
+    let experiment = scenario::load_text(text, "fifo", Path::new(""), &kinds).expect("a scenario");
     let library = mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     let once = || {
         let mut go_on = |_| ControlFlow::Continue(());
@@ -25,45 +26,64 @@ fn run(text: &str, queue: &str) -> Run {
     last
 }
 
-/// Runs a scenario with both queues, and holds goodput, queueing delay and losses against each other.
-fn compare(text: &str, theirs: &str) {
-    let (ours, theirs) = (run(text, "droptail"), run(text, theirs));
-    for run in [&ours, &theirs] {
-        let (link, flow) = (&run.links[0], &run.flows[0]);
-        eprintln!(
-            "goodput {:.3} rtt {:?} queue {:?} (max {:?}) drops {} wire {} marks {} lost {} rtx {} util {:.2} bytes {:.0} sound {:?} late {:?}",
-            flow.goodput_mbps,
-            flow.rtt.rtt_ms_mean,
-            link.queue_delay.queue_delay_ms_mean,
-            link.queue_delay.queue_delay_ms_max,
-            link.drops,
-            link.wire_losses,
-            link.marks,
-            flow.lost_packets,
-            flow.retransmitted_packets,
-            link.utilisation_percent,
-            link.queue_bytes_mean,
-            run.unsound_because,
-            run.lateness_us_p99
-        );
-    }
-}
-
-fn scenario(rate: &str, queue: &str, cc: &str, rest: &str) -> String {
+fn scenario(rate: &str, limit: &str, rest: &str) -> String {
     format!(
-        "duration = \"10s\"\nwarmup = \"2s\"\n[link.bottleneck]\nrate = \"{rate}\"\ndelay = \"10ms\"\nqueue = {{ kind = \"droptail\", limit = \"{queue}\" }}\n{rest}\n[[flows]]\ncc = \"{cc}\"\n"
+        r#"
+        duration = "8s"
+        warmup   = "2s"
+        [link.bottleneck]
+        rate  = "{rate}"
+        delay = "10ms"
+        queue = {{ kind = "", limit = "{limit}" }}
+        reverse = {{ queue = {{ kind = "", limit = "{limit}" }} }}
+        {rest}
+        "#
     )
 }
 
-#[test]
-fn slow() {
-    compare(&scenario("2mbit", "20p", "kernel:reno", ""), "kernel:pfifo");
+fn queue_ms(link: &Link) -> f64 {
+    link.queue_delay.queue_delay_ms_mean.expect("packets passed")
 }
-#[test]
-fn medium() {
-    compare(&scenario("20mbit", "125kb", "kernel:cubic", ""), "kernel:bfifo");
+
+/// Runs a scenario with both queues in both directions, and holds them against each other; a packet takes `packet_ms`.
+fn compare(text: &str, theirs: &str, packet_ms: f64) -> (Run, Run) {
+    let (ours, theirs) = (run(text, "droptail"), run(text, theirs));
+    for (a, b) in ours.flows.iter().zip(&theirs.flows) {
+        eprintln!("goodput {:.3} and {:.3} Mbit/s", a.goodput_mbps, b.goodput_mbps);
+        assert!((a.goodput_mbps / b.goodput_mbps - 1.0).abs() < 0.02);
+        assert!(a.lost_packets.abs_diff(b.lost_packets) <= 2 + a.lost_packets / 5, "{a:?}\n{b:?}");
+    }
+    for (a, b) in ours.links.iter().zip(&theirs.links) {
+        eprintln!("queueing delay {:.3} and {:.3} ms, {a:?}, {b:?}", queue_ms(a), queue_ms(b));
+        assert!((queue_ms(a) - queue_ms(b)).abs() < packet_ms.max(0.05 * queue_ms(a)));
+        assert!(a.drops.abs_diff(b.drops) <= 2 + a.drops / 5);
+        assert!(a.wire_losses.abs_diff(b.wire_losses) <= 2 + a.wire_losses / 5);
+        assert!((a.utilisation_percent / b.utilisation_percent - 1.0).abs() < 0.02);
+        assert!((a.queue_bytes_mean - b.queue_bytes_mean).abs() < 1500.0 + 0.05 * a.queue_bytes_mean);
+    }
+    (ours, theirs)
 }
+
 #[test]
-fn fast() {
-    compare(&scenario("200mbit", "250kb", "kernel:cubic", ""), "kernel:bfifo");
+fn a_queue_of_packets() {
+    let text = scenario("2mbit", "20p", "[[flows]]\ncc = \"kernel:reno\"");
+    let (_, theirs) = compare(&text, "kernel:pfifo", 6.0);
+    assert!(theirs.links[0].drops > 0 && queue_ms(&theirs.links[0]) > 60.0, "the queue was not filled: {theirs:?}");
+}
+
+#[test]
+fn a_queue_of_bytes() {
+    let text =
+        scenario("20mbit", "60kb", "[[flows]]\ncc = \"kernel:cubic\"\naccess = { rate = \"50mbit\", delay = \"5ms\" }");
+    let (_, theirs) = compare(&text, "kernel:bfifo", 0.6);
+    assert!(theirs.links[0].drops > 0 && theirs.flows[0].lost_packets > 0, "{theirs:?}");
+}
+
+/// Behind the kernel's queue the wire is ours, and its draws are those of the seed.
+#[test]
+fn random_losses() {
+    let text = scenario("20mbit", "60kb", "loss = \"0.5%\"\n[[flows]]\ncc = \"kernel:reno\"");
+    let (_, theirs) = compare(&text, "kernel:bfifo", 0.6);
+    let link = &theirs.links[0];
+    assert!(link.wire_losses > 10 && link.drops + link.wire_losses == theirs.flows[0].lost_packets, "{theirs:?}");
 }
