@@ -32,16 +32,30 @@ def catalogue() -> dict[str, list[Entry]]:
     keys = json.loads(_core.scenario_keys())
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
-        "queues": [{"name": name, "about": about, "parameters": queue_keys(keys)} for name, about in QUEUES.items()],
+        "queues": queues(keys),
         "links": [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()],
         "scenarios": scenarios(),
         "papers": papers(),
     }
 
 
-def queue_keys(keys: list[Entry]) -> list[Entry]:
-    """Give what a queue's table may hold, from the scenario reader's own register."""
-    own = [key for key in keys if key["section"] == "queue" and key["name"] != "kind"]
+def queues(keys: list[Entry]) -> list[Entry]:
+    """Give the queue disciplines, from the scenario reader's own register."""
+    sections = {name: "queue" for name in QUEUES}
+    abouts = dict(QUEUES)
+    for key in keys:
+        if key["section"].startswith("kernel:") and key["name"] == "kind":
+            sections[key["section"]] = key["section"]
+            abouts[key["section"]] = key["meaning"]
+    return [
+        {"name": name, "about": abouts[name], "parameters": queue_keys(keys, section)}
+        for name, section in sections.items()
+    ]
+
+
+def queue_keys(keys: list[Entry], section: str) -> list[Entry]:
+    """Give what a queue's table may hold."""
+    own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
     return [{"name": key["name"], "about": key["meaning"]} for key in own]
 
 

@@ -17,7 +17,7 @@ pub mod tap;
 
 use mechanism::Library;
 use pcap::Pcap;
-use scenario::model::Scenario;
+use scenario::model::{OnlyInTheKernel, Scenario};
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
 use simulation::Simulation;
@@ -54,6 +54,8 @@ pub struct Outcome {
 pub enum Error {
     /// A congestion control could not be built, opened or set.
     Mechanism(mechanism::Error),
+    /// The scenario asks for something that the simulator does not have.
+    OnlyInTheKernel(OnlyInTheKernel),
     /// The packet trace could not be written.
     Pcap(std::io::Error),
     /// `progress` asked to stop.
@@ -84,6 +86,9 @@ pub fn watch<T: Tap>(
     progress: Progress,
     tap: T,
 ) -> Result<(Outcome, T), Error> {
+    if let Some(refused) = scenario.only_in_the_kernel() {
+        return Err(Error::OnlyInTheKernel(refused));
+    }
     let mut simulation = Simulation::new(scenario, library, options.series, tap)?;
     simulation.run(progress)?;
     Ok(simulation.finish())

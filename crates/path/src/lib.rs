@@ -1,12 +1,16 @@
 //! Links and queues, driven by a clock that is handed in: simulated or real. Knows no TCP.
 
 mod access;
+mod line;
 mod link;
 mod queue;
 mod service;
+mod usage;
 
 pub use access::{AccessLink, Pipe};
-pub use link::{Fate, Link, Packet, Usage};
+pub use line::Line;
+pub use link::{FORWARD_DRAWS, Fate, Link, Packet, REVERSE_DRAWS};
+pub use usage::Usage;
 
 /// The generator of every draw of a run: seeded, portable, the same on every machine.
 pub type Draws = rand_xoshiro::Xoshiro256PlusPlus;

@@ -4,18 +4,16 @@
 //! transmission: it keeps the packets in the order of their arrival at the far end, and its head is its only event.
 
 use crate::queue::{Admission, Droptail};
-use crate::service::Transmitter;
-use crate::{Draws, draws};
-use measure::{Histogram, LinkSample};
-use rand::RngCore;
-use scenario::model::{self, Limit, Scenario};
+use crate::{Line, Usage};
+use measure::LinkSample;
+use scenario::model::{self, Scenario};
 use scenario::records;
 use scenario::units::Nanos;
-use std::collections::VecDeque;
 
 /// Keep the draws of the two directions apart.
-const FORWARD_DRAWS: u64 = 1;
-const REVERSE_DRAWS: u64 = 2;
+pub const FORWARD_DRAWS: u64 = 1;
+/// Those of the way back.
+pub const REVERSE_DRAWS: u64 = 2;
 
 /// What a link has to know of what it carries.
 pub trait Packet: Copy {
@@ -38,57 +36,12 @@ pub enum Fate {
     Dropped,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Passage<P> {
-    /// When its transmission starts: until then it waits in the queue.
-    start: Nanos,
-    /// When it is at the far end.
-    arrival: Nanos,
-    packet: P,
-    lost: bool,
-}
-
 /// Queue, transmitter and wire, with what they counted.
 pub struct Link<P> {
-    name: String,
     queue: Droptail,
-    transmitter: Transmitter,
-    delay: Nanos,
-    /// A wire loses a packet when a 64-bit draw falls below this.
-    loss_below: u64,
-    draws: Draws,
-    passages: VecDeque<Passage<P>>,
-    /// How many of the `passages`, from the front, have left the queue.
+    line: Line<P>,
+    /// How many of the line's packets, from the front, have left the queue.
     departed: usize,
-    usage: Usage,
-}
-
-/// What a link counted: totals, and statistics of its measuring interval.
-#[derive(Clone, Debug)]
-pub struct Usage {
-    from: Nanos,
-    to: Nanos,
-    limit: Option<Limit>,
-    /// Packets that found the queue full, in the interval.
-    pub drops: u64,
-    /// Packets that the wire lost, in the interval.
-    pub wire_losses: u64,
-    /// Packets marked, in the interval.
-    pub marks: u64,
-    /// Drops since the start of the run.
-    pub total_drops: u64,
-    /// Packets offered since the start of the run.
-    pub total_offered: u64,
-    /// Packets taken out at the far end since the start of the run.
-    pub total_arrived: u64,
-    /// Packets lost on the wire since the start of the run.
-    pub total_wire_losses: u64,
-    /// Bytes transmitted since the start of the run.
-    pub total_bytes: u64,
-    /// From arrival in the queue to the start of transmission, of packets that arrived in the interval.
-    pub queue_delay: Histogram,
-    byte_ns: u128,
-    packet_ns: u128,
 }
 
 impl<P: Packet> Link<P> {
@@ -103,19 +56,11 @@ impl<P: Packet> Link<P> {
     }
 
     /// A link that measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
+    ///
+    /// # Panics
+    /// If its queue is one of the kernel's, which whoever runs the scenario has to refuse.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Link<P> {
-        let model::Queue::Droptail { limit, .. } = link.queue;
-        Link {
-            name: link.name.clone(),
-            queue: Droptail::new(&link.queue),
-            transmitter: Transmitter::new(&link.service, from, to),
-            delay: link.delay,
-            loss_below: (link.loss * 2f64.powi(64)) as u64,
-            draws: draws(seed, purpose),
-            passages: VecDeque::new(),
-            departed: 0,
-            usage: Usage::new(from, to, limit),
-        }
+        Link { queue: Droptail::new(&link.queue), line: Line::new(link, seed, purpose, from, to), departed: 0 }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call.
@@ -123,59 +68,44 @@ impl<P: Packet> Link<P> {
     pub fn offer(&mut self, now: Nanos, mut packet: P) -> Fate {
         self.advance(now);
         let bytes = packet.bytes();
-        let measured = now >= self.usage.from;
-        self.usage.total_offered += 1;
+        let usage = &mut self.line.usage;
+        usage.offered();
         match self.queue.admit(bytes, packet.ecn_capable()) {
             Admission::Drop => {
-                self.usage.total_drops += 1;
-                self.usage.drops += measured as u64;
+                usage.dropped(now);
                 return Fate::Dropped;
             }
             Admission::JoinMarked => {
                 packet.mark_ce();
-                self.usage.marks += measured as u64;
+                usage.marked(now);
             }
             Admission::Join => {}
         }
         self.queue.enter(bytes);
-        let slot = self.transmitter.serve(now, bytes);
-        self.usage.account(now, slot.start, bytes);
-        let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
-        let arrival = slot.end + self.delay;
-        self.passages.push_back(Passage { start: slot.start, arrival, packet, lost });
-        if !lost {
-            return Fate::Arrives(arrival);
-        }
-        self.usage.total_wire_losses += 1;
-        self.usage.wire_losses += measured as u64;
-        Fate::LostOnTheWire
+        self.line.send(now, now, packet)
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the link is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
-        self.passages.front().map_or(Nanos::NEVER, |p| p.arrival)
+        self.line.next()
     }
 
     /// Takes the packet that `next` announced; none if the wire lost it.
     #[inline]
     pub fn take(&mut self) -> Option<P> {
-        let passage = self.passages.pop_front()?;
+        let (packet, lost) = self.line.take()?;
         match self.departed.checked_sub(1) {
             Some(n) => self.departed = n,
-            None => self.queue.leave(passage.packet.bytes()),
+            None => self.queue.leave(packet.bytes()),
         }
-        if passage.lost {
-            return None;
-        }
-        self.usage.total_arrived += 1;
-        Some(passage.packet)
+        (!lost).then_some(packet)
     }
 
     /// Lets the packets leave the queue whose transmission has started by `now`.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        while let Some(p) = self.passages.get(self.departed) {
+        while let Some(p) = self.line.passages.get(self.departed) {
             if p.start > now {
                 break;
             }
@@ -191,119 +121,46 @@ impl<P: Packet> Link<P> {
 
     /// Packets between the two ends, those that the wire will lose included.
     pub fn inside(&self) -> usize {
-        self.passages.len()
+        self.line.inside()
     }
 
     /// Packets inside that the wire will lose.
     pub fn doomed(&self) -> usize {
-        self.passages.iter().filter(|p| p.lost).count()
+        self.line.doomed()
     }
 
     /// What it counted.
     pub fn usage(&self) -> &Usage {
-        &self.usage
+        &self.line.usage
     }
 
     /// Share of the capacity of the measuring interval that was used, in percent.
     pub fn utilisation_percent(&self) -> f64 {
-        self.transmitter.utilisation_percent()
+        self.line.utilisation_percent()
     }
 
     /// This instant for the series, as link number `link`.
     pub fn sample(&mut self, now: Nanos, link: u32) -> LinkSample {
         self.advance(now);
+        let usage = self.usage();
         LinkSample {
             link,
             waiting: self.waiting(),
-            total_drops: self.usage.total_drops,
-            total_sent: self.usage.total_bytes - self.queue.bytes(),
+            total_drops: usage.total_drops,
+            total_sent: usage.total_bytes - self.queue.bytes(),
         }
     }
 
     /// Its record.
     pub fn record(&self) -> records::Link {
-        let usage = &self.usage;
-        let delay = &usage.queue_delay;
-        records::Link {
-            link: self.name.clone(),
-            drops: usage.drops,
-            wire_losses: usage.wire_losses,
-            marks: usage.marks,
-            utilisation_percent: self.utilisation_percent(),
-            queue_percent_mean: usage.queue_percent_mean(),
-            queue_bytes_mean: usage.queue_bytes_mean(),
-            queue_delay: records::QueueDelayStats {
-                queue_delay_ms_mean: delay.mean_ms(),
-                queue_delay_ms_p50: delay.quantile_ms(0.5),
-                queue_delay_ms_p95: delay.quantile_ms(0.95),
-                queue_delay_ms_p99: delay.quantile_ms(0.99),
-                queue_delay_ms_max: delay.max_ms(),
-            },
-        }
-    }
-}
-
-impl Usage {
-    fn new(from: Nanos, to: Nanos, limit: Option<Limit>) -> Usage {
-        Usage {
-            from,
-            to,
-            limit,
-            drops: 0,
-            wire_losses: 0,
-            marks: 0,
-            total_drops: 0,
-            total_offered: 0,
-            total_arrived: 0,
-            total_wire_losses: 0,
-            total_bytes: 0,
-            queue_delay: Histogram::default(),
-            byte_ns: 0,
-            packet_ns: 0,
-        }
-    }
-
-    /// The part of `[start, end)` inside the measuring interval.
-    #[inline]
-    fn clip(&self, start: Nanos, end: Nanos) -> u64 {
-        end.min(self.to).0.saturating_sub(start.max(self.from).0)
-    }
-
-    #[inline]
-    fn account(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
-        self.total_bytes += bytes as u64;
-        if arrival >= self.from {
-            self.queue_delay.record(start - arrival);
-        }
-        if start > arrival {
-            let waited = self.clip(arrival, start) as u128;
-            self.byte_ns += waited * bytes as u128;
-            self.packet_ns += waited;
-        }
-    }
-
-    fn interval_ns(&self) -> f64 {
-        (self.to - self.from).0 as f64
-    }
-
-    /// Time average of the bytes waiting, over the measuring interval.
-    pub fn queue_bytes_mean(&self) -> f64 {
-        self.byte_ns as f64 / self.interval_ns()
-    }
-
-    /// Time average of the queue over its limit, in percent; none for a queue without one.
-    pub fn queue_percent_mean(&self) -> Option<f64> {
-        match self.limit? {
-            Limit::Bytes(limit) => Some(100.0 * self.queue_bytes_mean() / limit.0 as f64),
-            Limit::Packets(limit) => Some(100.0 * self.packet_ns as f64 / self.interval_ns() / limit as f64),
-        }
+        self.line.record()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::model::{Queue, Service};
+    use scenario::model::{Limit, Queue, Service};
     use scenario::units::{Bytes, Rate};
 
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -25,7 +25,9 @@ pub struct Droptail {
 
 impl Droptail {
     pub fn new(queue: &Queue) -> Droptail {
-        let Queue::Droptail { limit, ecn_threshold } = *queue;
+        let Queue::Droptail { limit, ecn_threshold } = *queue else {
+            panic!("a queue of the kernel's is no part of this program");
+        };
         Droptail { limit, ecn_threshold, bytes: 0, packets: 0 }
     }
 

@@ -39,6 +39,14 @@ impl Transmitter {
         }
     }
 
+    /// When the packet served last is out.
+    pub fn free_at(&self) -> Nanos {
+        match self {
+            Transmitter::Constant(c) => c.free_at,
+            Transmitter::Opportunities(o) => o.free_at,
+        }
+    }
+
     /// Share of the capacity of the counting interval that was used, in percent; 0 where there was none.
     pub fn utilisation_percent(&self) -> f64 {
         let (used, capacity) = match self {

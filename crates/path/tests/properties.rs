@@ -115,7 +115,7 @@ proptest! {
             now += Nanos::from_micros(*gap_us);
             feeder.drain(now);
             feeder.offer(now, id, *bytes);
-            let Queue::Droptail { limit, .. } = model.queue;
+            let limit = model.queue.limit();
             let (waiting_bytes, waiting_packets) = feeder.link.waiting();
             match limit {
                 None => prop_assert_eq!(feeder.drops, 0),

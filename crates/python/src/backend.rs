@@ -76,6 +76,7 @@ fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcom
     let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
     let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
         engine::Error::Mechanism(why) => input_error(why),
+        engine::Error::OnlyInTheKernel(why) => input_error(format!("{}: {why}", cell.locate(why.key))),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
     })?;
@@ -98,6 +99,7 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
         testbed::Error::Unswitchable { group, .. } => {
             input_error(format!("{}: {error}", cell.locate(&format!("flows.{group}.profile"))))
         }
+        testbed::Error::Scenario { key, why } => input_error(format!("{}: {why}", cell.locate(key))),
         testbed::Error::Interrupted => interrupted(),
         _ => RunError::new_err(error.to_string()),
     }

@@ -1,6 +1,7 @@
 //! What no single key can tell: values that contradict each other.
 
-use crate::model::{FlowGroup, Limit, ParamValue, Queue, Scenario};
+use crate::model::{Emulator, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service};
+use crate::read;
 use crate::section::Section;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -38,19 +39,34 @@ fn last_start(group: &FlowGroup) -> u128 {
 }
 
 /// Does a packet of this size fit the link's queue, and can its threshold be reached?
-pub(crate) fn queue(link: &Section, queue: Queue, largest: Bytes) {
-    let section = link.child("queue", "queue");
-    let Queue::Droptail { limit, ecn_threshold } = queue;
-    if let Some(Limit::Bytes(limit)) = limit
+pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
+    let section = read::queue_section(link);
+    if let Some(Limit::Bytes(limit)) = queue.limit()
         && limit < largest
     {
         section
             .complain("limit", format!("{limit} has no room for one packet of {largest}, so that nothing could pass"));
     }
-    if let (Some(limit), Some(threshold)) = (limit, ecn_threshold)
+    if let Queue::Droptail { limit: Some(limit), ecn_threshold: Some(threshold) } = queue
         && threshold > limit
     {
         section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
+    }
+}
+
+/// Is a link of the kernel's one that its shaper and its queues can be?
+pub(crate) fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
+    let whose = match (&link.queue, emulator) {
+        (Queue::Kernel(queue), _) => format!("kernel:{}", queue.discipline),
+        (Queue::Droptail { .. }, Emulator::Netem) => "netem".to_string(),
+        (Queue::Droptail { .. }, Emulator::Unbloat) => return,
+    };
+    if matches!(link.service, Service::Trace(_)) {
+        section.complain("trace", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+    }
+    if let Queue::Droptail { ecn_threshold: Some(_), .. } = link.queue {
+        let message = "the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
+        read::queue_section(section).complain("ecn_threshold", message);
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Scenario {
     pub warmup: Nanos,
     /// Seeds every draw of the run.
     pub seed: u64,
+    /// What queues, delays and loses packets where they are real.
+    pub emulator: Emulator,
     /// The bottleneck, from the senders to the receivers.
     pub bottleneck: Link,
     /// The way back, which acknowledgements take.
@@ -37,6 +39,21 @@ impl Scenario {
         self.flows.iter().map(|group| group.count as usize).sum()
     }
 
+    /// The first thing asked for that only a kernel has.
+    pub fn only_in_the_kernel(&self) -> Option<OnlyInTheKernel> {
+        if self.emulator == Emulator::Netem {
+            return Some(OnlyInTheKernel { key: "emulator", what: "netem".into() });
+        }
+        let queues = [
+            ("link.bottleneck.queue.kind", &self.bottleneck.queue),
+            ("link.bottleneck.reverse.queue.kind", &self.reverse.queue),
+        ];
+        queues.into_iter().find_map(|(key, queue)| match queue {
+            Queue::Kernel(queue) => Some(OnlyInTheKernel { key, what: format!("kernel:{}", queue.discipline) }),
+            Queue::Droptail { .. } => None,
+        })
+    }
+
     /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never what limits a flow. With a queue
     /// that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
@@ -49,6 +66,32 @@ impl Scenario {
             Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
             None => Bytes((4 * in_flight).max(LINUX_MAX)),
         }
+    }
+}
+
+/// What queues, delays and loses packets where they are real. The simulator knows its own way only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emulator {
+    /// Ours, the simulator's own code on the real clock.
+    #[default]
+    Unbloat,
+    /// The kernel's: its FIFOs behind its shaper, `netem` as the wire.
+    Netem,
+}
+
+/// What a scenario asks for that only a kernel has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlyInTheKernel {
+    /// The dotted key that asks for it.
+    pub key: &'static str,
+    /// What stands there, as it is written.
+    pub what: String,
+}
+
+impl std::fmt::Display for OnlyInTheKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} is the running kernel's own: run it with --on kernel or --on vm", self.what)
     }
 }
 
@@ -98,7 +141,7 @@ pub struct Trace {
 }
 
 /// A queue discipline with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Queue {
     /// First in, first out; what finds it full is dropped.
@@ -108,13 +151,47 @@ pub enum Queue {
         /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
         ecn_threshold: Option<Limit>,
     },
+    /// One of the running kernel's own.
+    Kernel(KernelQueue),
+}
+
+/// A queue discipline of the kernel's. What is not said is left to the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelQueue {
+    /// As `tc` calls it.
+    pub discipline: &'static str,
+    /// As `tc` calls them, in the register's order.
+    pub parameters: Vec<(&'static str, Setting)>,
+}
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub enum Setting {
+    Number(u64),
+    Flag(bool),
+    Time(Nanos),
+    Size(Bytes),
+    Limit(Limit),
+    Share(f64),
+}
+
+impl KernelQueue {
+    /// The value of a parameter, if the scenario says one.
+    pub fn parameter(&self, name: &str) -> Option<Setting> {
+        self.parameters.iter().find(|(parameter, _)| *parameter == name).map(|(_, value)| *value)
+    }
 }
 
 impl Queue {
-    /// Room for waiting packets; none if it never drops.
+    /// Room for waiting packets; none if it never drops, or if the kernel chooses.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             Queue::Droptail { limit, .. } => *limit,
+            Queue::Kernel(queue) => match queue.parameter("limit") {
+                Some(Setting::Limit(limit)) => Some(limit),
+                _ => None,
+            },
         }
     }
 }
@@ -158,6 +235,8 @@ pub struct FlowGroup {
     pub size: Option<Bytes>,
     /// IP length of a full data packet.
     pub packet: Bytes,
+    /// The type of service that both ends' packets carry (RFC 1349), without the two bits that are ECN's.
+    pub tos: u8,
     /// Room that the receiver offers; `None` = so much that it never limits the flow.
     pub receive_window: Option<Bytes>,
     /// How the two TCP ends behave.

@@ -3,10 +3,12 @@
 use crate::checks;
 use crate::error::{Place, Problems};
 use crate::model::{
-    Access, CcSource, CongestionControl, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service, Trace,
+    Access, CcSource, CongestionControl, Emulator, FlowGroup, KernelQueue, Link, ParamValue, Queue, Scenario, Service,
+    Setting, Trace,
 };
 use crate::profile::Profile;
 use crate::quantity::Share;
+use crate::register::{self, Kind};
 use crate::section::Section;
 use crate::tree::{Table, Value};
 use crate::units::{Bytes, Rate};
@@ -54,6 +56,10 @@ impl Reader {
             duration: top.need("duration"),
             warmup: top.need("warmup"),
             seed: top.need("seed"),
+            emulator: match top.need::<String>("emulator").as_str() {
+                "netem" => Emulator::Netem,
+                _ => Emulator::Unbloat,
+            },
             bottleneck,
             reverse,
             flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
@@ -61,8 +67,10 @@ impl Reader {
         if problems.count() == found_before {
             let largest = scenario.flows.iter().map(|group| group.packet).max().unwrap_or_default();
             checks::times(&top, &groups, &scenario);
-            checks::queue(&forward, scenario.bottleneck.queue, largest);
-            checks::queue(&backward, scenario.reverse.queue, LARGEST_ACK);
+            checks::queue(&forward, &scenario.bottleneck.queue, largest);
+            checks::queue(&backward, &scenario.reverse.queue, LARGEST_ACK);
+            checks::kernel_link(&forward, &scenario.bottleneck, scenario.emulator);
+            checks::kernel_link(&backward, &scenario.reverse, scenario.emulator);
             checks::groups(&groups, &scenario);
         }
         scenario
@@ -73,12 +81,12 @@ impl Reader {
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
             section.complain("rate", "is missing; write rate such as \"2mbit\", or trace with the name of a file");
         }
-        let queue = section.child("queue", "queue");
+        let queue = queue_section(section);
         Link {
             name: "bottleneck".into(),
             service: self.service(section).unwrap_or(Service::Rate(Rate(1))),
             delay: section.need("delay"),
-            queue: self.queue(&queue),
+            queue: read_queue(&queue),
             loss: section.need::<Share>("loss").0,
         }
     }
@@ -88,12 +96,12 @@ impl Reader {
             Service::Rate(rate) => Service::Rate(*rate),
             Service::Trace(_) => Service::Rate(REVERSE_OF_TRACE),
         };
-        let queue = section.child("queue", "queue");
+        let queue = queue_section(section);
         Link {
             name: "bottleneck.reverse".into(),
             service: self.service(section).unwrap_or_else(as_forward),
             delay: section.read("delay").unwrap_or(forward.delay),
-            queue: self.queue(&queue),
+            queue: read_queue(&queue),
             loss: section.read::<Share>("loss").unwrap_or_default().0,
         }
     }
@@ -132,12 +140,6 @@ impl Reader {
         }
     }
 
-    fn queue(&self, section: &Section) -> Queue {
-        // The only discipline so far; the register refuses every other name.
-        let _kind: Option<String> = section.read("kind");
-        Queue::Droptail { limit: section.read::<Limit>("limit"), ecn_threshold: section.read::<Limit>("ecn_threshold") }
-    }
-
     fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
         let access = group.child("access", "access");
         FlowGroup {
@@ -149,6 +151,7 @@ impl Reader {
             stop: group.read("stop"),
             size: group.read("size"),
             packet: group.need("packet"),
+            tos: group.need::<u64>("tos") as u8,
             receive_window: group.read("receive_window"),
             stack: profile.of_group(group),
         }
@@ -169,7 +172,41 @@ impl Reader {
     }
 }
 
-/// Before the name of a control that the running kernel has of its own.
+/// The queue of a link, as a section of its kind.
+pub(crate) fn queue_section<'a>(link: &Section<'a>) -> Section<'a> {
+    let kind = link.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
+    let of_the_kernel = register::QUEUES.iter().find(|name| Some(**name) == kind && name.starts_with(OF_THE_KERNEL));
+    link.child("queue", of_the_kernel.unwrap_or(&"queue"))
+}
+
+fn read_queue(section: &Section) -> Queue {
+    let kind: Option<String> = section.read("kind");
+    match section.shape.strip_prefix(OF_THE_KERNEL) {
+        Some(discipline) => Queue::Kernel(KernelQueue { discipline, parameters: settings(section) }),
+        None => {
+            // What is not the kernel's is a drop-tail queue; the register refuses every other name.
+            debug_assert!(kind.is_none_or(|kind| kind == "droptail"));
+            Queue::Droptail { limit: section.read("limit"), ecn_threshold: section.read("ecn_threshold") }
+        }
+    }
+}
+
+/// The parameters of a queue of the kernel's, those with a default included.
+fn settings(section: &Section) -> Vec<(&'static str, Setting)> {
+    let setting = |name, kind| match kind {
+        Kind::Integer => section.read(name).map(Setting::Number),
+        Kind::Flag => section.read(name).map(Setting::Flag),
+        Kind::Time => section.read(name).map(Setting::Time),
+        Kind::Size => section.read(name).map(Setting::Size),
+        Kind::Limit => section.read(name).map(Setting::Limit),
+        Kind::Share => section.read::<Share>(name).map(|share| Setting::Share(share.0)),
+        // The kind itself is read already.
+        _ => None,
+    };
+    register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
+}
+
+/// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
 const OF_THE_KERNEL: &str = "kernel:";
 
 /// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.

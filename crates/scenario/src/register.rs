@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
-    /// `access` that of a group, `profile` a table in the place of a profile's name.
+    /// `kernel:NAME` a queue of that kind, `access` that of a group, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -67,12 +67,27 @@ use Absence::{Default, Means, Required};
 /// The names of `profile`.
 pub const PROFILES: &[&str] = &["linux", "sack", "newreno"];
 /// The names of a queue's `kind`.
-pub const QUEUES: &[&str] = &["droptail"];
+pub const QUEUES: &[&str] = &[
+    "droptail",
+    "kernel:fq_codel",
+    "kernel:codel",
+    "kernel:pie",
+    "kernel:red",
+    "kernel:prio",
+    "kernel:pfifo",
+    "kernel:bfifo",
+];
+/// The names of `emulator`.
+pub const EMULATORS: &[&str] = &["unbloat", "netem"];
 
 const TIMES: &str = "0s..1000000s";
 const SOME_TIME: &str = "1ns..1000000s";
 const DELAYS: &str = "0s..3600s";
 const RATES: &str = "1bit..100tbit";
+/// What the kernel counts in 32 bits.
+const U32_PACKETS: &str = "1p..4294967295p";
+const U32_BYTES: &str = "1b..4294967295b";
+const U32_MICROSECONDS: &str = "1us..4294s";
 
 /// Every key, section by section.
 #[rustfmt::skip] // one line a key
@@ -81,6 +96,7 @@ pub const KEYS: &[Key] = &[
     key("", "duration", Kind::Time, Required, SOME_TIME, "how long the run lasts"),
     key("", "warmup", Kind::Time, Default("0s"), TIMES, "the first part of the run, left out of the statistics"),
     key("", "seed", Kind::Integer, Default("1"), "0..9223372036854775807", "seeds every random draw of the run"),
+    key("", "emulator", Kind::Choice(EMULATORS), Default("unbloat"), "", "what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem"),
     key("", "profile", Kind::Profile, Default("linux"), "", "how the TCP ends behave"),
     key("", "link", Kind::Table, Required, "", "the links"),
     key("", "flows", Kind::Tables, Required, "", "the flow groups, one [[flows]] each"),
@@ -100,6 +116,40 @@ pub const KEYS: &[Key] = &[
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
     key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
+    kernel_queue(&["kernel:fq_codel"], "the kernel's own: a queue for each flow, served in turn, each with CoDel (RFC 8290)"),
+    key("kernel:fq_codel", "limit", Kind::Limit, Means("the kernel's, 10240p"), U32_PACKETS, "room for waiting packets"),
+    key("kernel:fq_codel", "flows", Kind::Integer, Means("the kernel's, 1024"), "1..65536", "queues over which flows are spread"),
+    key("kernel:fq_codel", "quantum", Kind::Size, Means("the kernel's, one packet"), "256b..1mib", "what a queue may send before it is the next one's turn"),
+    key("kernel:fq_codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
+    key("kernel:fq_codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
+    key("kernel:fq_codel", "ecn", Kind::Flag, Means("the kernel's, true"), "", "mark packets of ECN-capable flows in place of dropping them"),
+    kernel_queue(&["kernel:codel"], "the kernel's own: drops when packets have waited too long for too long (RFC 8289)"),
+    key("kernel:codel", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
+    key("kernel:codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
+    key("kernel:codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
+    key("kernel:codel", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
+    kernel_queue(&["kernel:pie"], "the kernel's own: drops at random, so that the delay stays near a target (RFC 8033)"),
+    key("kernel:pie", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
+    key("kernel:pie", "target", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "queueing delay that is aimed at"),
+    key("kernel:pie", "tupdate", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "how often the drop probability is worked out"),
+    key("kernel:pie", "alpha", Kind::Integer, Means("the kernel's, 2"), "0..32", "weight of the distance from the target, in sixteenths"),
+    key("kernel:pie", "beta", Kind::Integer, Means("the kernel's, 20"), "0..32", "weight of the change of the delay, in sixteenths"),
+    key("kernel:pie", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
+    kernel_queue(&["kernel:red"], "the kernel's own: drops at random, the more the longer the mean queue"),
+    key("kernel:red", "limit", Kind::Limit, Required, U32_BYTES, "room for waiting packets"),
+    key("kernel:red", "min", Kind::Size, Means("a third of max"), U32_BYTES, "mean queue from which on packets are dropped"),
+    key("kernel:red", "max", Kind::Size, Means("three times min, or a quarter of limit"), U32_BYTES, "mean queue at which probability is reached"),
+    key("kernel:red", "probability", Kind::Share, Default("2%"), "0.0001%..100%", "share of the packets that is dropped at max"),
+    key("kernel:red", "avpkt", Kind::Size, Default("1000b"), "1b..65535b", "mean packet"),
+    key("kernel:red", "burst", Kind::Integer, Means("(2 min + max) / (3 avpkt)"), "1..1000000", "packets that may come at once while the mean queue stays below min"),
+    key("kernel:red", "ecn", Kind::Flag, Default("false"), "", "mark packets of ECN-capable flows in place of dropping them"),
+    key("kernel:red", "adaptive", Kind::Flag, Default("false"), "", "let probability follow the load, between 1 % and 50 %"),
+    kernel_queue(&["kernel:prio"], "the kernel's own: strict priorities by the type of service"),
+    key("kernel:prio", "bands", Kind::Integer, Means("the kernel's, 3"), "3..16", "queues, the lower first; packets go to the first three by their type of service"),
+    kernel_queue(&["kernel:pfifo"], "the kernel's own drop-tail queue in packets"),
+    key("kernel:pfifo", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
+    kernel_queue(&["kernel:bfifo"], "the kernel's own drop-tail queue in bytes"),
+    key("kernel:bfifo", "limit", Kind::Limit, Means("the kernel's, 1000 packets' worth"), U32_BYTES, "room for waiting packets"),
     key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     key("flows", "params", Kind::Table, Means("the control's own defaults"), "", "parameters of the control; a table params.NAME holds for the control NAME only"),
     key("flows", "count", Kind::Integer, Default("1"), "1..1000000", "number of flows in the group"),
@@ -109,6 +159,7 @@ pub const KEYS: &[Key] = &[
     key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the application stops writing"),
     key("flows", "size", Kind::Size, Means("without end"), "1b..1000000gb", "how much the application writes"),
     key("flows", "packet", Kind::Size, Default("1500b"), "100b..65535b", "IP length of a full data packet"),
+    key("flows", "tos", Kind::Integer, Default("0"), "0..252", "type of service of the flows' packets, such as 0x10 (low delay), which kernel:prio looks at"),
     key("flows", "receive_window", Kind::Size, Means("the largest that can be advertised"), "100b..1gib", "room that the receiver offers"),
     key("flows", "profile", Kind::Profile, Means("the experiment's"), "", "how this group's TCP ends behave"),
     key("flows", "delayed_ack", Kind::Flag, Means("as the profile says"), "", "acknowledge every second segment, or after 40 ms"),
@@ -151,6 +202,10 @@ const fn key(
 
 const fn switch(name: &'static str, meaning: &'static str) -> Key {
     key("profile", name, Kind::Flag, Means("as the base says"), "", meaning)
+}
+
+const fn kernel_queue(kind: &'static [&'static str; 1], meaning: &'static str) -> Key {
+    key(kind[0], "kind", Kind::Choice(kind), Required, "", meaning)
 }
 
 /// The keys of one section.

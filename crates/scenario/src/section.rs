@@ -14,7 +14,7 @@ pub(crate) struct Section<'a> {
     /// Where it stands in the file, such as `flows.0`.
     pub path: String,
     /// Its name in the register, such as `flows`.
-    shape: &'static str,
+    pub shape: &'static str,
     /// Its header's line.
     pub place: Place,
     problems: &'a Problems,

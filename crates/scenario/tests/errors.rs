@@ -88,7 +88,7 @@ const VALUES: &[Case] = &[
     ("\"linux\"", "{ sack = 1 }",
      "base.toml:5: profile.sack: must be true or false, not 1"),
     ("droptail", "codl",
-     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, not \"codl\""),
+     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, kernel:fq_codel, kernel:codel, kernel:pie, kernel:red, kernel:prio, kernel:pfifo, kernel:bfifo, not \"codl\""),
     ("500kb", "500kx",
      "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
     ("\"500kb\"", "500",
@@ -159,7 +159,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("[[flows]]", "[flows]",
      "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
     ("[[flows]]", "[[flow]]",
-     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, profile, link, flows, sweep (did you mean flows?)"),
+     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep (did you mean flows?)"),
     ("[link.bottleneck]", "[link.bottlenek]",
      "base.toml:7: link.bottlenek: no such key; here may stand bottleneck (did you mean bottleneck?)"),
     ("rate = \"20mbit\"\n", "",
@@ -209,11 +209,32 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
      "base.toml:11: link.bottleneck.reverse.queue.limit: 79b has no room for one packet of 80b, so that nothing could pass"),
+    ("10s", "10s\"\nemulator = \"nete",
+     "base.toml:4: emulator: must be one of unbloat, netem, not \"nete\" (did you mean netem?)"),
+    ("droptail\", limit = \"500kb\"", "kernel:codel\", flows = 3",
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn"),
+    ("droptail", "kernel:fq_codel",
+     "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
+    ("droptail\", limit = \"500kb\"", "kernel:red\"",
+     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\" or packets such as \"300p\": room for waiting packets"),
 ];
 
 #[test]
 fn contradictions_name_both_sides() {
     check(CONTRADICTIONS);
+}
+
+#[test]
+fn what_the_kernel_s_own_links_cannot_do() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces/lte-small.down");
+    let backward = [("link.bottleneck.reverse.trace", trace), ("link.bottleneck.reverse.queue.kind", "kernel:pie")];
+    assert_eq!(
+        sentence(BASE, &backward),
+        "--set: link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
+    );
+    let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
+    let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
+    assert_eq!(sentence(&BASE.replace("500kb", "30p"), &marking), expected);
 }
 
 #[rustfmt::skip]
@@ -240,9 +261,9 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\n\"flows.0.cc\" = []",
      "base.toml:16: sweep.flows.0.cc: is empty; an axis needs at least one value"),
     ("count = 2", "[sweep]\nflow.0.cc = [\"a\"]",
-     "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+     "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flow.0.cc\" = [\"a\"]",
-     "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+     "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
      "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value; here it is a string"),
     ("count = 2", "[sweep]\n\"flows.1.cc\" = [\"a\"]",
@@ -273,13 +294,13 @@ const OVERRIDES: &[Case] = &[
     ("link.bottleneck.rat", "1",
      "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean rate?)"),
     ("a", "1",
-     "--set: a: no such key; here may stand name, duration, warmup, seed, profile, link, flows, sweep"),
+     "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
     ("flows.3.cc", "x",
      "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
     ("link.bottleneck", "3",
      "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse; here it is a whole number"),
     ("sweep.x", "3",
-     "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
+     "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
     ("link.bottleneck.trace", "nowhere.down",
      "--set: link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",

@@ -1,6 +1,6 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
-use scenario::model::{CcSource, Limit, ParamValue, Queue, Scenario, Service, Stack};
+use scenario::model::{CcSource, KernelQueue, Limit, ParamValue, Queue, Scenario, Service, Setting, Stack};
 use scenario::quantity::Share;
 use scenario::register::{self, Absence};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -251,4 +251,22 @@ fn the_register_describes_every_key_once_with_valid_defaults() {
             assert!(text.parse::<Share>().is_ok());
         }
     }
+}
+
+#[test]
+fn a_queue_of_the_kernel_s_keeps_what_is_said() {
+    let queue = "{ kind = \"kernel:fq_codel\", target = \"2ms\", flows = 16, ecn = false }";
+    let scenario = only(SAMPLE, &[("link.bottleneck.queue", queue), ("flows.0.tos", "0x10")]);
+    let said = vec![
+        ("flows", Setting::Number(16)),
+        ("target", Setting::Time(Nanos::from_millis(2))),
+        ("ecn", Setting::Flag(false)),
+    ];
+    assert_eq!(scenario.bottleneck.queue, Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said }));
+    assert_eq!((scenario.bottleneck.queue.limit(), scenario.flows[0].tos), (None, 16));
+    let refused = scenario.only_in_the_kernel().unwrap();
+    assert_eq!(refused.key, "link.bottleneck.queue.kind");
+    assert_eq!(refused.to_string(), "kernel:fq_codel is the running kernel's own: run it with --on kernel or --on vm");
+    let netem = only(SAMPLE, &[("emulator", "netem")]);
+    assert_eq!(netem.only_in_the_kernel().unwrap().key, "emulator");
 }

@@ -71,6 +71,7 @@ impl<'a> Emulator<'a> {
         for (flow, pair) in self.pairs.iter().enumerate() {
             waiting.watch(&pair.host(end).tun, flow)?;
         }
+        self.network().watch(end, &waiting, self.pairs.len())?;
         let mut buffer = self.network().buffer();
         let delay = self.delays[end as usize];
         while !stopped() {
@@ -81,12 +82,16 @@ impl<'a> Emulator<'a> {
             self.hand_over(end, &mut buffer)?;
             let next = {
                 let mut network = self.network();
-                network.glimpse(now);
+                network.glimpse(now)?;
                 // What the other end sends meanwhile takes its time.
                 network.next(end).min(network.next_glimpse()).min(now + delay.min(LOOK_UP)).min(until)
             };
-            for flow in waiting.until(&self.clock, next)? {
-                self.collect(end, flow, &mut buffer)?;
+            for ready in waiting.until(&self.clock, next)? {
+                match ready < self.pairs.len() {
+                    true => self.collect(end, ready, &mut buffer)?,
+                    // What a queue of the kernel's has let go.
+                    false => self.network().collect(end, self.clock.now(), &mut buffer)?,
+                }
             }
         }
         Ok(())

@@ -22,6 +22,13 @@ pub enum Error {
         /// The switch.
         switch: Unswitchable,
     },
+    /// What stands behind this key cannot be had here.
+    Scenario {
+        /// Dotted, such as `link.bottleneck.queue.kind`.
+        key: String,
+        /// Why.
+        why: String,
+    },
     /// The machine refused, or something failed on the way.
     Machine(String),
     /// `progress` asked to stop.
@@ -45,7 +52,7 @@ impl fmt::Display for Error {
                     "the kernel's TCP always {always}: leave profile.{key} as it is in profile \"linux\", or simulate"
                 )
             }
-            Error::Machine(why) => f.write_str(why),
+            Error::Scenario { why, .. } | Error::Machine(why) => f.write_str(why),
             Error::Interrupted => f.write_str("the run was interrupted"),
         }
     }

@@ -1,6 +1,7 @@
 //! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
 
-use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
+use crate::qdisc::Qdisc;
+use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -37,11 +38,35 @@ impl Netlink {
     }
 
     /// `tc qdisc replace dev DEV root KIND`
-    pub fn set_root_qdisc(&self, device: &str, kind: &str) -> io::Result<()> {
-        let mut message = TcMessage::with_index(index(device)? as i32);
-        message.header.parent = TcHandle::ROOT;
-        message.attributes.push(TcAttribute::Kind(kind.into()));
-        self.ask("queue discipline", RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE)
+    ///
+    /// # Errors
+    /// As `set_qdisc`.
+    pub fn set_root_qdisc(&self, device: &str, kind: &'static str) -> io::Result<()> {
+        self.set_qdisc(device, TcHandle::ROOT, TcHandle::UNSPEC, &Qdisc { kind, options: None })
+    }
+
+    /// `tc qdisc replace dev DEV parent PARENT handle HANDLE KIND OPTIONS`
+    ///
+    /// # Errors
+    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options, both in a sentence.
+    pub fn set_qdisc(&self, device: &str, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
+        let message = traffic_control(index(device)?, parent, handle, qdisc);
+        let flags = NLM_F_CREATE | NLM_F_REPLACE;
+        self.ask("queue discipline", RouteNetlinkMessage::NewQueueDiscipline(message), flags).map_err(|error| {
+            let kind = qdisc.kind;
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => format!("this kernel has no queue discipline {kind} (module sch_{kind})"),
+                io::ErrorKind::InvalidInput => format!("the kernel does not take these parameters of {kind}"),
+                _ => return error,
+            };
+            io::Error::new(error.kind(), why)
+        })
+    }
+
+    /// `tc class add dev DEV parent PARENT classid CLASS KIND OPTIONS`
+    pub fn add_class(&self, device: &str, parent: TcHandle, class: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
+        let message = traffic_control(index(device)?, parent, class, qdisc);
+        self.ask("traffic class", RouteNetlinkMessage::NewTrafficClass(message), NLM_F_CREATE)
     }
 
     /// `ip address add ADDRESS/32 dev DEV`
@@ -107,6 +132,16 @@ impl Netlink {
             payload => Ok(payload),
         }
     }
+}
+
+fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> TcMessage {
+    const TCA_OPTIONS: u16 = 2;
+    let mut message = TcMessage::with_index(index as i32);
+    (message.header.parent, message.header.handle) = (parent, handle);
+    message.attributes.push(TcAttribute::Kind(qdisc.kind.into()));
+    let options = qdisc.options.as_ref().map(|bytes| TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes.clone())));
+    message.attributes.extend(options);
+    message
 }
 
 fn index(device: &str) -> io::Result<u32> {

@@ -123,6 +123,11 @@ impl Pool {
         length
     }
 
+    /// The packet's bytes, the `virtio_net_hdr` in front.
+    pub fn bytes(&mut self, parcel: &Parcel) -> &mut [u8] {
+        &mut self.buffers[parcel.slot as usize][..HEADER + parcel.bytes as usize]
+    }
+
     /// A packet that arrives nowhere.
     #[inline]
     pub fn forget(&mut self, slot: u32) {

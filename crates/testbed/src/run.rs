@@ -53,7 +53,7 @@ pub fn run_with(
     let pairs = pairs(scenario, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start(options.time);
-    let network = Network::new(scenario, wires(scenario), options).map_err(Error::machine)?;
+    let network = Network::new(scenario, wires(scenario), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
@@ -66,7 +66,9 @@ pub fn run_with(
         Time::Real => None,
         Time::Virtual => soundness::saturation(cpu_idle_percent),
     };
-    let late = soundness::complaint(scenario, &network.lateness, &pairs, &apps.flows).map_err(Error::machine)?;
+    let missed = network.missed().map_err(Error::machine)?;
+    let late =
+        soundness::complaint(scenario, &network.lateness, missed, &pairs, &apps.flows).map_err(Error::machine)?;
     let complaint = saturation.or(late);
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);

@@ -61,7 +61,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(Time::Real);
-    let network = Network::new(&scenario, vec![], &Options::default()).map_err(Error::machine)?;
+    let network = Network::new(&scenario, vec![], &Options::default())?;
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ const HEADERS: u32 = 40;
 /// The option that each segment carries (RFC 7323).
 const TIMESTAMPS: u32 = 12;
 /// Room to write in, which a socket cannot have too much of.
-const AMPLE: usize = 1 << 29;
+pub const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for the flow's connection.
 pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Option<&String>) -> io::Result<OwnedFd> {
@@ -26,6 +26,7 @@ pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Opti
         socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
         set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, read_at_once(scenario, window).0 as libc::c_int)?;
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
+        set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
         }
@@ -43,6 +44,7 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
         set(&fd, libc::TCP_NODELAY, 1)?;
+        set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
@@ -125,7 +127,8 @@ fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
     set_at(fd, libc::IPPROTO_TCP, option, value)
 }
 
-fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
+/// `setsockopt` with a plain number.
+pub fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.
     let status = unsafe {
         libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)

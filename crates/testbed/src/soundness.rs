@@ -103,6 +103,7 @@ pub fn saturation(idle_percent: Option<f64>) -> Option<String> {
 pub fn complaint(
     scenario: &Scenario,
     lateness: &Histogram,
+    missed_inside: u64,
     pairs: &[Pair],
     flows: &[Flow],
 ) -> io::Result<Option<String>> {
@@ -117,6 +118,11 @@ pub fn complaint(
     if longest > bound {
         return Ok(Some(format!(
             "the machine stood still for {longest:.1} ms: what comes at once after more than {bound:.1} ms fills the queue as no scenario says"
+        )));
+    }
+    if missed_inside > 0 {
+        return Ok(Some(format!(
+            "{missed_inside} packets that the kernel's queue had let go were lost before they were taken"
         )));
     }
     let mut missed = 0;

@@ -56,7 +56,11 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
-    // No neighbour discovery, no router solicitation on the emulated link.
+    silence()
+}
+
+/// No neighbour discovery, no router solicitation from the calling thread's namespace.
+pub fn silence() -> io::Result<()> {
     if Path::new("/proc/sys/net/ipv6").exists() {
         set("ipv6/conf/all/disable_ipv6", "1")?;
         set("ipv6/conf/default/disable_ipv6", "1")?;

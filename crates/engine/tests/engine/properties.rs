@@ -6,7 +6,7 @@ use crate::world::{self, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service, Stack};
+use scenario::model::{FlowGroup, Limit, Scenario, Service, Stack};
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn a_queue_stays_within_its_limit(scenario in random::scenario()) {
         let (run, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
-        let Queue::Droptail { limit, .. } = scenario.bottleneck.queue;
+        let limit = scenario.bottleneck.queue.limit();
         let links = &series.links;
         for i in (0..links.time_s.len()).filter(|i| links.link[*i] == 0) {
             match limit {

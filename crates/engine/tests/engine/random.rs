@@ -2,7 +2,7 @@
 
 use crate::world::control;
 use proptest::prelude::*;
-use scenario::model::{Access, FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
+use scenario::model::{Access, Emulator, FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
@@ -82,6 +82,7 @@ prop_compose! {
             stop: stop.map(|after| last_start + after),
             size: size.map(|bytes| Bytes(bytes as u64)),
             packet: Bytes(packet),
+            tos: 0,
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
             stack,
         }
@@ -153,6 +154,15 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
         let busy = PACKETS * smallest * 8.0 / bits_a_second(&bottleneck.service);
         let duration = Nanos((busy.clamp(1.5, 30.0) * 1e9) as u64);
         let warmup = Nanos((warmup * duration.0 as f64) as u64);
-        Scenario { name: "random".into(), duration, warmup, seed: seed as u64, bottleneck, reverse, flows }
+        Scenario {
+            name: "random".into(),
+            duration,
+            warmup,
+            seed: seed as u64,
+            emulator: Emulator::Unbloat,
+            bottleneck,
+            reverse,
+            flows,
+        }
     })
 }

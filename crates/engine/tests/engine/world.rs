@@ -5,7 +5,7 @@ use engine::tap::{Event, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{Access, CcSource, CongestionControl, FlowGroup, Limit, Link, ParamValue, Queue, Scenario};
-use scenario::model::{Service, Stack};
+use scenario::model::{Emulator, Service, Stack};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -59,6 +59,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         stop: None,
         size: None,
         packet: Bytes(1500),
+        tos: 0,
         receive_window: None,
         stack: Stack::LINUX,
     }
@@ -71,6 +72,7 @@ pub fn scenario(seconds: u64) -> Scenario {
         duration: Nanos::from_secs(seconds),
         warmup: Nanos::ZERO,
         seed: 1,
+        emulator: Emulator::Unbloat,
         bottleneck: link("bottleneck", 10.0, Nanos::from_millis(20)),
         reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
         flows: vec![flow("reno")],

@@ -179,9 +179,9 @@ fn unknown(what: &str, needed_for: &'static str, why: &str) -> Check {
 }
 
 /// Asks for one on the loopback of the calling thread's namespace. A known kind may be refused for want of its settings.
-fn has_qdisc(kind: &str) -> io::Result<bool> {
+fn has_qdisc(kind: &'static str) -> io::Result<bool> {
     match Netlink::open()?.set_root_qdisc("lo", kind) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         _ => Ok(true),
     }
 }

@@ -1,0 +1,104 @@
+//! What comes behind a link's queue, whoever keeps that: a transmitter, then a wire.
+
+use crate::link::{Fate, Packet};
+use crate::service::Transmitter;
+use crate::{Draws, Usage, draws};
+use rand::RngCore;
+use scenario::model;
+use scenario::records;
+use scenario::units::Nanos;
+use std::collections::VecDeque;
+
+/// A packet on its way through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passage<P> {
+    /// When its transmission starts: until then it waits in the queue.
+    pub start: Nanos,
+    /// When it is at the far end.
+    arrival: Nanos,
+    pub packet: P,
+    lost: bool,
+}
+
+/// Transmitter and wire, with what they and the queue before them counted.
+pub struct Line<P> {
+    name: String,
+    transmitter: Transmitter,
+    delay: Nanos,
+    /// A wire loses a packet when a 64-bit draw falls below this.
+    loss_below: u64,
+    draws: Draws,
+    pub(crate) passages: VecDeque<Passage<P>>,
+    /// What was counted.
+    pub usage: Usage,
+}
+
+impl<P: Packet> Line<P> {
+    /// That of a link, which measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
+    pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Line<P> {
+        Line {
+            name: link.name.clone(),
+            transmitter: Transmitter::new(&link.service, from, to),
+            delay: link.delay,
+            loss_below: (link.loss * 2f64.powi(64)) as u64,
+            draws: draws(seed, purpose),
+            passages: VecDeque::new(),
+            usage: Usage::new(from, to, link.queue.limit()),
+        }
+    }
+
+    /// Sends a packet that came to the queue at `arrival`, as soon after `ready` as all before it are out.
+    #[inline]
+    pub fn send(&mut self, arrival: Nanos, ready: Nanos, packet: P) -> Fate {
+        let bytes = packet.bytes();
+        let slot = self.transmitter.serve(ready, bytes);
+        self.usage.account(arrival, slot.start, bytes);
+        let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
+        let at = slot.end + self.delay;
+        self.passages.push_back(Passage { start: slot.start, arrival: at, packet, lost });
+        if !lost {
+            return Fate::Arrives(at);
+        }
+        self.usage.lost(arrival);
+        Fate::LostOnTheWire
+    }
+
+    /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is on its way.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.passages.front().map_or(Nanos::NEVER, |p| p.arrival)
+    }
+
+    /// Takes the packet that `next` announced, and whether the wire lost it.
+    #[inline]
+    pub fn take(&mut self) -> Option<(P, bool)> {
+        let passage = self.passages.pop_front()?;
+        self.usage.total_arrived += !passage.lost as u64;
+        Some((passage.packet, passage.lost))
+    }
+
+    /// Packets between the two ends, those that the wire will lose included.
+    pub fn inside(&self) -> usize {
+        self.passages.len()
+    }
+
+    /// Packets inside that the wire will lose.
+    pub fn doomed(&self) -> usize {
+        self.passages.iter().filter(|p| p.lost).count()
+    }
+
+    /// When all that was sent is out.
+    pub fn free_at(&self) -> Nanos {
+        self.transmitter.free_at()
+    }
+
+    /// Share of the capacity of the measuring interval that was used, in percent.
+    pub fn utilisation_percent(&self) -> f64 {
+        self.transmitter.utilisation_percent()
+    }
+
+    /// The link's record.
+    pub fn record(&self) -> records::Link {
+        self.usage.record(&self.name, self.utilisation_percent())
+    }
+}

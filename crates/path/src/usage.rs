@@ -1,0 +1,143 @@
+//! What a link counts.
+
+use measure::Histogram;
+use scenario::model::Limit;
+use scenario::records;
+use scenario::units::Nanos;
+
+/// What a link counted: totals, and statistics of its measuring interval.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    from: Nanos,
+    to: Nanos,
+    limit: Option<Limit>,
+    /// Packets that found the queue full, in the interval.
+    pub drops: u64,
+    /// Packets that the wire lost, in the interval.
+    pub wire_losses: u64,
+    /// Packets marked, in the interval.
+    pub marks: u64,
+    /// Drops since the start of the run.
+    pub total_drops: u64,
+    /// Packets offered since the start of the run.
+    pub total_offered: u64,
+    /// Packets taken out at the far end since the start of the run.
+    pub total_arrived: u64,
+    /// Packets lost on the wire since the start of the run.
+    pub total_wire_losses: u64,
+    /// Bytes transmitted since the start of the run.
+    pub total_bytes: u64,
+    /// From arrival in the queue to the start of transmission, of packets that arrived in the interval.
+    pub queue_delay: Histogram,
+    byte_ns: u128,
+    packet_ns: u128,
+}
+
+impl Usage {
+    pub(crate) fn new(from: Nanos, to: Nanos, limit: Option<Limit>) -> Usage {
+        Usage {
+            from,
+            to,
+            limit,
+            drops: 0,
+            wire_losses: 0,
+            marks: 0,
+            total_drops: 0,
+            total_offered: 0,
+            total_arrived: 0,
+            total_wire_losses: 0,
+            total_bytes: 0,
+            queue_delay: Histogram::default(),
+            byte_ns: 0,
+            packet_ns: 0,
+        }
+    }
+
+    /// The part of `[start, end)` inside the measuring interval.
+    #[inline]
+    fn clip(&self, start: Nanos, end: Nanos) -> u64 {
+        end.min(self.to).0.saturating_sub(start.max(self.from).0)
+    }
+
+    /// A packet comes to the queue.
+    #[inline]
+    pub fn offered(&mut self) {
+        self.total_offered += 1;
+    }
+
+    /// The queue drops a packet that came at `arrival`.
+    #[inline]
+    pub fn dropped(&mut self, arrival: Nanos) {
+        self.total_drops += 1;
+        self.drops += self.covers(arrival) as u64;
+    }
+
+    /// The queue marks a packet that came at `arrival`.
+    #[inline]
+    pub fn marked(&mut self, arrival: Nanos) {
+        self.marks += self.covers(arrival) as u64;
+    }
+
+    /// The wire loses a packet that came at `arrival`.
+    #[inline]
+    pub fn lost(&mut self, arrival: Nanos) {
+        self.total_wire_losses += 1;
+        self.wire_losses += self.covers(arrival) as u64;
+    }
+
+    #[inline]
+    fn covers(&self, arrival: Nanos) -> bool {
+        arrival >= self.from
+    }
+
+    #[inline]
+    pub(crate) fn account(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
+        self.total_bytes += bytes as u64;
+        if self.covers(arrival) {
+            self.queue_delay.record(start - arrival);
+        }
+        if start > arrival {
+            let waited = self.clip(arrival, start) as u128;
+            self.byte_ns += waited * bytes as u128;
+            self.packet_ns += waited;
+        }
+    }
+
+    fn interval_ns(&self) -> f64 {
+        (self.to - self.from).0 as f64
+    }
+
+    /// Time average of the bytes waiting, over the measuring interval.
+    pub fn queue_bytes_mean(&self) -> f64 {
+        self.byte_ns as f64 / self.interval_ns()
+    }
+
+    /// Time average of the queue over its limit, in percent; none for a queue without one.
+    pub fn queue_percent_mean(&self) -> Option<f64> {
+        match self.limit? {
+            Limit::Bytes(limit) => Some(100.0 * self.queue_bytes_mean() / limit.0 as f64),
+            Limit::Packets(limit) => Some(100.0 * self.packet_ns as f64 / self.interval_ns() / limit as f64),
+        }
+    }
+
+    /// The record of link `name`.
+    pub fn record(&self, name: &str, utilisation_percent: f64) -> records::Link {
+        let delay = &self.queue_delay;
+        records::Link {
+            link: name.to_string(),
+            drops: self.drops,
+            wire_losses: self.wire_losses,
+            marks: self.marks,
+            utilisation_percent,
+            queue_percent_mean: self.queue_percent_mean(),
+            queue_bytes_mean: self.queue_bytes_mean(),
+            queue_delay: records::QueueDelayStats {
+                queue_delay_ms_mean: delay.mean_ms(),
+                queue_delay_ms_p50: delay.quantile_ms(0.5),
+                queue_delay_ms_p95: delay.quantile_ms(0.95),
+                queue_delay_ms_p99: delay.quantile_ms(0.99),
+                queue_delay_ms_max: delay.max_ms(),
+            },
+        }
+    }
+}

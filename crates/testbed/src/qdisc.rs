@@ -1,0 +1,120 @@
+//! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
+
+use crate::red;
+use scenario::model::{KernelQueue, Limit, Setting};
+use scenario::units::{Bytes, Nanos, Rate};
+
+/// A discipline with its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qdisc {
+    /// As `tc` calls it.
+    pub kind: &'static str,
+    /// The attribute `TCA_OPTIONS`; none leaves everything to the kernel.
+    pub options: Option<Vec<u8>>,
+}
+
+/// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
+const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
+    ("codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4)]),
+    ("fq_codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4), ("flows", 5), ("quantum", 6)]),
+    ("pie", &[("target", 1), ("limit", 2), ("tupdate", 3), ("alpha", 4), ("beta", 5), ("ecn", 6)]),
+];
+
+/// `prio`: the band of each of the 16 priorities, as `tc` sets it up (tc-prio(8)).
+const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+const PRIO_BANDS: u32 = 3;
+
+/// Of a FIFO that never drops, and of the kernel's counters' signed half.
+const ENDLESS: u32 = i32::MAX as u32;
+/// The clock of the rate structures ticks once in so many nanoseconds (`PSCHED_SHIFT`).
+const TICK: u64 = 64;
+
+/// The discipline of a scenario's queue, before a transmitter of this rate.
+///
+/// # Errors
+/// If the parameters contradict each other, in words.
+pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
+    let number = |name: &str| queue.parameter(name).map(word);
+    let options = match queue.discipline {
+        "pfifo" | "bfifo" => number("limit").map(|limit| limit.to_ne_bytes().to_vec()),
+        "prio" => Some([&number("bands").unwrap_or(PRIO_BANDS).to_ne_bytes()[..], &PRIOMAP].concat()),
+        "red" => Some(red::options(queue, rate)?),
+        other => {
+            let (_, attributes) = ATTRIBUTES.iter().find(|(name, _)| *name == other).expect("the register's kinds");
+            let attribute = |(name, kind): &(&str, u16)| Some(nla(*kind, &number(name)?.to_ne_bytes()));
+            Some(attributes.iter().filter_map(attribute).flatten().collect())
+        }
+    };
+    Ok(Qdisc { kind: queue.discipline, options })
+}
+
+/// A setting in the kernel's units: packets, bytes, microseconds, 0 or 1.
+fn word(setting: Setting) -> u32 {
+    let number = match setting {
+        Setting::Number(number) | Setting::Limit(Limit::Packets(number)) => number,
+        Setting::Size(Bytes(bytes)) | Setting::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
+        Setting::Time(time) => time.as_micros(),
+        Setting::Flag(flag) => flag as u64,
+        Setting::Share(share) => (share * 2f64.powi(32)) as u64,
+    };
+    number.min(u32::MAX as u64) as u32
+}
+
+/// The FIFO that does what our own drop-tail queue does.
+pub fn fifo(limit: Option<Limit>) -> Qdisc {
+    let (kind, limit) = match limit {
+        None => ("pfifo", ENDLESS),
+        Some(limit @ Limit::Packets(_)) => ("pfifo", word(Setting::Limit(limit))),
+        Some(limit @ Limit::Bytes(_)) => ("bfifo", word(Setting::Limit(limit))),
+    };
+    Qdisc { kind, options: Some(limit.to_ne_bytes().to_vec()) }
+}
+
+/// A wire that delays and loses; the draws follow `seed` from Linux 6.7 on.
+pub fn netem(delay: Nanos, loss: f64, seed: u64) -> Qdisc {
+    const LATENCY64: u16 = 10;
+    const PRNG_SEED: u16 = 14;
+    let loss = word(Setting::Share(loss));
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
+    let fixed: Vec<u8> = [0, ENDLESS, loss, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let attributes = [nla(LATENCY64, &delay.0.to_ne_bytes()), nla(PRNG_SEED, &seed.to_ne_bytes())];
+    Qdisc { kind: "netem", options: Some([fixed, attributes.concat()].concat()) }
+}
+
+/// The shaper's root, which sends everything to class `class`.
+pub fn shaper(class: u16) -> Qdisc {
+    const INIT: u16 = 2;
+    // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
+    let fixed: Vec<u8> = [3, 10, class as u32, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    Qdisc { kind: "htb", options: Some(nla(INIT, &fixed)) }
+}
+
+/// The shaper's class: `rate`, of which up to `ahead` of idle time may be made up for.
+pub fn shaper_class(rate: Rate, ahead: Nanos, packet: u32) -> Qdisc {
+    const PARAMETERS: u16 = 1;
+    const RATE64: u16 = 6;
+    const CEIL64: u16 = 7;
+    const ETHERNET: u8 = 1; // packets count as long as they are
+    let bytes_a_second = (rate.0 / 8).max(1);
+    // struct tc_ratespec, twice: rate and ceiling.
+    let mut specification = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
+    specification.extend((bytes_a_second.min(u32::MAX as u64) as u32).to_ne_bytes());
+    let burst = (ahead.0 / TICK) as u32;
+    // Then: buffer, cbuffer, quantum, level, prio.
+    let rest: Vec<u8> = [burst, burst, packet, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let fixed = [specification.clone(), specification, rest].concat();
+    let rate64 = bytes_a_second.to_ne_bytes();
+    let options = [nla(PARAMETERS, &fixed), nla(RATE64, &rate64), nla(CEIL64, &rate64)].concat();
+    Qdisc { kind: "htb", options: Some(options) }
+}
+
+/// One attribute: length, kind, value, filled up to four bytes.
+pub fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = 4 + value.len();
+    let mut attribute = Vec::with_capacity(length.next_multiple_of(4));
+    attribute.extend((length as u16).to_ne_bytes());
+    attribute.extend(kind.to_ne_bytes());
+    attribute.extend(value);
+    attribute.resize(length.next_multiple_of(4), 0);
+    attribute
+}

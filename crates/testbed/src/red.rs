@@ -1,0 +1,109 @@
+//! What the kernel wants to be told of RED: its arithmetic is in powers of two, which whoever sets it up works out (tc-red(8); the
+//! figures' meaning: Floyd and Jacobson, 1993).
+
+use crate::qdisc::nla;
+use scenario::model::{KernelQueue, Limit, Setting};
+use scenario::units::{Bytes, Rate};
+
+/// Entries of the table of what an idle time is worth.
+const IDLE_ENTRIES: usize = 256;
+/// An idle time that is worth more halvings than this leaves nothing of the mean.
+const NOTHING_LEFT: f64 = 31.0;
+const PARAMETERS: u16 = 1;
+const IDLE_TABLE: u16 = 2;
+const MAX_P: u16 = 3;
+const ECN: u8 = 1;
+const ADAPTIVE: u8 = 4;
+
+/// RED in bytes and packets, every default filled in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Red {
+    limit: u64,
+    min: u64,
+    max: u64,
+    probability: f64,
+    burst: u64,
+    average_packet: u64,
+    flags: u8,
+}
+
+impl Red {
+    fn of(queue: &KernelQueue) -> Result<Red, String> {
+        let bytes = |name| match queue.parameter(name) {
+            Some(Setting::Size(Bytes(bytes)) | Setting::Limit(Limit::Bytes(Bytes(bytes)))) => Some(bytes),
+            _ => None,
+        };
+        let flag = |name, bit| if queue.parameter(name) == Some(Setting::Flag(true)) { bit } else { 0 };
+        let limit = bytes("limit").unwrap_or(0);
+        let max = bytes("max").or(bytes("min").map(|min| 3 * min)).unwrap_or(limit / 4);
+        let min = bytes("min").unwrap_or(max / 3);
+        let average_packet = bytes("avpkt").unwrap_or(1);
+        let burst = match queue.parameter("burst") {
+            Some(Setting::Number(burst)) => burst,
+            _ => ((2 * min + max) / (3 * average_packet)).max(1),
+        };
+        let probability = match queue.parameter("probability") {
+            Some(Setting::Share(share)) => share,
+            _ => 0.0,
+        };
+        if min == 0 || min >= max || max > limit {
+            return Err(format!(
+                "RED needs min below max and max up to limit; here they are {min}, {max} and {limit} bytes"
+            ));
+        }
+        let flags = flag("ecn", ECN) | flag("adaptive", ADAPTIVE);
+        Ok(Red { limit, min, max, probability, burst, average_packet, flags })
+    }
+
+    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to an empty queue, leave
+    /// the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section 6, in packets).
+    fn weight_log(&self) -> Result<u8, String> {
+        let beyond_min = self.burst as f64 + 1.0 - self.min as f64 / self.average_packet as f64;
+        if beyond_min < 1.0 {
+            return Err(format!(
+                "burst = {} is less than min holds; it must be at least {}",
+                self.burst,
+                self.min.div_ceil(self.average_packet)
+            ));
+        }
+        let fits = |log: &u8| {
+            let weight = 0.5f64.powi(*log as i32);
+            beyond_min <= (1.0 - (1.0 - weight).powf(self.burst as f64)) / weight
+        };
+        (1..32).find(fits).ok_or_else(|| format!("burst = {} is too large", self.burst))
+    }
+
+    /// log2 of (max - min)/probability: the probability rises by one over that with each byte.
+    fn slope_log(&self) -> u8 {
+        ((self.max - self.min) as f64 / self.probability).log2().ceil() as u8
+    }
+
+    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time of a packet the
+    /// mean falls by one weight.
+    fn idle_table(&self, weight_log: u8, rate: Rate) -> (u8, [u8; IDLE_ENTRIES]) {
+        let packet_us = rate.time_to_send(Bytes(self.average_packet)).0 as f64 / 1000.0;
+        let halvings_a_us = -(1.0 - 0.5f64.powi(weight_log as i32)).log2() / packet_us;
+        let longest_us = NOTHING_LEFT / halvings_a_us;
+        let step_log = (longest_us / 512.0).log2().ceil().clamp(0.0, 31.0) as u8;
+        let mut table = [NOTHING_LEFT as u8; IDLE_ENTRIES];
+        for (steps, entry) in table.iter_mut().enumerate().take(IDLE_ENTRIES - 1) {
+            *entry = (steps as f64 * 2f64.powi(step_log as i32) * halvings_a_us).min(NOTHING_LEFT) as u8;
+        }
+        (step_log, table)
+    }
+}
+
+/// The options of RED before a transmitter of this rate.
+///
+/// # Errors
+/// If its parameters contradict each other, in words.
+pub fn options(queue: &KernelQueue, rate: Rate) -> Result<Vec<u8>, String> {
+    let red = Red::of(queue)?;
+    let weight_log = red.weight_log()?;
+    let (step_log, table) = red.idle_table(weight_log, rate);
+    // struct tc_red_qopt: limit, qth_min, qth_max, Wlog, Plog, Scell_log, flags.
+    let mut fixed: Vec<u8> = [red.limit, red.min, red.max].into_iter().flat_map(|n| (n as u32).to_ne_bytes()).collect();
+    fixed.extend([weight_log, red.slope_log(), step_log, red.flags]);
+    let max_p = (red.probability * 2f64.powi(32)).min(u32::MAX as f64) as u32;
+    Ok([nla(PARAMETERS, &fixed), nla(IDLE_TABLE, &table), nla(MAX_P, &max_p.to_ne_bytes())].concat())
+}
