@@ -111,7 +111,12 @@ impl Receiver {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             (early, true)
         } else {
-            (early.or(self.out_of_order(now, data)), false)
+            let flushed = self.out_of_order(now, data);
+            if flushed.is_some() {
+                // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was scheduled.
+                return [early.or(flushed), None];
+            }
+            (early, false)
         };
         let forced = self.take_forced_acknowledgement();
         [early, (urgent || forced || self.acknowledges_now(now)).then(|| self.acknowledge(now))]
