@@ -1,6 +1,6 @@
 """The compiled core: reads scenarios, knows the mechanisms, simulates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import final
 
@@ -46,6 +46,11 @@ class Cell:
 
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
+    traces: list[Path]
+    """The recordings that its links follow."""
+
+    def objects(self, algorithms: str | Path) -> dict[str, bytes]:
+        """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def run(
@@ -56,10 +61,12 @@ class Cell:
         series_ns: int | None = None,
         pcap: str | Path | None = None,
         progress: Callable[[float], None] | None = None,
+        objects: Mapping[str, bytes] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
         """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
 
-        `on` is the backend, simulator or kernel.
+        `on` is the backend: simulator, kernel, or vm inside a guest. `objects` is what `objects` gave elsewhere, for a
+        machine without a compiler.
 
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """

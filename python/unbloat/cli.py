@@ -101,8 +101,13 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _backend_argument(add: Callable[..., object]) -> None:
-    where = "simulator, or kernel: the running kernel's TCP over emulated links, in real time, as root"
-    add("--on", choices=["simulator", "kernel"], default="simulator", help=f"{where} (default: %(default)s)")
+    where = "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; vm: a stock kernel's in virtual time"
+    add("--on", choices=["simulator", "kernel", "vm"], default="simulator", help=f"{where} (default: %(default)s)")
+    add(
+        "--kernel",
+        metavar="RELEASE|FILE",
+        help="the kernel of --on vm: 6.1, or an image (default: the newest there is)",
+    )
 
 
 def _cache_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,6 +158,7 @@ def run_command(args: argparse.Namespace) -> None:
         args.scenario,
         dict(args.set),
         on=args.on,
+        kernel=args.kernel,
         cc=args.cc,
         seed=args.seed,
         series=args.series or bool(args.output or args.figure),

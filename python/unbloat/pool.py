@@ -33,15 +33,17 @@ Watch = Callable[[Task, float], None]
 """Told a task and the share of it that is done; 1 when it is finished."""
 
 
-def run_all(source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch) -> None:
-    """Do every task; each result is in the store of `folder` as soon as it is finished.
+def run_all(
+    source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, guest: Path | None = None
+) -> None:
+    """Do every task, in guests that start from what `guest` holds if it is given; each result is in the store of `folder` as soon as it is finished.
 
     The first error ends the others and is raised, as is an interrupt.
     """
     waiting = iter(tasks)
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        for _ in range(processes):
-            worker = stack.enter_context(Worker(source, folder))
+        for number in range(processes):
+            worker = stack.enter_context(Worker(source, folder, guest, number))
             if worker.take(next(waiting, None)):
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
         while selector.get_map():
@@ -56,7 +58,7 @@ def run_all(source: Source, folder: Path, tasks: Iterable[Task], processes: int,
 class Worker:
     """A process that does one task at a time; leaving its context ends it."""
 
-    def __init__(self, source: Source, folder: Path) -> None:
+    def __init__(self, source: Source, folder: Path, guest: Path | None, number: int) -> None:
         command = [sys.executable, "-m", "unbloat.worker"]
         package = str(Path(__file__).resolve().parents[1])
         paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -72,7 +74,8 @@ class Worker:
         self.answers: IO[bytes] = self._process.stdout
         self.task: Task | None = None
         self._rest = b""
-        self._tell({"source": [source.path, source.text, source.overrides], "folder": str(folder)})
+        opening = {"source": [source.path, source.text, source.overrides], "folder": str(folder)}
+        self._tell({**opening, "guest": str(guest) if guest else None, "number": number})
 
     def __enter__(self) -> Worker:
         return self

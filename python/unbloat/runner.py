@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -19,7 +20,7 @@ from unbloat.results import Record, Results, Series, one_of
 from unbloat.source import Source, source_of
 from unbloat.store import Store, key_of
 
-BACKENDS = ("simulator", "kernel")
+BACKENDS = ("simulator", "kernel", "vm")
 
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
@@ -30,6 +31,7 @@ def run(
     overrides: Mapping[str, object] | None = None,
     *,
     on: str = "simulator",
+    kernel: str | None = None,
     cc: str | Path | None = None,
     seed: int | None = None,
     series: bool | str = False,
@@ -43,15 +45,16 @@ def run(
     """Run a scenario, every cell of its sweep once.
 
     `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys
-    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", or "kernel" for the TCP of the running
-    kernel over emulated links, in real time. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
+    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running
+    kernel over emulated links, in real time, or "vm" for the same in an emulated machine, in virtual time. `kernel` names
+    the kernel of that machine: a release or how it begins ("6.1"), or an image's path; by default the newest there is. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
     short for the commonest overrides. `series` keeps the run's inside over time, at steps such as "10ms", or with True
     at a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
     writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache` says whether runs that
     were kept are taken: True those of the same code (on the kernel: and of the same kernel release), False none, and
     none is kept; by default those on the simulator, and on the kernel those of a grid that was interrupted.
     `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
-    each core, and on the kernel one, because real runs disturb each other). `attempt` is for whoever does several grids
+    each core, and on this machine's kernel one, because real runs disturb each other). `attempt` is for whoever does several grids
     on the kernel that belong together: they are finished when it is.
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
@@ -63,7 +66,7 @@ def run(
     if cc is not None:
         added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
     chosen = source_of(source, {**(overrides or {}), **added})
-    manner = Manner(one_of("on", on, BACKENDS), cache, progress, jobs, attempt)
+    manner = Manner(one_of("on", on, BACKENDS), kernel, cache, progress, jobs, attempt)
     experiment = Experiment(chosen, manner, only)
     experiment.run(series, pcap)
     records = experiment.records()
@@ -78,6 +81,7 @@ class Manner:
     """How runs are done; the fields are arguments of `run`."""
 
     on: str
+    kernel: str | None
     cache: bool | None
     progress: bool | None
     jobs: int | None
@@ -86,7 +90,27 @@ class Manner:
     @property
     def is_real(self) -> bool:
         """Tell runs that take their time and never come out twice the same."""
-        return self.on != "simulator"
+        return self.on == "kernel"
+
+    def where(self) -> list[str]:
+        """Identify what runs depend on besides scenario and code."""
+        match self.on:
+            case "simulator":
+                return []
+            case "kernel":
+                return [self.on, platform.release()]
+            case _:
+                from unbloat.vm import guest
+
+                return [self.on, guest.identity(guest.kernel_named(self.kernel))]
+
+    def guest(self) -> Path | None:
+        """Give the folder of the guest that runs start from, where they do."""
+        if self.on != "vm":
+            return None
+        from unbloat.vm import guest
+
+        return guest.prepare(self.kernel, lambda what: print(f"unbloat: {what}", file=sys.stderr)).folder
 
     @property
     def takes_kept(self) -> bool:
@@ -107,7 +131,8 @@ class Experiment:
         self._store = Store(None if manner.cache is False else cache_folder() / "runs")
         cells = enumerate(source.cells())
         self._cells = {number: cell for number, cell in cells if only is None or only(dict(cell.axes))}
-        self._keys = {number: key_of(cell, manner.on) for number, cell in self._cells.items()}
+        where = manner.where()
+        self._keys = {number: key_of(cell, where) for number, cell in self._cells.items()}
 
     def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
@@ -138,11 +163,13 @@ class Experiment:
         return tasks
 
     def _run_all(self, tasks: Sequence[Task]) -> None:
+        guest = self._manner.guest()
         durations = [self._cells[task.cell].duration_s for task in tasks]
         with closing(Progress(durations, self._manner.progress, is_real=self._manner.is_real)) as bar:
             place = {task: i for i, task in enumerate(tasks)}
             processes = min(self._manner.processes(), len(tasks))
-            run_all(self._source, self._store.folder, tasks, processes, lambda t, share: bar.update(place[t], share))
+            watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
+            run_all(self._source, self._store.folder, tasks, processes, watch, guest)
 
     def records(self) -> list[Record]:
         """Read the records of all cells."""

@@ -4,9 +4,8 @@ import functools
 import hashlib
 import json
 import os
-import platform
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,14 +33,12 @@ def hash_files(files: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def key_of(cell: _core.Cell, on: str = "simulator") -> str:
-    """Name the run of `cell`: the same scenario, parameters, seed and code give the same key, and nothing else does.
+def key_of(cell: _core.Cell, where: Sequence[str] = ()) -> str:
+    """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, and nothing else does.
 
-    On the kernel its release counts too.
+    `where` identifies what a run in that place depends on besides: nothing in the simulator.
     """
-    parts = [cell.json(), code_hash(), hash_files(cell.sources(ALGORITHMS))]
-    if on != "simulator":
-        parts += [on, platform.release()]
+    parts = [cell.json(), code_hash(), hash_files(cell.sources(ALGORITHMS)), *where]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +21,11 @@ from unbloat.places import ALGORITHMS
 from unbloat.source import Source
 from unbloat.store import Store, Tables
 
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+Progress = Callable[[float], None]
+Run = Callable[[dict[str, Any], Progress], tuple[str, Columns | None]]
+"""Does a task; gives the records as JSON and the series, if it asks for them."""
+
 
 def main() -> None:
     """Do what the opening line's experiment has, run by run, until the other side closes."""
@@ -27,22 +33,48 @@ def main() -> None:
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
     path, text, overrides = opening["source"]
-    cells = Source(path, text, tuple(map(tuple, overrides))).cells()
+    source = Source(path, text, tuple(map(tuple, overrides)))
+    cells = source.cells()
     store = Store(Path(opening["folder"]))
+    run = in_guest(source, cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
     for line in sys.stdin:
-        say(answers, **attempt(cells, store, json.loads(line), answers))
+        say(answers, **attempt(run, store, json.loads(line), answers))
 
 
-def attempt(cells: list[_core.Cell], store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
+def here(cells: list[_core.Cell]) -> Run:
+    """Run cells in this process."""
+
+    def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
+        kept = {"series_ns": task["series_ns"], "pcap": task["pcap"]}
+        return cells[task["cell"]].run(ALGORITHMS, on=task["on"], progress=progress, **kept)
+
+    return run
+
+
+def in_guest(source: Source, cells: list[_core.Cell], folder: Path, number: int) -> Run:
+    """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
+    from unbloat.vm import guest
+
+    stay_on_one_processor(number)
+
+    def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
+        number = task["cell"]
+        kept = {"series_ns": task["series_ns"], "pcap": task["pcap"]}
+        return guest.run(guest.Guest(folder), source, cells[number], number, progress=progress, **kept)
+
+    return run
+
+
+def stay_on_one_processor(number: int) -> None:
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and need not wake another one up."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {allowed[number % len(allowed)]})
+
+
+def attempt(run: Run, store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
     """Run one cell and keep what it came to; give the answer that ends the task."""
     try:
-        record, columns = cells[task["cell"]].run(
-            ALGORITHMS,
-            on=task["on"],
-            series_ns=task["series_ns"],
-            pcap=task["pcap"],
-            progress=lambda share: say(answers, share=share),
-        )
+        record, columns = run(task, lambda share: say(answers, share=share))
         store.put(task["key"], record, task["series_ns"], columns and tables_of(columns))
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
@@ -51,7 +83,7 @@ def attempt(cells: list[_core.Cell], store: Store, task: dict[str, Any], answers
     return {"finished": True}
 
 
-def tables_of(columns: dict[str, dict[str, tuple[str, bytes]]]) -> Tables:
+def tables_of(columns: Columns) -> Tables:
     """Give the core's columns as arrays."""
     return {
         table: {name: np.frombuffer(data, dtype) for name, (dtype, data) in rows.items()}

@@ -22,6 +22,8 @@ pub struct Library {
     folder: PathBuf,
     /// Macros of every compilation.
     defines: Vec<String>,
+    /// Compiled elsewhere for the kernel, by what the scenario calls them.
+    objects: HashMap<String, Vec<u8>>,
     compiler: OnceLock<Compiler>,
     /// Compiled in this process, by file and target; a file that changes is compiled again.
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
@@ -64,7 +66,18 @@ impl Library {
     }
 
     fn with_defines(folder: impl Into<PathBuf>, defines: Vec<String>) -> Library {
-        Library { folder: folder.into(), defines, compiler: OnceLock::new(), built: Mutex::default() }
+        Library {
+            folder: folder.into(),
+            defines,
+            objects: HashMap::new(),
+            compiler: OnceLock::new(),
+            built: Mutex::default(),
+        }
+    }
+
+    /// The same, with what [`Library::object_file`] gave elsewhere, by name: a machine without a compiler can load it.
+    pub fn with_objects(self, objects: HashMap<String, Vec<u8>>) -> Library {
+        Library { objects, ..self }
     }
 
     /// The folder.
@@ -141,6 +154,19 @@ impl Library {
         Ok((control, built))
     }
 
+    /// Builds for the kernel, and gives what that makes as it is, parameters unset, under the name that `with_objects` knows it by.
+    /// None for the running kernel's own.
+    ///
+    /// # Errors
+    /// As [`Library::kernel_object`].
+    pub fn object_file(&self, source: &CcSource) -> Result<Option<(String, Vec<u8>)>, Error> {
+        if let CcSource::Kernel(_) = source {
+            return Ok(None);
+        }
+        let (path, _) = self.find(source)?;
+        Ok(Some((called(source), self.built(source, &path, Target::Kernel)?.image.clone())))
+    }
+
     /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in whose source is as it
     /// was when this program was built needs no compiler.
     ///
@@ -213,12 +239,9 @@ impl Library {
         {
             return Ok(built.clone());
         }
-        let image = match (target, wanted) {
-            (Target::Native, _) => self.compiler()?.build(&source)?,
-            (Target::Kernel, CcSource::Builtin(name)) => {
-                kernel_compiler::build(&self.folder, &self.defines, Some(name), &source)?
-            }
-            (Target::Kernel, _) => kernel_compiler::build(&self.folder, &self.defines, None, &source)?,
+        let image = match target {
+            Target::Native => self.compiler()?.build(&source)?,
+            Target::Kernel => self.image_for_the_kernel(wanted, &source)?,
         };
         let object = Object::parse(&image)
             .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
@@ -227,6 +250,17 @@ impl Library {
         let built = Arc::new(Built { source, image, object, parameters, declared });
         self.built.lock().expect("nothing panics with the lock").insert(key, built.clone());
         Ok(built)
+    }
+
+    fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Vec<u8>, Error> {
+        if let Some(object) = self.objects.get(&called(wanted)) {
+            return Ok(object.clone());
+        }
+        let builtin = match wanted {
+            CcSource::Builtin(name) => Some(name.as_str()),
+            _ => None,
+        };
+        kernel_compiler::build(&self.folder, &self.defines, builtin, source)
     }
 
     fn compiler(&self) -> Result<&Compiler, Error> {

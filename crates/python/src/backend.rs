@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use testbed::Time;
 
 /// What runs a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ pub enum Backend {
     Simulator,
     /// The running kernel's TCP over emulated links, in real time.
     Kernel,
+    /// The same inside a guest whose time is virtual.
+    Vm,
 }
 
 /// What a run needs and is to keep.
@@ -48,7 +51,8 @@ impl Backend {
         match name {
             "simulator" => Ok(Backend::Simulator),
             "kernel" => Ok(Backend::Kernel),
-            _ => Err(input_error(format!("there is no backend \"{name}\"; there are simulator and kernel"))),
+            "vm" => Ok(Backend::Vm),
+            _ => Err(input_error(format!("there is no backend \"{name}\"; there are simulator, kernel and vm"))),
         }
     }
 
@@ -56,7 +60,8 @@ impl Backend {
     pub fn run(self, cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {
             Backend::Simulator => simulate(cell, wanted, progress),
-            Backend::Kernel => emulate(cell, wanted, progress),
+            Backend::Kernel => emulate(cell, wanted, Time::Real, progress),
+            Backend::Vm => emulate(cell, wanted, Time::Virtual, progress),
         };
         catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault())?
     }
@@ -78,8 +83,8 @@ fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcom
     Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
 }
 
-fn emulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
-    let options = testbed::Options { series: wanted.series, pcap: wanted.pcap.clone() };
+fn emulate(cell: &Cell, wanted: &Wanted, time: Time, progress: Progress) -> PyResult<Outcome> {
+    let options = testbed::Options { series: wanted.series, pcap: wanted.pcap.clone(), time };
     let outcome = testbed::run(&cell.scenario, &wanted.library, &options, progress);
     let outcome = outcome.map_err(|error| testbed_error(cell, &error))?;
     Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })

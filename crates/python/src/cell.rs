@@ -5,10 +5,12 @@ use crate::columns;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, Scenario};
+use scenario::model::{CcSource, FlowGroup, Scenario, Service};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -63,13 +65,37 @@ impl Cell {
         Ok(files)
     }
 
+    /// The recordings that its links follow.
+    #[getter]
+    fn traces(&self) -> Vec<PathBuf> {
+        let links = [&self.0.scenario.bottleneck, &self.0.scenario.reverse];
+        let traces = links.into_iter().filter_map(|link| match &link.service {
+            Service::Trace(trace) => Some(trace.path.clone()),
+            Service::Rate(_) => None,
+        });
+        traces.collect()
+    }
+
+    /// Its congestion controls compiled for the kernel, by what the scenario calls them.
+    fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
+        let compile = || {
+            let library = Library::open(algorithms);
+            let groups = self.0.scenario.flows.iter().enumerate();
+            let object = |(group, flows): (usize, &FlowGroup)| {
+                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, None, &error))
+            };
+            groups.filter_map(|group| object(group).transpose()).collect::<PyResult<Vec<_>>>()
+        };
+        Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
+    }
+
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
     fn json(&self) -> String {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
-    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None))]
+    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None, objects=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -78,9 +104,11 @@ impl Cell {
         series_ns: Option<u64>,
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
+        objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
         let backend = Backend::named(on)?;
-        let wanted = Wanted { library: Library::open(algorithms), series: series_ns.map(Nanos), pcap };
+        let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
+        let wanted = Wanted { library, series: series_ns.map(Nanos), pcap };
         let outcome = py.detach(|| self.outcome(backend, &wanted, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))

@@ -80,7 +80,7 @@ impl<'a> Apps<'a> {
         let mut apps = Apps {
             pairs,
             clock,
-            waiting: Waiting::new(SLACK)?,
+            waiting: Waiting::new(clock.slack(SLACK))?,
             agenda: BinaryHeap::new(),
             warmup: scenario.warmup,
             step,

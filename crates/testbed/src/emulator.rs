@@ -36,7 +36,7 @@ impl<'a> Emulator<'a> {
         Emulator {
             pairs,
             clock,
-            slack: soundness::slack(scenario),
+            slack: clock.slack(soundness::slack(scenario)),
             delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(GLANCE)),
             network: Mutex::new(network),
         }

@@ -10,8 +10,8 @@ use scenario::model::Stack;
 use std::io;
 use std::net::Ipv4Addr;
 
-/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path.
-const RING: u32 = 32_768;
+/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and the most that Linux 6.1 allows.
+const RING: u32 = 32_767;
 
 /// An end host with its address.
 #[derive(Debug)]

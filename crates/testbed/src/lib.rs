@@ -30,6 +30,7 @@ mod waiting;
 mod way;
 mod wire;
 
+pub use clock::Time;
 pub use controls::{Control, load as load_controls};
 pub use error::Error;
 pub use host::End;
@@ -47,6 +48,8 @@ pub struct Options {
     pub series: Option<Nanos>,
     /// Write every packet at the senders' interfaces to this pcapng file.
     pub pcap: Option<PathBuf>,
+    /// How time passes here.
+    pub time: Time,
 }
 
 /// What a run came to.

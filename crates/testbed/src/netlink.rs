@@ -34,7 +34,7 @@ impl Netlink {
         message.header.flags = LinkFlags::Up;
         message.header.change_mask = LinkFlags::Up;
         message.attributes = attributes;
-        self.ask(RouteNetlinkMessage::SetLink(message), 0)
+        self.ask("link", RouteNetlinkMessage::SetLink(message), 0)
     }
 
     /// `tc qdisc replace dev DEV root KIND`
@@ -52,7 +52,7 @@ impl Netlink {
     pub fn set_qdisc(&self, device: &str, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, handle, qdisc);
         let flags = NLM_F_CREATE | NLM_F_REPLACE;
-        self.ask(RouteNetlinkMessage::NewQueueDiscipline(message), flags).map_err(|error| {
+        self.ask("queue discipline", RouteNetlinkMessage::NewQueueDiscipline(message), flags).map_err(|error| {
             let kind = qdisc.kind;
             let why = match error.kind() {
                 io::ErrorKind::NotFound => format!("this kernel has no queue discipline {kind} (module sch_{kind})"),
@@ -66,7 +66,7 @@ impl Netlink {
     /// `tc class add dev DEV parent PARENT classid CLASS KIND OPTIONS`
     pub fn add_class(&self, device: &str, parent: TcHandle, class: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, class, qdisc);
-        self.ask(RouteNetlinkMessage::NewTrafficClass(message), NLM_F_CREATE)
+        self.ask("traffic class", RouteNetlinkMessage::NewTrafficClass(message), NLM_F_CREATE)
     }
 
     /// `ip address add ADDRESS/32 dev DEV`
@@ -76,7 +76,7 @@ impl Netlink {
         message.header.prefix_len = 32;
         message.header.index = index(device)?;
         message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address))];
-        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.ask("address", RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// `ip route add ADDRESS/32 dev DEV METRICS`
@@ -93,7 +93,7 @@ impl Netlink {
         if !metrics.is_empty() {
             message.attributes.push(RouteAttribute::Metrics(metrics));
         }
-        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.ask("route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// Packets that could not be sent: `tx_dropped` of `ip -s link show DEV`.
@@ -112,8 +112,10 @@ impl Netlink {
     }
 
     /// Sends one request and waits for its acknowledgement.
-    fn ask(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.exchange(request, NLM_F_ACK | flags).map(|_| ())
+    fn ask(&self, what: &str, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let refused =
+            |error: io::Error| io::Error::new(error.kind(), format!("the kernel refuses a host's {what}: {error}"));
+        self.exchange(request, NLM_F_ACK | flags).map(|_| ()).map_err(refused)
     }
 
     fn exchange(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {

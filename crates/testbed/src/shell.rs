@@ -3,7 +3,7 @@
 //! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process dies with us:
 //! then the kernel ends all others in it, also those that have gone into the background.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::emulator::Emulator;
 use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
@@ -60,7 +60,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let control = &controls[0];
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
-    let clock = Clock::start();
+    let clock = Clock::start(Time::Real);
     let network = Network::new(&scenario, vec![], &Options::default())?;
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);

@@ -6,6 +6,7 @@ use measure::Histogram;
 use scenario::model::{Limit, Scenario};
 use scenario::units::Nanos;
 use std::io;
+use std::time::Instant;
 
 /// Lateness that never matters: the kernel's own timers are no better.
 const HARMLESS: Nanos = Nanos::from_micros(200);
@@ -14,34 +15,47 @@ const HARMLESS: Nanos = Nanos::from_micros(200);
 const TOLERATED: f64 = 0.01;
 /// Share of a packet's own time on the bottleneck: the grain of every queueing delay is a whole one.
 const OF_A_PACKET: f64 = 0.1;
+/// What a processor in virtual time has to have left over, percent: one that is always busy makes packets wait, and nobody outside is late.
+const LEAST_IDLE: f64 = 5.0;
 /// What waking up takes anyhow.
 const HARMLESS_SLACK: Nanos = Nanos::from_micros(50);
 
 /// How much of the processors' time was left over since this was made.
 pub struct Processors {
-    before: Option<(u64, u64)>,
+    since: Instant,
+    before: Option<Idle>,
+}
+
+/// The processors' idle time since boot: the only one of their times that a kernel measures by the clock, and not by ticks.
+#[derive(Clone, Copy, Debug)]
+struct Idle {
+    processors: usize,
+    time_s: f64,
 }
 
 impl Processors {
     /// Starts to watch.
     pub fn watch() -> Processors {
-        Processors { before: idle_and_total() }
+        Processors { since: Instant::now(), before: idle() }
     }
 
     /// Idle time in percent; none where the kernel does not tell.
     pub fn idle_percent(&self) -> Option<f64> {
-        let (idle_before, before) = self.before?;
-        let (idle, total) = idle_and_total()?;
-        (total > before).then(|| 100.0 * (idle - idle_before) as f64 / (total - before) as f64)
+        let elapsed_s = self.since.elapsed().as_secs_f64();
+        let (before, now) = (self.before?, idle()?);
+        let share = (now.time_s - before.time_s) / (elapsed_s * now.processors as f64);
+        Some(100.0 * share.clamp(0.0, 1.0))
     }
 }
 
-/// Idle and total ticks of all processors, from the first line of `/proc/stat`.
-fn idle_and_total() -> Option<(u64, u64)> {
+/// The idle time of all processors, from the first line of `/proc/stat`.
+fn idle() -> Option<Idle> {
+    /// In what `/proc` counts times, whatever the kernel's ticks are.
+    const USER_HZ: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let ticks: Vec<u64> =
-        stat.lines().next()?.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-    Some((*ticks.get(3)?, ticks.iter().take(8).sum()))
+    let ticks: u64 = stat.lines().next()?.split_whitespace().nth(4)?.parse().ok()?;
+    let processors = stat.lines().filter(|line| line.starts_with("cpu")).count() - 1;
+    Some(Idle { processors, time_s: ticks as f64 / USER_HZ })
 }
 
 /// The lateness that a run of this scenario bears.
@@ -75,6 +89,14 @@ fn tolerated_of_round_trips(scenario: &Scenario) -> Nanos {
     let access = scenario.flows.iter().map(|group| group.access.delay.0 * 2).min().unwrap_or(0);
     let base = scenario.bottleneck.delay.0 + scenario.reverse.delay.0 + access;
     HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64))
+}
+
+/// Why the figures of a run in virtual time mean nothing; none if its processor had time left over.
+pub fn saturation(idle_percent: Option<f64>) -> Option<String> {
+    let busy = 100.0 - idle_percent.filter(|idle| *idle < LEAST_IDLE)?;
+    Some(format!(
+        "the guest's processor was busy for {busy:.0} % of the run: its hosts were not as fast as the scenario asks"
+    ))
 }
 
 /// Why the run's figures mean nothing; none if they do.

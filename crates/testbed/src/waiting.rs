@@ -9,8 +9,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A processor that sleeps needs this long to be back; what is left of a wait then is spent looking at the clock.
-const WAKE_UP: Nanos = Nanos::from_micros(120);
 const AT_ONCE: usize = 64;
 
 /// A set of files to read from, each with a number.
@@ -55,8 +53,9 @@ impl Waiting {
             if left == Nanos::ZERO {
                 break;
             }
-            if left + self.slack > WAKE_UP {
-                self.sleep(left + self.slack - WAKE_UP)?;
+            let wake_up = clock.wake_up();
+            if left + self.slack > wake_up {
+                self.sleep(left + self.slack - wake_up)?;
             }
             ready = self.look()?;
         }

@@ -1,0 +1,131 @@
+"""The guest's first and only process: brings the machine up, waits for a task, does the run, answers.
+
+It runs on the interpreter and the core of the host's installation, copied into the guest's memory, and without anything beside them.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+import time
+from collections.abc import Callable
+from mmap import mmap
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat.vm.shared import READY, TASK, SharedMemory
+
+ALGORITHMS = Path("/guest/algorithms")
+MODULES = Path("/guest/modules")
+"""Holds the kernel's modules, and their order in the file `order`."""
+PCI_DEVICES = Path("/sys/bus/pci/devices")
+SHARED_MEMORY_DEVICE = ("0x1af4", "0x1110")
+"""Vendor and device of QEMU's `ivshmem-plain`."""
+FILE_SYSTEMS = (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"))
+
+LOOK_S = 0.1
+"""How often the guest looks for its task."""
+BEGIN_S = 1
+"""A run begins at a whole multiple of this, so that it meets the kernel's ticks the same way each time."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_FINIT_MODULE = 313  # x86-64; the C library has no function for it.
+
+
+def main() -> None:
+    """Live as the guest does."""
+    bring_up()
+    memory = SharedMemory(shared_memory())
+    booted_s = time.monotonic()
+    memory.state = READY
+    while memory.state == READY:
+        spin()
+    while memory.state != TASK:
+        sleep_until_multiple_of(LOOK_S)
+    task = json.loads(memory.take_task())
+    answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
+    memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))
+    while True:
+        time.sleep(1)  # The host turns the machine off.
+
+
+def spin() -> None:
+    """Have the processor execute a million instructions or so."""
+    sum(range(100_000))
+
+
+def bring_up() -> None:
+    """Mount what the testbed needs and give the kernel its modules."""
+    for kind, place in FILE_SYSTEMS:
+        Path(place).mkdir(exist_ok=True)
+        check(_libc.mount(kind.encode(), place.encode(), kind.encode(), 0, None), f"{place} cannot be mounted")
+    console = os.open("/dev/console", os.O_RDWR)
+    for standard in range(3):
+        os.dup2(console, standard)
+    for name in (MODULES / "order").read_text().split():
+        with (MODULES / name).open("rb") as module:
+            check(_libc.syscall(_FINIT_MODULE, module.fileno(), b"", 0), f"the kernel refuses its module {name}")
+
+
+def check(status: int, sentence: str) -> None:
+    """Raise if a call of the C library has failed."""
+    if status != 0:
+        raise OSError(ctypes.get_errno(), f"{sentence}: {os.strerror(ctypes.get_errno())}")
+
+
+def shared_memory() -> mmap:
+    """Map the memory that the host sees."""
+    for device in PCI_DEVICES.iterdir():
+        named = tuple((device / part).read_text().strip() for part in ("vendor", "device"))
+        if named == SHARED_MEMORY_DEVICE:
+            (device / "enable").write_text("1")
+            with (device / "resource2").open("r+b") as resource:
+                return mmap(resource.fileno(), os.fstat(resource.fileno()).st_size)
+    raise OSError("the machine has no shared memory")
+
+
+def sleep_until_multiple_of(step_s: float) -> None:
+    """Sleep until the clock shows a whole number of steps."""
+    step_ns = round(step_s * 1e9)
+    time.sleep((step_ns - time.monotonic_ns() % step_ns) / 1e9)
+
+
+def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
+    """Do a task; give records and series, or the sentence that says why there are none."""
+    Path(task["folder"]).mkdir(parents=True, exist_ok=True)
+    os.chdir(task["folder"])
+    for path, data in task["files"].items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(base64.b64decode(data))
+    path, text, overrides = task["source"]
+    pairs = [(key, value) for key, value in overrides]
+    pcap = Path("/trace.pcapng") if task["pcap"] else None
+    try:
+        cells = _core.parse(text, Path.cwd(), pairs) if text is not None else _core.load(path, pairs)
+        sleep_until_multiple_of(BEGIN_S)
+        record, columns = cells[task["cell"]].run(
+            ALGORITHMS,
+            on="vm",
+            series_ns=task["series_ns"],
+            pcap=pcap,
+            progress=progress,
+            objects={source: base64.b64decode(bytes) for source, bytes in task["objects"].items()},
+        )
+    except _core.Error as error:
+        return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+    return {
+        "record": json.dumps({**json.loads(record), "boot_s": booted_s}),
+        "columns": columns and portable(columns),
+        "pcap": pcap and base64.b64encode(pcap.read_bytes()).decode(),
+    }
+
+
+def portable(columns: dict[str, dict[str, tuple[str, bytes]]]) -> dict[str, dict[str, tuple[str, str]]]:
+    """Write the columns' bytes as text."""
+    return {
+        table: {name: (dtype, base64.b64encode(data).decode()) for name, (dtype, data) in rows.items()}
+        for table, rows in columns.items()
+    }

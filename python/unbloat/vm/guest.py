@@ -1,0 +1,152 @@
+"""Guests: booted once for a kernel and a version of unbloat, started from that state for every run."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat._core import InputError, RunError
+from unbloat.places import ALGORITHMS, cache_folder
+from unbloat.source import Source
+from unbloat.store import code_hash, hash_files
+from unbloat.vm import initramfs, qemu, shared
+from unbloat.vm.kernels import Kernel, find_kernel
+
+KEPT = 4
+"""How many guests stay in the cache, those that were used last."""
+
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+"""A run's series as the core gives them: by table and column a numpy type and bytes."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine that waits for a run, in a file."""
+
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        """The file."""
+        return self.folder / "state"
+
+
+def identity(kernel: Kernel) -> str:
+    """Hash what a guest is made of: the same gives the same figures, run by run."""
+    parts = [code_hash(), hash_files([kernel.image, *sorted(initramfs.HERE.glob("*.py"))]), kernel.release]
+    parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.RECORDING, qemu.KERNEL_ARGUMENTS, sys.version]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def kernel_named(wanted: str | None) -> Kernel:
+    """Find a kernel, once."""
+    return find_kernel(wanted)
+
+
+def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
+    """Give the guest with that kernel, booting one if there is none yet; `say` is told what takes its time.
+
+    Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
+    """
+    qemu.require_qemu()
+    kernel = kernel_named(wanted)
+    guests = cache_folder() / "guests"
+    guest = Guest(guests / identity(kernel))
+    if not guest.state.exists():
+        say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat")
+        make(kernel, guest)
+    guest.folder.touch()
+    forget_old(guests)
+    return guest
+
+
+def make(kernel: Kernel, guest: Guest) -> None:
+    """Boot a guest up to where it waits for a run, and keep its state."""
+    guest.folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=guest.folder.parent, prefix=".new-") as new:
+        archive = Path(new) / "initramfs"
+        archive.write_bytes(initramfs.build(kernel))
+        made = Path(new) / "guest"
+        made.mkdir()
+        with qemu.boot(kernel.image, archive) as machine:
+            while machine.memory.state != shared.READY or not machine.has_countable_past():
+                machine.pause()
+            machine.memory.state = shared.HELD
+            machine.save(made / "state")
+        if not guest.folder.exists():
+            made.rename(guest.folder)
+
+
+def forget_old(guests: Path) -> None:
+    """Remove the guests that were not used for longest."""
+    by_use = sorted(
+        (path for path in guests.iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime
+    )
+    for folder in by_use[:-KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(
+    guest: Guest,
+    source: Source,
+    cell: _core.Cell,
+    number: int,
+    series_ns: int | None,
+    pcap: str | None,
+    progress: Callable[[float], None],
+) -> tuple[str, Columns | None]:
+    """Run one cell of an experiment in a guest of its own; give the records as JSON, and the series if asked for."""
+    with qemu.resume(guest.state) as machine:
+        try:
+            machine.memory.give_task(json.dumps(task(source, cell, number, series_ns, pcap)).encode())
+        except ValueError as error:
+            raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
+        machine.go()
+
+        def wait() -> None:
+            machine.pause()
+            progress(machine.memory.share)
+
+        answer = json.loads(machine.memory.take_answer(wait))
+    if "error" in answer:
+        raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
+    if pcap:
+        Path(pcap).write_bytes(base64.b64decode(answer["pcap"]))
+    return answer["record"], answer["columns"] and columns_of(answer["columns"])
+
+
+def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, pcap: str | None) -> dict[str, Any]:
+    """Describe a run to the agent, with every file that it reads."""
+    files = [*cell.sources(ALGORITHMS), *cell.traces]
+    if source.text is None:
+        files.append(Path(source.path or ""))
+    encoded = {str(file): base64.b64encode(file.read_bytes()).decode() for file in files}
+    objects = {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
+    return {
+        "source": [source.path, source.text, source.overrides],
+        "folder": str(Path.cwd()),
+        "files": encoded,
+        "objects": objects,
+        "cell": number,
+        "series_ns": series_ns,
+        "pcap": bool(pcap),
+    }
+
+
+def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:
+    """Read the columns that the agent has written as text."""
+    return {
+        table: {name: (dtype, base64.b64decode(data)) for name, (dtype, data) in rows.items()}
+        for table, rows in tables.items()
+    }

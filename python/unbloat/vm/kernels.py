@@ -1,0 +1,176 @@
+"""The kernel that a guest runs: found on this machine, or taken from the distribution's package without installing it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import struct
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from unbloat._core import InputError, RunError
+from unbloat.places import cache_folder
+
+BOOT = Path("/boot")
+OLDEST = (6, 1)
+NEEDED = re.compile(
+    r"/boot/vmlinuz-|/lib/modules/[^/]+/kernel/(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache))/"
+)
+"""What is unpacked of a package: the image, and the folders that the guest's modules and those that they need are in."""
+META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
+"""What stands for the distribution's current kernel: Debian's, Ubuntu's."""
+PACKAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its modules."""
+
+    image: Path
+    modules: Path
+    """Its `/lib/modules/RELEASE`, wherever that is; the folder need not exist if everything is built in."""
+    release: str
+
+
+def find_kernel(wanted: str | None) -> Kernel:
+    """Find the kernel that `wanted` names: an image's path, a release or how it begins (`6.1`); None takes what there is.
+
+    Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest first.
+    Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
+    """
+    if wanted and "/" in wanted:
+        return kernel_of(Path(wanted))
+    unpacked = cache_folder() / "kernels"
+    images = [*BOOT.glob("vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
+    there = [kernel for image in images if readable(image) and (kernel := kernel_of(image)).modules.is_dir()]
+    fits = [kernel for kernel in there if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
+    if fits:
+        return max(fits, key=lambda kernel: numbers(kernel.release))
+    return unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked)
+
+
+def kernel_of(image: Path) -> Kernel:
+    """Describe an image; its modules are beside it, as in an unpacked package, or those of this machine."""
+    release = release_of(image)
+    root = image.resolve().parent.parent
+    places = [root / "lib/modules", root / "usr/lib/modules", Path("/lib/modules")]
+    modules = next((place / release for place in places if (place / release).is_dir()), places[-1] / release)
+    return Kernel(image, modules, release)
+
+
+def release_of(image: Path) -> str:
+    """Read the release out of a bzImage: the kernel's `Documentation/arch/x86/boot.rst`, field `kernel_version`."""
+    try:
+        header = image.read_bytes()[:0x10000]
+    except OSError as error:
+        raise InputError(f"--kernel {image}: {error.strerror}") from None
+    if header[0x202:0x206] != b"HdrS":
+        raise InputError(f"--kernel {image}: is not a kernel image for x86 (a bzImage, as /boot has them)")
+    (offset,) = struct.unpack_from("<H", header, 0x20E)
+    start = offset + 0x200
+    return header[start : header.index(b"\0", start)].decode().split()[0]
+
+
+def readable(image: Path) -> bool:
+    """Tell whether this user may read it: some distributions keep their kernels to root."""
+    try:
+        with image.open("rb"):
+            return True
+    except OSError:
+        return False
+
+
+def begins(release: str, wanted: str | None) -> bool:
+    """Tell whether a release is what was asked for: 6.1 is 6.1.0-9, and not 6.12."""
+    return wanted is None or re.match(re.escape(wanted) + r"(?![0-9])", release) is not None
+
+
+def numbers(release: str) -> tuple[int, ...]:
+    """Give what kernels are ordered by."""
+    return tuple(map(int, re.findall(r"\d+", release)))
+
+
+def package_for(wanted: str | None, there: Iterable[str]) -> str:
+    """Find the package of the kernel that was asked for, or of the distribution's current one."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        found = f"; there is {', '.join(there)}" if there else ""
+        raise InputError(
+            f"there is no kernel {wanted or 'that can be read in /boot'}{found}: name an image with --kernel FILE"
+        )
+    if wanted is None:
+        depends = [apt_cache("depends", meta) for meta in META_PACKAGES]
+        offered = PACKAGE.findall("\n".join(depends))
+    else:
+        offered = PACKAGE.findall(apt_cache("pkgnames", "linux-image-"))
+    fits = [release for release in offered if begins(release, wanted) and is_plain(release)]
+    if not fits:
+        series = sorted({".".join(release.split(".")[:2]) for release in offered if is_plain(release)}, key=numbers)
+        raise InputError(f"the distribution has no kernel {wanted or ''}; it has {', '.join(series) or 'none'}")
+    return max(fits, key=numbers)
+
+
+def is_plain(release: str) -> bool:
+    """Leave out the kernels for clouds and real time, and those that are too old."""
+    return not re.search(r"-(cloud|rt)-", release) and numbers(release)[:2] >= OLDEST
+
+
+def apt_cache(*words: str) -> str:
+    """Ask the package lists."""
+    return subprocess.run(["apt-cache", *words], capture_output=True, text=True, check=False).stdout
+
+
+def unpack(release: str, folder: Path) -> Kernel:
+    """Fetch a kernel's packages and unpack what a guest needs of them into `folder`; nothing is installed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as new:
+        root = Path(new) / "root"
+        fetch(f"linux-image-{release}", Path(new))
+        for modules in (f"linux-modules-{release}", f"linux-modules-extra-{release}"):
+            if apt_cache("show", modules):
+                fetch(modules, Path(new))
+        for package in Path(new).glob("*.deb"):
+            unpack_package(package, root)
+        place = folder / release
+        if not place.exists():
+            root.rename(place)
+    return kernel_of(next(place.glob("boot/vmlinuz-*")))
+
+
+def fetch(package: str, folder: Path) -> None:
+    """Download a package, as any user may."""
+    done = subprocess.run(
+        ["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        raise RunError(f"the kernel's package {package} cannot be fetched: {said[-1]} (try apt-get update)")
+
+
+def unpack_package(package: Path, root: Path) -> None:
+    """Take the needed files out of a package."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        with tarfile.open(fileobj=process.stdout, mode="r|") as files:
+            for member in files:
+                if member.isfile() and NEEDED.search(member.name):
+                    keep(files.extractfile(member), root / member.name.removeprefix("./"))
+
+
+def keep(data: IO[bytes] | None, path: Path) -> None:
+    """Write a file of a package."""
+    assert data is not None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        shutil.copyfileobj(data, file)
+
+
+def require_this_machine() -> None:
+    """Refuse machines that the guests do not run on."""
+    if platform.machine() != "x86_64":
+        raise RunError(f"--on vm emulates x86-64 kernels and needs such a machine; this is {platform.machine()}")

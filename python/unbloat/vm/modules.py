@@ -1,0 +1,91 @@
+"""The kernel modules that the guest needs: which they are, what they need in turn, and their bytes."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+
+from unbloat._core import RunError
+
+WANTED = (
+    # Hosts and links.
+    *("tun", "veth", "ifb"),
+    # Queue disciplines and emulation.
+    *(
+        "sch_netem",
+        "sch_tbf",
+        "sch_htb",
+        "sch_prio",
+        "sch_red",
+        "sch_pie",
+        "sch_codel",
+        "sch_fq_codel",
+        "sch_fq",
+        "sch_ingress",
+    ),
+    # Congestion controls.
+    *("tcp_vegas", "tcp_bbr", "tcp_dctcp", "tcp_veno", "tcp_westwood", "tcp_lp", "tcp_htcp", "tcp_bic", "tcp_hybla"),
+    *("tcp_illinois", "tcp_yeah", "tcp_cdg", "tcp_nv", "tcp_highspeed", "tcp_scalable"),
+    # Questions about sockets.
+    *("inet_diag", "tcp_diag"),
+    # The host's files, for a shell in the guest.
+    *("virtio_pci", "9pnet_virtio", "9p"),
+)
+"""What is built into the kernel, or missing from it, is no module of it and is left out."""
+
+
+def chosen(folder: Path) -> list[tuple[str, bytes]]:
+    """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs."""
+    paths = {module_name(path): path for path in (folder / "kernel").rglob("*.ko*")}
+    order: dict[str, bytes] = {}
+
+    def add(name: str) -> None:
+        if name in paths and name not in order:
+            module = contents(paths[name])
+            for needed in depends(module):
+                add(needed)
+            order[name] = module
+
+    for name in WANTED:
+        add(name)
+    return [(f"{name}.ko", module) for name, module in order.items()]
+
+
+def module_name(path: Path) -> str:
+    """Give a module's name: a file may have hyphens where the kernel has underscores."""
+    return path.name.split(".")[0].replace("-", "_")
+
+
+def depends(module: bytes) -> list[str]:
+    """Read from `.modinfo` what a module needs."""
+    mark = b"\0depends="
+    start = module.find(mark) + len(mark)
+    names = module[start : module.index(b"\0", start)].decode()
+    return [name.replace("-", "_") for name in names.split(",") if name]
+
+
+def contents(path: Path) -> bytes:
+    """Read a module, unpacked."""
+    packed = path.read_bytes()
+    match path.suffix:
+        case ".xz":
+            return lzma.decompress(packed)
+        case ".gz":
+            return gzip.decompress(packed)
+        case ".zst":
+            return subprocess.run([zstd(), "-dc"], input=packed, capture_output=True, check=True).stdout
+        case _:
+            return packed
+
+
+@functools.cache
+def zstd() -> str:
+    """Find the program that unpacks this kernel's modules."""
+    program = shutil.which("zstd")
+    if program is None:
+        raise RunError("the kernel's modules are packed with zstd, and there is no such program: apt-get install zstd")
+    return program

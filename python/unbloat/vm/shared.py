@@ -1,0 +1,89 @@
+"""The memory that host and guest share: a task goes in, progress and an answer come out, and nothing interrupts anybody.
+
+Each side waits for the other by looking at the state: the guest at fixed instants of its own time, so that what it does next
+does not depend on when the host was ready.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from mmap import mmap
+
+SIZE = 32 << 20
+"""Bytes; the host's memory is taken as far as they are used."""
+
+BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART = range(7)
+"""States: the guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
+
+_STATE, _LENGTH, _SHARE, _DATA = 0, 8, 16, 64
+_CAPACITY = SIZE - _DATA
+
+Pause = Callable[[], None]
+"""Lets a little time pass; raises to give up."""
+
+
+class SharedMemory:
+    """The mapped memory, as both sides use it."""
+
+    def __init__(self, memory: mmap) -> None:
+        self._memory = memory
+
+    @property
+    def state(self) -> int:
+        """Whose turn it is."""
+        return self._memory[_STATE]
+
+    @state.setter
+    def state(self, state: int) -> None:
+        self._memory[_STATE] = state
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done."""
+        share: float = struct.unpack_from("<d", self._memory, _SHARE)[0]
+        return share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        struct.pack_into("<d", self._memory, _SHARE, share)
+
+    def give_task(self, task: bytes) -> None:
+        """Hand a task to the guest; `ValueError` if it has no room."""
+        if len(task) > _CAPACITY:
+            raise ValueError(f"{len(task)} bytes, of which {_CAPACITY} have room")
+        self._write(task)
+        self.state = TASK
+
+    def take_task(self) -> bytes:
+        """Read the task that was given."""
+        self.state = RUNNING
+        return self._read()
+
+    def give_answer(self, answer: bytes, pause: Pause) -> None:
+        """Hand an answer to the host, part by part."""
+        for start in range(0, len(answer), _CAPACITY):
+            self._write(answer[start : start + _CAPACITY])
+            self.state = PART if start + _CAPACITY < len(answer) else LAST_PART
+            while self.state == PART:
+                pause()
+
+    def take_answer(self, pause: Pause) -> bytes:
+        """Wait for the answer, all its parts."""
+        answer = bytearray()
+        while True:
+            state = self.state
+            if state in (PART, LAST_PART):
+                answer += self._read()
+                if state == LAST_PART:
+                    return bytes(answer)
+                self.state = RUNNING
+            pause()
+
+    def _write(self, data: bytes) -> None:
+        struct.pack_into("<Q", self._memory, _LENGTH, len(data))
+        self._memory[_DATA : _DATA + len(data)] = data
+
+    def _read(self) -> bytes:
+        (length,) = struct.unpack_from("<Q", self._memory, _LENGTH)
+        return self._memory[_DATA : _DATA + length]
