@@ -35,7 +35,7 @@ Without, the one that winds the clock forward while the processor is halted may 
 last are counted: on a busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it
 was in another run."""
 COUNTED_MODULO, FITS = 1 << 32, (1 << 31) - (1 << 28)
-"""Recording starts where the number of instructions so far, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
+"""Recording starts where the number of instructions, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
 CLOCK_FOR_PROGRAMS = "shift=0,sleep=on"
 """The clock counts instructions, and goes at the pace of real time when the processor has nothing to do: somebody may
 be typing."""
