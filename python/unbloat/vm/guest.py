@@ -17,6 +17,7 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS, cache_folder
+from unbloat.pool import Task
 from unbloat.source import Source
 from unbloat.store import code_hash, hash_files
 from unbloat.vm import initramfs, qemu, shared
@@ -101,15 +102,13 @@ def run(
     guest: Guest,
     source: Source,
     cell: _core.Cell,
-    number: int,
-    series_ns: int | None,
-    pcap: str | None,
+    task: Task,
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
-    """Run one cell of an experiment in a guest of its own; give the records as JSON, and the series if asked for."""
+    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series if asked for."""
     with qemu.resume(guest.state) as machine:
         try:
-            machine.memory.give_task(json.dumps(task(source, cell, number, series_ns, pcap)).encode())
+            machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())
         except ValueError as error:
             raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
         machine.go()
@@ -121,13 +120,13 @@ def run(
         answer = json.loads(machine.memory.take_answer(wait))
     if "error" in answer:
         raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
-    if pcap:
-        Path(pcap).write_bytes(base64.b64decode(answer["pcap"]))
+    if task.pcap:
+        Path(task.pcap).write_bytes(base64.b64decode(answer["pcap"]))
     return answer["record"], answer["columns"] and columns_of(answer["columns"])
 
 
-def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, pcap: str | None) -> dict[str, Any]:
-    """Describe a run to the agent, with every file that it reads."""
+def letter(source: Source, cell: _core.Cell, task: Task) -> dict[str, Any]:
+    """Write to the agent what it is to run, with every file that this reads."""
     files = [*cell.sources(ALGORITHMS), *cell.traces]
     if source.text is None:
         files.append(Path(source.path or ""))
@@ -138,9 +137,9 @@ def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, p
         "folder": str(Path.cwd()),
         "files": encoded,
         "objects": objects,
-        "cell": number,
-        "series_ns": series_ns,
-        "pcap": bool(pcap),
+        "cell": task.cell,
+        "series_ns": task.series_ns,
+        "pcap": bool(task.pcap),
     }
 
 
