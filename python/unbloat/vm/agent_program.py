@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from unbloat.vm.system import mount
+from unbloat.vm.system import mount, move_mount
 
 TAG = "host"
 """What the machine calls the file system it exports."""
@@ -70,7 +70,9 @@ def become(task: dict[str, Any]) -> None:
     """Turn this process into the program; does not return."""
     try:
         os.setsid()
-        os.chroot(ROOT)
+        os.chdir(ROOT)
+        move_mount(ROOT, Path("/"))  # So that it is also what the program's own mount namespaces begin with.
+        os.chroot(".")
         take_terminal(task["terminal"])
         os.chdir(task["folder"])
         os.execvpe(task["command"][0], task["command"], task["environment"])

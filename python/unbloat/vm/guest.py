@@ -105,7 +105,7 @@ def run(
     task: Task,
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
-    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series if `task` asks for them."""
+    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series if asked for."""
     with qemu.resume(guest.state) as machine:
         try:
             machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())
