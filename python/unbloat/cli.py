@@ -101,7 +101,8 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _backend_argument(add: Callable[..., object]) -> None:
-    where = "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; vm: a stock kernel's in virtual time"
+    kernel = "kernel: the running kernel's TCP over emulated links, in real time, as root"
+    where = f"simulator; {kernel}; vm: a stock kernel's in virtual time"
     add("--on", choices=["simulator", "kernel", "vm"], default="simulator", help=f"{where} (default: %(default)s)")
     add(
         "--kernel",

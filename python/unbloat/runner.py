@@ -44,18 +44,19 @@ def run(
 ) -> Results:
     """Run a scenario, every cell of its sweep once.
 
-    `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys
-    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running
-    kernel over emulated links, in real time, or "vm" for the same in an emulated machine, in virtual time. `kernel` names
-    the kernel of that machine: a release or how it begins ("6.1"), or an image's path; by default the newest there is. `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are
-    short for the commonest overrides. `series` keeps the run's inside over time, at steps such as "10ms", or with True
-    at a step of about a thousandth of the run; without it, the first look at a result's series simulates again. `pcap`
-    writes the packets. `only` is told a cell's axes and says whether it is run at all. `cache` says whether runs that
-    were kept are taken: True those of the same code (on the kernel: and of the same kernel release), False none, and
-    none is kept; by default those on the simulator, and on the kernel those of a grid that was interrupted.
-    `progress` shows a bar on stderr (by default on a terminal), `jobs` is the number of processes (by default one for
-    each core, and on this machine's kernel one, because real runs disturb each other). `attempt` is for whoever does several grids
-    on the kernel that belong together: they are finished when it is.
+    `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys of
+    it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running kernel
+    over emulated links, in real time, or "vm" for the same in an emulated machine, in virtual time. `kernel` names the
+    kernel of that machine: a release or how it begins ("6.1"), or an image's path; by default the newest there is. `cc`
+    (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series` keeps the
+    run's inside over time, at steps such as "10ms", or with True at a step of about a thousandth of the run; without
+    it, the first look at a result's series simulates again. `pcap` writes the packets. `only` is told a cell's axes and
+    says whether it is run at all. `cache` says whether runs that were kept are taken: True those of the same code (on
+    the kernel: and of the same kernel release), False none, and none is kept; by default those on the simulator, and on
+    the kernel those of a grid that was interrupted. `progress` shows a bar on stderr (by default on a terminal), `jobs`
+    is the number of processes (by default one for each core, and on this machine's kernel one, because real runs
+    disturb each other). `attempt` is for whoever does several grids on the kernel that belong together: they are
+    finished when it is.
 
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.

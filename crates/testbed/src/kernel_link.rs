@@ -33,6 +33,7 @@ pub struct KernelLink {
     queue: Hop,
     waiting: Inside,
     catch_up: Nanos,
+    pace: Pace,
     line: Line<Parcel>,
     wire: Option<Netem>,
 }
@@ -66,7 +67,7 @@ impl KernelLink {
             }
         };
         let line = Line::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        Ok(KernelLink { queue, waiting: Inside::default(), catch_up, line, wire })
+        Ok(KernelLink { queue, waiting: Inside::default(), catch_up, pace: Pace::default(), line, wire })
     }
 
     /// Where packets come out.
@@ -108,10 +109,12 @@ impl KernelLink {
                 usage.marked(arrival);
             }
             parcel.slot = store.pool.put(buffer);
-            let ready = arrival.max(Nanos(now.0.saturating_sub(self.catch_up.0)));
-            let late = ready.since(arrival.max(self.line.free_at()));
-            if late > Nanos::ZERO {
+            let mut ready = arrival.max(self.line.free_at());
+            if arrival == ready {
+                self.pace = Pace::default();
+            } else if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
                 lateness.record(late);
+                ready += late;
             }
             if self.line.send(arrival, ready, parcel) == Fate::LostOnTheWire {
                 store.gone.push((arrival, parcel));
@@ -136,9 +139,9 @@ impl KernelLink {
             _ => {}
         }
         match (self.line.take(), &mut self.wire) {
-            (Some((parcel, false)), None) => Ok(Some(parcel)),
-            (Some((parcel, false)), Some(wire)) => wire.enter(now, parcel, store).map(|()| None),
-            _ => Ok(None),
+            (Some(parcel), None) => Ok(Some(parcel)),
+            (Some(parcel), Some(wire)) => wire.enter(now, parcel, store).map(|()| None),
+            (None, _) => Ok(None),
         }
     }
 
@@ -162,6 +165,26 @@ impl KernelLink {
     /// Its record.
     pub fn record(&self) -> records::Link {
         self.line.record()
+    }
+}
+
+/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later than it lets them
+/// go: the least lateness of a row of them.
+#[derive(Default)]
+struct Pace {
+    seen: u32,
+    least: Nanos,
+}
+
+impl Pace {
+    /// So many in a row are never all read late.
+    const ROW: u32 = 16;
+
+    /// Takes note of how late a packet was seen; at the end of a row the shaper's own lateness.
+    fn late(&mut self, late: Nanos) -> Option<Nanos> {
+        self.least = if self.seen == 0 { late } else { self.least.min(late) };
+        self.seen = (self.seen + 1) % Self::ROW;
+        (self.seen == 0).then_some(self.least)
     }
 }
 

@@ -48,6 +48,7 @@ fn queue_ms(link: &Link) -> f64 {
 /// Runs a scenario with both queues in both directions, and holds them against each other; a packet takes `packet_ms`.
 fn compare(text: &str, theirs: &str, packet_ms: f64) -> (Run, Run) {
     let (ours, theirs) = (run(text, "droptail"), run(text, theirs));
+    eprintln!("sound: {} {:?} and {} {:?}", ours.sound, ours.lateness_us_p99, theirs.sound, theirs.lateness_us_p99);
     for (a, b) in ours.flows.iter().zip(&theirs.flows) {
         eprintln!("goodput {:.3} and {:.3} Mbit/s", a.goodput_mbps, b.goodput_mbps);
         assert!((a.goodput_mbps / b.goodput_mbps - 1.0).abs() < 0.02);

@@ -6,9 +6,9 @@ import base64
 import functools
 import hashlib
 import json
+import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,11 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS, cache_folder
+from unbloat.pool import Task
 from unbloat.source import Source
 from unbloat.store import code_hash, hash_files
 from unbloat.vm import initramfs, qemu, shared
+from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
 
 KEPT = 4
@@ -39,6 +41,13 @@ class Guest:
     def state(self) -> Path:
         """The file."""
         return self.folder / "state"
+
+    def use(self) -> None:
+        """Note that it is in use, so that it stays in the cache."""
+        try:
+            os.utime(self.folder)
+        except FileNotFoundError:
+            raise RunError("the guest was removed from the cache meanwhile; run again") from None
 
 
 def identity(kernel: Kernel) -> str:
@@ -66,34 +75,27 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     if not guest.state.exists():
         say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat")
         make(kernel, guest)
-    guest.folder.touch()
+    guest.use()
     forget_old(guests)
     return guest
 
 
 def make(kernel: Kernel, guest: Guest) -> None:
     """Boot a guest up to where it waits for a run, and keep its state."""
-    guest.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=guest.folder.parent, prefix=".new-") as new:
-        archive = Path(new) / "initramfs"
+    with made(guest.folder) as folder:
+        archive = folder.parent / "initramfs"
         archive.write_bytes(initramfs.build(kernel))
-        made = Path(new) / "guest"
-        made.mkdir()
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 machine.pause()
             machine.memory.state = shared.HELD
-            machine.save(made / "state")
-        if not guest.folder.exists():
-            made.rename(guest.folder)
+            machine.save(folder / guest.state.name)
 
 
 def forget_old(guests: Path) -> None:
     """Remove the guests that were not used for longest."""
-    by_use = sorted(
-        (path for path in guests.iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime
-    )
-    for folder in by_use[:-KEPT]:
+    finished = [path for path in guests.iterdir() if not path.name.startswith(ASIDE)]
+    for folder in sorted(finished, key=last_use)[:-KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -101,15 +103,14 @@ def run(
     guest: Guest,
     source: Source,
     cell: _core.Cell,
-    number: int,
-    series_ns: int | None,
-    pcap: str | None,
+    task: Task,
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
-    """Run one cell of an experiment in a guest of its own; give the records as JSON, and the series if asked for."""
+    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series if asked for."""
+    guest.use()
     with qemu.resume(guest.state) as machine:
         try:
-            machine.memory.give_task(json.dumps(task(source, cell, number, series_ns, pcap)).encode())
+            machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())
         except ValueError as error:
             raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
         machine.go()
@@ -121,13 +122,13 @@ def run(
         answer = json.loads(machine.memory.take_answer(wait))
     if "error" in answer:
         raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
-    if pcap:
-        Path(pcap).write_bytes(base64.b64decode(answer["pcap"]))
+    if task.pcap:
+        Path(task.pcap).write_bytes(base64.b64decode(answer["pcap"]))
     return answer["record"], answer["columns"] and columns_of(answer["columns"])
 
 
-def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, pcap: str | None) -> dict[str, Any]:
-    """Describe a run to the agent, with every file that it reads."""
+def letter(source: Source, cell: _core.Cell, task: Task) -> dict[str, Any]:
+    """Write to the agent what it is to run, with every file that this reads."""
     files = [*cell.sources(ALGORITHMS), *cell.traces]
     if source.text is None:
         files.append(Path(source.path or ""))
@@ -138,9 +139,9 @@ def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, p
         "folder": str(Path.cwd()),
         "files": encoded,
         "objects": objects,
-        "cell": number,
-        "series_ns": series_ns,
-        "pcap": bool(pcap),
+        "cell": task.cell,
+        "series_ns": task.series_ns,
+        "pcap": bool(task.pcap),
     }
 
 
