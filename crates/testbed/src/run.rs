@@ -8,7 +8,6 @@ use crate::host::{Host, Pair};
 use crate::kernel;
 use crate::network::Network;
 use crate::priority::{self, Claim};
-use crate::sockets;
 use crate::soundness::{self, Processors};
 use crate::stack;
 use crate::wire::Wire;
@@ -52,7 +51,6 @@ pub fn run_with(
     progress: Progress,
 ) -> Result<Outcome, Error> {
     let pairs = pairs(scenario, controls)?;
-    sockets::rehearse(&pairs[0].sender).map_err(Error::machine)?;
     let processors = Processors::watch();
     let clock = Clock::start(options.time);
     let network = Network::new(scenario, wires(scenario), options)?;

@@ -21,15 +21,6 @@ const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 /// Room to write in, which a socket cannot have too much of.
 pub const AMPLE: usize = 1 << 29;
 
-/// Lets the kernel get ready to connect: the first time since the boot, Linux fills a table with random numbers, some milliseconds'
-/// work, and the first flow would begin that much late.
-pub fn rehearse(host: &Host) -> io::Result<()> {
-    match host.namespace.within(|| connect(&stream()?, host)) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-        other => other,
-    }
-}
-
 /// A socket that waits for the flow's connection.
 pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Option<&String>) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
