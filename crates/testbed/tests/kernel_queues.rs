@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A run that the machine could not keep up with says so and is made again.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 fn run(text: &str, kind: &str) -> Run {
     let kinds =
