@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import struct
 import termios
 import time
@@ -23,7 +22,6 @@ FILES, CHANGES, ROOT = Path("/host/files"), Path("/host/changes"), Path("/host/r
 OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
 """The guest's own file systems, which cover those of the host."""
 TERMINAL = Path("/dev/ttyS0")
-SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
 def run(task: dict[str, Any]) -> int:
@@ -32,7 +30,6 @@ def run(task: dict[str, Any]) -> int:
     `terminal` holds rows and columns of the terminal that the program is to have; without, it has no input, and its
     output comes byte by byte.
     """
-    bring_up_loopback()
     mount_root()
     child = os.fork()
     if child == 0:
@@ -41,12 +38,6 @@ def run(task: dict[str, Any]) -> int:
     with TERMINAL.open("wb", buffering=0) as terminal:
         termios.tcdrain(terminal)
     return status
-
-
-def bring_up_loopback() -> None:
-    """Give programs 127.0.0.1, as every machine has it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
 
 def mount_root() -> None:
