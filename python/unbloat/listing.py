@@ -41,7 +41,7 @@ def catalogue() -> dict[str, list[Entry]]:
 
 def queues(keys: list[Entry]) -> list[Entry]:
     """Give the queue disciplines, from the scenario reader's own register."""
-    sections = {name: "queue" for name in QUEUES}
+    sections = dict.fromkeys(QUEUES, "queue")
     abouts = dict(QUEUES)
     for key in keys:
         if key["section"].startswith("kernel:") and key["name"] == "kind":

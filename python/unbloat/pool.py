@@ -36,9 +36,9 @@ Watch = Callable[[Task, float], None]
 def run_all(
     source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, guest: Path | None = None
 ) -> None:
-    """Do every task, in guests that start from what `guest` holds if it is given; each result is in the store of `folder` as soon as it is finished.
+    """Do every task; each result is in the store of `folder` as soon as it is finished.
 
-    The first error ends the others and is raised, as is an interrupt.
+    `guest` holds what guests start from, where the runs are in guests. The first error ends the others and is raised, as is an interrupt.
     """
     waiting = iter(tasks)
     with ExitStack() as stack, selectors.DefaultSelector() as selector:

@@ -34,7 +34,7 @@ def hash_files(files: Iterable[Path]) -> str:
 
 
 def key_of(cell: _core.Cell, where: Sequence[str] = ()) -> str:
-    """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, and nothing else does.
+    """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, nothing else does.
 
     `where` identifies what a run in that place depends on besides: nothing in the simulator.
     """

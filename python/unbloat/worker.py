@@ -66,7 +66,7 @@ def in_guest(source: Source, cells: list[_core.Cell], folder: Path, number: int)
 
 
 def stay_on_one_processor(number: int) -> None:
-    """Keep this process and its guests on one processor: QEMU's threads take turns, and need not wake another one up."""
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and need not wake up another."""
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {allowed[number % len(allowed)]})
 

@@ -55,7 +55,7 @@ def kernel_named(wanted: str | None) -> Kernel:
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Give the guest with that kernel, booting one if there is none yet; `say` is told what takes its time.
+    """Give the guest with that kernel, booting one if there is none yet; `say` is told what takes its time, while it does.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """
@@ -64,15 +64,15 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     guests = cache_folder() / "guests"
     guest = Guest(guests / identity(kernel))
     if not guest.state.exists():
-        say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat")
-        make(kernel, guest)
+        make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
     guest.folder.touch()
     forget_old(guests)
     return guest
 
 
-def make(kernel: Kernel, guest: Guest) -> None:
-    """Boot a guest up to where it waits for a run, and keep its state."""
+def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
+    """Boot a guest up to where it waits for a run, and keep its state; `going_on` is called while that lasts."""
+    going_on()
     guest.folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=guest.folder.parent, prefix=".new-") as new:
         archive = Path(new) / "initramfs"
@@ -82,6 +82,7 @@ def make(kernel: Kernel, guest: Guest) -> None:
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 machine.pause()
+                going_on()
             machine.memory.state = shared.HELD
             machine.save(made / "state")
         if not guest.folder.exists():

@@ -46,13 +46,25 @@ def find_kernel(wanted: str | None) -> Kernel:
     """
     if wanted and "/" in wanted:
         return kernel_of(Path(wanted))
-    unpacked = cache_folder() / "kernels"
-    images = [*BOOT.glob("vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
-    there = [kernel for image in images if readable(image) and (kernel := kernel_of(image)).modules.is_dir()]
-    fits = [kernel for kernel in there if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
-    if fits:
-        return max(fits, key=lambda kernel: numbers(kernel.release))
-    return unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked)
+    there = kernels_here()
+    return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())
+
+
+def unpacked() -> Path:
+    """Where packages are unpacked."""
+    return cache_folder() / "kernels"
+
+
+def kernels_here() -> list[Kernel]:
+    """List the kernels that need not be fetched: installed ones that this user may read, and unpacked ones."""
+    images = [*BOOT.glob("vmlinuz-*"), *unpacked().glob("*/boot/vmlinuz-*")]
+    return [kernel for image in images if readable(image) and (kernel := kernel_of(image)).modules.is_dir()]
+
+
+def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
+    """Give the newest kernel of those that were asked for and are not too old."""
+    fits = [kernel for kernel in kernels if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
+    return max(fits, key=lambda kernel: numbers(kernel.release), default=None)
 
 
 def kernel_of(image: Path) -> Kernel:
