@@ -206,3 +206,9 @@ def test_what_cannot_be_compared_is_a_sentence(cli: Cli, tmp_path: Path, args: l
     assert done.returncode == 2 and "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr
+
+
+def test_the_backends_are_named_with_their_kernels(tmp_path: Path) -> None:
+    runs = [run(on="vm") | {"kernel": release, "seed": seed} for seed, release in ((1, "6.1.0-9"), (2, "6.12.1-1"))]
+    sides = [result_files.read(write(tmp_path, "a", run())), result_files.read(write(tmp_path, "b", *runs))]
+    assert compare(NAMES, *sides).backends == ("simulator", "vm 6.1.0-9, vm 6.12.1-1")

@@ -264,7 +264,9 @@ def _by_place(records: Sequence[Record]) -> dict[Place, list[Record]]:
 
 
 def _backends(records: Sequence[Record]) -> str:
-    return ", ".join(dict.fromkeys(record.run["on"] for record in records))
+    """Name where the runs were, and on which kernels."""
+    places = (" ".join(filter(None, (record.run["on"], record.run.get("kernel")))) for record in records)
+    return ", ".join(dict.fromkeys(places))
 
 
 def _compare_cell(place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason]) -> Cell:

@@ -45,8 +45,9 @@ def here(cells: list[_core.Cell]) -> Run:
     """Run cells in this process."""
 
     def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
+        cell = cells[int(task["cell"])]
         kept = {"series_ns": task["series_ns"], "pcap": task["pcap"]}
-        return cells[task["cell"]].run(ALGORITHMS, on=task["on"], progress=progress, **kept)
+        return cell.run(ALGORITHMS, on=task["on"], progress=progress, **kept)
 
     return run
 
@@ -75,7 +76,7 @@ def attempt(run: Run, store: Store, task: dict[str, Any], answers: IO[str]) -> d
     """Run one cell and keep what it came to; give the answer that ends the task."""
     try:
         record, columns = run(task, lambda share: say(answers, share=share))
-        store.put(task["key"], record, task["series_ns"], columns and tables_of(columns))
+        store.put(task["key"], record, task["series_ns"], tables_of(columns) if columns else None)
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
     except OSError as error:

@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable
@@ -84,8 +85,7 @@ def release_of(image: Path) -> str:
         raise InputError(f"--kernel {image}: {error.strerror}") from None
     if header[0x202:0x206] != b"HdrS":
         raise InputError(f"--kernel {image}: is not a kernel image for x86 (a bzImage, as /boot has them)")
-    (offset,) = struct.unpack_from("<H", header, 0x20E)
-    start = offset + 0x200
+    start: int = struct.unpack_from("<H", header, 0x20E)[0] + 0x200
     return header[start : header.index(b"\0", start)].decode().split()[0]
 
 
@@ -140,6 +140,7 @@ def apt_cache(*words: str) -> str:
 def unpack(release: str, folder: Path) -> Kernel:
     """Fetch a kernel's packages and unpack what a guest needs of them into `folder`; nothing is installed."""
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"unbloat: fetches the distribution's package linux-image-{release}, once", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as new:
         root = Path(new) / "root"
         fetch(f"linux-image-{release}", Path(new))
