@@ -9,6 +9,7 @@ mod hop;
 mod host;
 mod inside;
 pub mod kernel;
+mod kernel_draws;
 mod kernel_link;
 mod namespace;
 mod netlink;

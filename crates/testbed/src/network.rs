@@ -1,6 +1,5 @@
 //! The network between the hosts: the same links as in the simulator, on the real clock.
 
-use crate::Options;
 use crate::error::Error;
 use crate::host::End;
 use crate::parcel::{Parcel, Pool};
@@ -9,6 +8,7 @@ use crate::tun;
 use crate::waiting::Waiting;
 use crate::way::{Store, Way};
 use crate::wire::Wire;
+use crate::{Options, Time, kernel_draws};
 use measure::{Histogram, LinkSample};
 use path::{AccessLink, Packet, Pipe};
 use scenario::model::Scenario;
@@ -65,10 +65,14 @@ impl Network {
     pub fn new(scenario: &Scenario, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
         let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
+        let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
+        if options.time == Time::Virtual && (forward.is_the_kernels() || reverse.is_the_kernels()) {
+            kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
+        }
         Ok(Network {
             store: Store { pool: Pool::new(largest.unwrap_or(0)), gone: vec![] },
-            forward: Way::forward(scenario)?,
-            reverse: Way::reverse(scenario)?,
+            forward,
+            reverse,
             access: groups.clone().map(|group| AccessLink::new(&group.access)).collect(),
             back: groups.map(|group| (group.access.delay, Pipe::default())).collect(),
             wires,

@@ -118,3 +118,38 @@ pub fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
     attribute.resize(length.next_multiple_of(4), 0);
     attribute
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(discipline: &'static str, parameters: Vec<(&'static str, Setting)>) -> Option<Vec<u8>> {
+        of_scenario(&KernelQueue { discipline, parameters }, Rate(8_000_000)).unwrap().options
+    }
+
+    /// The number in an attribute of 32 bits.
+    fn attribute(options: &[u8], kind: u16) -> Option<u32> {
+        let mut attributes = options.chunks_exact(8);
+        let found = attributes.find(|bytes| bytes[..4] == [8, 0, kind as u8, 0])?;
+        Some(u32::from_ne_bytes(found[4..].try_into().unwrap()))
+    }
+
+    #[test]
+    fn only_what_is_said_is_sent_and_in_the_kernel_s_units() {
+        let said = vec![
+            ("limit", Setting::Limit(Limit::Packets(77))),
+            ("target", Setting::Time(Nanos::from_millis(2))),
+            ("ecn", Setting::Flag(false)),
+        ];
+        let sent = options("fq_codel", said).unwrap();
+        assert_eq!([1, 2, 3, 4].map(|kind| attribute(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
+        assert_eq!(options("codel", vec![]), Some(vec![]));
+        assert_eq!(options("bfifo", vec![]), None);
+        assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn an_attribute_fills_whole_words() {
+        assert_eq!(nla(7, &[1, 2, 3, 4, 5]), [9, 0, 7, 0, 1, 2, 3, 4, 5, 0, 0, 0]);
+    }
+}

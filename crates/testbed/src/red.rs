@@ -73,9 +73,10 @@ impl Red {
         (1..32).find(fits).ok_or_else(|| format!("burst = {} is too large", self.burst))
     }
 
-    /// log2 of (max - min)/probability: the probability rises by one over that with each byte.
+    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go by `TCA_RED_MAX_P`
+    /// and only show this one.
     fn slope_log(&self) -> u8 {
-        ((self.max - self.min) as f64 / self.probability).log2().ceil() as u8
+        ((self.max - self.min) as f64 / self.probability).log2().ceil().min(31.0) as u8
     }
 
     /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time of a packet the
@@ -106,4 +107,47 @@ pub fn options(queue: &KernelQueue, rate: Rate) -> Result<Vec<u8>, String> {
     fixed.extend([weight_log, red.slope_log(), step_log, red.flags]);
     let max_p = (red.probability * 2f64.powi(32)).min(u32::MAX as f64) as u32;
     Ok([nla(PARAMETERS, &fixed), nla(IDLE_TABLE, &table), nla(MAX_P, &max_p.to_ne_bytes())].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(parameters: &[(&'static str, u64)]) -> Result<Red, String> {
+        let setting = |&(name, bytes)| (name, Setting::Size(Bytes(bytes)));
+        let parameters = parameters.iter().map(setting).chain([("probability", Setting::Share(0.02))]).collect();
+        Red::of(&KernelQueue { discipline: "red", parameters })
+    }
+
+    /// The example of tc-red(8): bursts of 55 packets of 1000 bytes.
+    #[test]
+    fn the_weight_lets_the_burst_pass() {
+        let mut example = red(&[("limit", 400_000), ("min", 30_000), ("max", 90_000), ("avpkt", 1000)]).unwrap();
+        assert_eq!(example.burst, 50);
+        example.burst = 55;
+        assert_eq!(example.weight_log(), Ok(5));
+        // 55 packets at once, worked out one by one.
+        let after = |weight: f64| (1..=55).fold(0.0, |mean, queued| mean + weight * (queued as f64 - mean));
+        assert!(after(1.0 / 32.0) < 30.0 && after(1.0 / 8.0) > 30.0);
+        example.burst = 20;
+        assert!(example.weight_log().unwrap_err().contains("at least 30"));
+    }
+
+    #[test]
+    fn an_idle_time_is_worth_what_so_many_packets_would_be() {
+        let example = red(&[("limit", 400_000), ("min", 30_000), ("max", 90_000), ("avpkt", 1000)]).unwrap();
+        let (step_log, table) = example.idle_table(5, Rate(8_000_000));
+        // A packet takes a millisecond: after 22 of them (31/32)^22 = 0.497 is left, after 44 a quarter.
+        let halvings = |ms: usize| table[(ms * 1000) >> step_log];
+        assert_eq!((halvings(1), halvings(23), halvings(46)), (0, 1, 2));
+        assert_eq!((table[0], table[255]), (0, 31));
+        assert!(table.is_sorted());
+    }
+
+    #[test]
+    fn what_is_not_said_follows_from_the_rest() {
+        let of_limit = red(&[("limit", 120_000), ("avpkt", 1000)]).unwrap();
+        assert_eq!((of_limit.min, of_limit.max, of_limit.burst), (10_000, 30_000, 16));
+        assert!(red(&[("limit", 50_000), ("min", 20_000), ("avpkt", 1000)]).unwrap_err().contains("up to limit"));
+    }
 }

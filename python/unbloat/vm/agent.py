@@ -1,12 +1,12 @@
 """The guest's first and only process: brings the machine up, waits for a task, does the run, answers.
 
-It runs on the interpreter and the core of the host's installation, copied into the guest's memory, and without anything beside them.
+It runs on the interpreter and the core of the host's installation, copied into the guest's memory, and without anything
+beside them.
 """
 
 from __future__ import annotations
 
 import base64
-import ctypes
 import json
 import os
 import time
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from unbloat import _core
+from unbloat.vm import agent_program
 from unbloat.vm.shared import READY, TASK, SharedMemory
+from unbloat.vm.system import load_module, mount
 
 ALGORITHMS = Path("/guest/algorithms")
 MODULES = Path("/guest/modules")
@@ -31,9 +33,6 @@ LOOK_S = 0.1
 BEGIN_S = 1
 """A run begins at a whole multiple of this, so that it meets the kernel's ticks the same way each time."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_FINIT_MODULE = 313  # x86-64; the C library has no function for it.
-
 
 def main() -> None:
     """Live as the guest does."""
@@ -46,7 +45,10 @@ def main() -> None:
     while memory.state != TASK:
         sleep_until_multiple_of(LOOK_S)
     task = json.loads(memory.take_task())
-    answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
+    if "command" in task:
+        answer = {"status": agent_program.run(task)}
+    else:
+        answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
     memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))
     while True:
         time.sleep(1)  # The host turns the machine off.
@@ -61,19 +63,13 @@ def bring_up() -> None:
     """Mount what the testbed needs and give the kernel its modules."""
     for kind, place in FILE_SYSTEMS:
         Path(place).mkdir(exist_ok=True)
-        check(_libc.mount(kind.encode(), place.encode(), kind.encode(), 0, None), f"{place} cannot be mounted")
+        mount(kind, kind, Path(place))
     console = os.open("/dev/console", os.O_RDWR)
     for standard in range(3):
         os.dup2(console, standard)
     for name in (MODULES / "order").read_text().split():
         with (MODULES / name).open("rb") as module:
-            check(_libc.syscall(_FINIT_MODULE, module.fileno(), b"", 0), f"the kernel refuses its module {name}")
-
-
-def check(status: int, sentence: str) -> None:
-    """Raise if a call of the C library has failed."""
-    if status != 0:
-        raise OSError(ctypes.get_errno(), f"{sentence}: {os.strerror(ctypes.get_errno())}")
+            load_module(module)
 
 
 def shared_memory() -> mmap:
@@ -112,7 +108,7 @@ def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None])
             series_ns=task["series_ns"],
             pcap=pcap,
             progress=progress,
-            objects={source: base64.b64decode(bytes) for source, bytes in task["objects"].items()},
+            objects={source: base64.b64decode(data) for source, data in task["objects"].items()},
         )
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}

@@ -1,4 +1,4 @@
-"""The guest's files: the Python that runs here, the core of unbloat, the algorithms, the kernel's modules, and nothing else."""
+"""The guest's files: the Python that runs here, the core of unbloat, the algorithms, the kernel's modules, no more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unbloat.vm.kernels import Kernel
 GUEST = Path("/guest")
 """Where our own files are in the guest; all others are where they are here."""
 HERE = Path(__file__).parent
-PACKAGE_FILES = ("__init__.py", "agent.py", "shared.py")
+PACKAGE_FILES = ("__init__.py", "agent.py", "agent_program.py", "shared.py", "system.py")
 LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 """What programs for x86-64 name as their loader."""
 CONSOLE = (5, 1)
@@ -117,7 +117,7 @@ def add_python(archive: Archive) -> None:
         package = Path(temporary) / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, Path(temporary))):
-            # Modules of ours come below; of all others some name a file that is not there (a cache that was never written).
+            # Modules of ours come below. Of the others some name a file that is not there: a cache never written.
             if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):

@@ -1,4 +1,4 @@
-"""The kernel that a guest runs: found on this machine, or taken from the distribution's package without installing it."""
+"""The kernel that a guest runs: found here, or taken from the distribution's package without installing it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from unbloat.places import cache_folder
 BOOT = Path("/boot")
 OLDEST = (6, 1)
 NEEDED = re.compile(
-    r"/boot/vmlinuz-|/lib/modules/[^/]+/kernel/(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache))/"
+    r"/boot/vmlinuz-|/lib/modules/[^/]+/kernel/"
+    r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/"
 )
-"""What is unpacked of a package: the image, and the folders that the guest's modules and those that they need are in."""
+"""What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
 """What stands for the distribution's current kernel: Debian's, Ubuntu's."""
 PACKAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
@@ -40,10 +41,10 @@ class Kernel:
 
 
 def find_kernel(wanted: str | None) -> Kernel:
-    """Find the kernel that `wanted` names: an image's path, a release or how it begins (`6.1`); None takes what there is.
+    """Find the kernel that `wanted` names: an image's path, a release or how it begins (`6.1`); None takes any.
 
-    Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest first.
-    Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
+    Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest
+    first. Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
     """
     if wanted and "/" in wanted:
         return kernel_of(Path(wanted))
@@ -124,7 +125,8 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
     if not fits:
         series = sorted({".".join(release.split(".")[:2]) for release in offered if is_plain(release)}, key=numbers)
         raise InputError(f"the distribution has no kernel {wanted or ''}; it has {', '.join(series) or 'none'}")
-    return max(fits, key=numbers)
+    release: str = max(fits, key=numbers)
+    return release
 
 
 def is_plain(release: str) -> bool:

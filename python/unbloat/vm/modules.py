@@ -32,8 +32,8 @@ WANTED = (
     *("tcp_illinois", "tcp_yeah", "tcp_cdg", "tcp_nv", "tcp_highspeed", "tcp_scalable"),
     # Questions about sockets.
     *("inet_diag", "tcp_diag"),
-    # The host's files, for a shell in the guest.
-    *("virtio_pci", "9pnet_virtio", "9p"),
+    # The host's files, for programs in the guest.
+    *("virtio_pci", "9pnet_virtio", "9p", "overlay"),
 )
 """What is built into the kernel, or missing from it, is no module of it and is left out."""
 

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import time
 from mmap import mmap
@@ -29,12 +30,18 @@ MACHINE = (
 CLOCK = "shift=0,sleep=off"
 """The clock counts instructions, and goes on at once when the processor has nothing to do."""
 RECORDING = f"{CLOCK},rr=record,rrfile=/dev/null"
-"""The same, recording what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict turns. Without, the
-one that winds the clock forward while the processor is halted may look before the instructions executed last are counted: on a
-busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it was in another run."""
+"""The same, recording what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict turns.
+Without, the one that winds the clock forward while the processor is halted may look before the instructions executed
+last are counted: on a busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it
+was in another run."""
 COUNTED_MODULO, FITS = 1 << 32, (1 << 31) - (1 << 28)
-"""Recording starts where the number of instructions executed so far, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
-KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable"
+"""Recording starts where the number of instructions, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
+CLOCK_FOR_PROGRAMS = "shift=0,sleep=on"
+"""The clock counts instructions, and goes at the pace of real time when the processor has nothing to do: somebody may
+be typing."""
+HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
+"""All files of this machine, for programs in the guest to read."""
+KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog"
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
 
@@ -55,14 +62,18 @@ def version() -> str:
 class Machine:
     """A process of QEMU; leaving its context ends it, as does the end of this process."""
 
-    def __init__(self, clock: str, *arguments: str | Path) -> None:
-        """Start one with the machine's own arguments: what to boot, or the state to start from."""
+    def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
+        """Start one with the machine's own arguments: what to boot, or the state to start from.
+
+        Its console is `terminal`, or a memory that is shown if the machine dies.
+        """
         self._console = os.memfd_create("console")
         memory = os.memfd_create("shared")
+        line = f"socket,fd={terminal.fileno()}" if terminal else f"file,path=/proc/self/fd/{self._console}"
         os.ftruncate(memory, shared.SIZE)
         self.memory = shared.SharedMemory(mmap(memory, shared.SIZE))
         wires = (
-            *("-serial", f"file:/proc/self/fd/{self._console}"),
+            *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
             *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
         )
@@ -71,7 +82,7 @@ class Machine:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(self._console, memory),
+            pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
             start_new_session=True,
         )
         os.close(memory)
@@ -88,6 +99,10 @@ class Machine:
     def pause(self) -> None:
         """Let a little time pass; raise if the machine has ended."""
         time.sleep(PAUSE_S)
+        self.require_life()
+
+    def require_life(self) -> None:
+        """Raise if the machine has ended."""
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
 
@@ -115,6 +130,10 @@ class Machine:
         """Wait until the state that the machine starts from is in it."""
         while self.ask("query-status")["status"] == "inmigrate":
             self.pause()
+
+    def show_host_files(self) -> None:
+        """Plug in a device through which the guest can read this machine's files."""
+        self.ask("device_add", driver="virtio-9p-pci", fsdev="host", mount_tag="host")
 
     def go(self) -> None:
         """Let the machine's time pass."""
@@ -163,4 +182,13 @@ def resume(state: Path) -> Machine:
     """Start a machine where another was halted, and leave it halted."""
     machine = Machine(RECORDING, "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}")
     machine.wait_until_loaded()
+    return machine
+
+
+def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
+    """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
+    arguments = ("-S", "-incoming", f"exec:cat {shlex.quote(str(state))}", "-fsdev", HOST_FILES)
+    machine = Machine(CLOCK_FOR_PROGRAMS, *arguments, terminal=terminal)
+    machine.wait_until_loaded()
+    machine.show_host_files()
     return machine

@@ -1,7 +1,7 @@
-"""The memory that host and guest share: a task goes in, progress and an answer come out, and nothing interrupts anybody.
+"""The memory that host and guest share: a task goes in, progress and an answer come out, and nobody is interrupted.
 
-Each side waits for the other by looking at the state: the guest at fixed instants of its own time, so that what it does next
-does not depend on when the host was ready.
+Each side waits for the other by looking at the state: the guest at fixed instants of its own time, so that what it does
+next does not depend on when the host was ready.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SIZE = 32 << 20
 """Bytes; the host's memory is taken as far as they are used."""
 
 BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART = range(7)
-"""States: the guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
+"""The guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
 
 _STATE, _LENGTH, _SHARE, _DATA = 0, 8, 16, 64
 _CAPACITY = SIZE - _DATA

@@ -1,0 +1,140 @@
+"""The kernel's own queue disciplines and netem, in a guest whose kernel has them all; no root, and no noise."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+
+GRID = """\
+duration = "5s"
+warmup = "1500ms"
+[link.bottleneck]
+rate = "10mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "60kb" }
+[[flows]]
+cc = "kernel:cubic"
+[[flows]]
+cc = "kernel:cubic"
+start = "100ms"
+
+[sweep]
+case = [
+    { label = "ours" },
+    { label = "bfifo", "link.bottleneck.queue.kind" = "kernel:bfifo" },
+    { label = "netem", emulator = "netem" },
+    { label = "lossy netem", emulator = "netem", "link.bottleneck.loss" = "1%" },
+    { label = "lossy netem again", emulator = "netem", "link.bottleneck.loss" = "1%" },
+    { label = "lossy netem, other seed", emulator = "netem", "link.bottleneck.loss" = "1%", seed = 2 },
+    { label = "fq_codel", "link.bottleneck.queue" = { kind = "kernel:fq_codel", target = "8ms", quantum = "1514b" } },
+    { label = "codel", profile = { ecn = true }, "link.bottleneck.queue" = { kind = "kernel:codel", ecn = true } },
+    { label = "pie", "link.bottleneck.queue" = { kind = "kernel:pie", target = "30ms" } },
+    { label = "red", "link.bottleneck.queue" = { kind = "kernel:red", limit = "200kb", min = "20kb", max = "60kb" } },
+    { label = "prio", "link.bottleneck.queue" = { kind = "kernel:prio" }, "flows.1.tos" = 0x10 },
+]
+"""
+PACKET_MS = 1.2
+
+Records = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """Every run of the grid, by its label."""
+    folder = tmp_path_factory.mktemp("queues")
+    file = folder / "grid.toml"
+    file.write_text(GRID)
+    command = [sys.executable, "-m", "unbloat", "run", str(file), "--on", "vm", "--json"]
+    environment = {**os.environ, "UNBLOAT_CACHE": str(folder / "cache")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    return {run["axes"]["case"]: run for run in json.loads(done.stdout)["runs"]}
+
+
+def of(run: dict[str, Any], name: str) -> Any:
+    """A figure of the bottleneck."""
+    return run["links"][0][name]
+
+
+def figures(run: dict[str, Any]) -> Any:
+    return run["flows"], run["links"]
+
+
+def goodputs(run: dict[str, Any]) -> list[float]:
+    return [flow["goodput_mbps"] for flow in run["flows"]]
+
+
+def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
+    for label, run in runs.items():
+        assert run["sound"], (label, run["unsound_because"])
+        assert of(run, "utilisation_percent") > (85 if "lossy" in label else 97), label
+
+
+@pytest.mark.parametrize("label", ["bfifo", "netem"])
+def test_the_kernel_s_fifos_do_what_ours_does(runs: Records, label: str) -> None:
+    ours, theirs = runs["ours"], runs[label]
+    assert sum(goodputs(theirs)) == pytest.approx(sum(goodputs(ours)), rel=0.01)
+    assert of(theirs, "queue_delay_ms_mean") == pytest.approx(of(ours, "queue_delay_ms_mean"), rel=0.05, abs=PACKET_MS)
+    assert of(theirs, "queue_delay_ms_max") == pytest.approx(of(ours, "queue_delay_ms_max"), abs=PACKET_MS)
+    assert of(theirs, "drops") > 0
+
+
+def test_drops_are_the_flows_losses(runs: Records) -> None:
+    for label in ("bfifo", "fq_codel", "pie", "red", "lossy netem"):
+        lost = sum(flow["lost_packets"] for flow in runs[label]["flows"])
+        assert lost == of(runs[label], "drops") + of(runs[label], "wire_losses") > 0, label
+
+
+def test_netem_s_losses_are_its_own_and_follow_the_seed(runs: Records) -> None:
+    first, again, other = runs["lossy netem"], runs["lossy netem again"], runs["lossy netem, other seed"]
+    assert figures(first) == figures(again) != figures(other)
+    for run in (first, other):
+        sent = sum(flow["sent_packets"] for flow in run["flows"])
+        # Four standard deviations of so many draws.
+        assert of(run, "wire_losses") == pytest.approx(0.01 * sent, abs=4 * (0.01 * sent) ** 0.5)
+
+
+def test_fq_codel_gives_each_flow_its_share_at_its_target(runs: Records) -> None:
+    run = runs["fq_codel"]
+    one, other = goodputs(run)
+    assert one == pytest.approx(other, rel=0.02)
+    assert 4 < of(run, "queue_delay_ms_mean") < 12 and of(run, "marks") == 0 < of(run, "drops")
+
+
+def test_codel_marks_where_it_may(runs: Records) -> None:
+    run = runs["codel"]
+    assert of(run, "drops") == 0 < of(run, "marks")
+    assert 2 < of(run, "queue_delay_ms_mean") < 10
+
+
+def test_pie_aims_at_its_target(runs: Records) -> None:
+    assert of(runs["pie"], "queue_delay_ms_mean") == pytest.approx(30, abs=10)
+
+
+def test_red_keeps_the_queue_between_its_bounds(runs: Records) -> None:
+    assert 15_000 < of(runs["red"], "queue_bytes_mean") < 60_000
+
+
+def test_prio_goes_by_the_type_of_service(runs: Records) -> None:
+    plain, low_delay = goodputs(runs["prio"])
+    assert plain < 0.1 * low_delay
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "what"),
+    [
+        ("link.bottleneck.queue.kind=kernel:pfifo", "link.bottleneck.queue.kind", "kernel:pfifo"),
+        ("link.bottleneck.reverse.queue.kind=kernel:pie", "link.bottleneck.reverse.queue.kind", "kernel:pie"),
+        ("emulator=netem", "emulator", "netem"),
+    ],
+)
+def test_the_simulator_has_none_of_them(cli: Cli, small: Path, change: str, place: str, what: str) -> None:
+    done = cli("run", small, "--set", 'link.bottleneck.queue.limit="20p"', "--set", change)
+    assert done.returncode == 2
+    sentence = f"{what} is the running kernel's own: run it with --on kernel or --on vm"
+    assert done.stderr.strip() == f"unbloat: --set: {place}: {sentence}"
