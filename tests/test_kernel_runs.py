@@ -40,6 +40,55 @@ def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
     assert (tmp_path / "trace.pcapng").stat().st_size > 100_000
 
 
+DRAWS = """
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char _license[] SEC("license") = "GPL";
+
+SEC("struct_ops") void BPF_PROG(draws_init, struct sock *sk)
+{
+	bpf_get_prandom_u32();
+	((struct tcp_sock *)sk)->snd_ssthresh = 1000000 + bpf_get_prandom_u32() % 1000000;
+}
+
+SEC("struct_ops") void BPF_PROG(draws_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+}
+
+SEC("struct_ops") __u32 BPF_PROG(draws_ssthresh, struct sock *sk)
+{
+	return ((struct tcp_sock *)sk)->snd_ssthresh;
+}
+
+SEC("struct_ops") __u32 BPF_PROG(draws_undo, struct sock *sk)
+{
+	return ((struct tcp_sock *)sk)->snd_cwnd;
+}
+
+SEC(".struct_ops") struct tcp_congestion_ops draws = {
+	.init = (void *)draws_init,
+	.cong_avoid = (void *)draws_avoid,
+	.ssthresh = (void *)draws_ssthresh,
+	.undo_cwnd = (void *)draws_undo,
+	.name = "draws",
+};
+"""
+
+
+def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: Path) -> None:
+    control = tmp_path / "draws.bpf.c"
+    control.write_text(DRAWS)
+
+    def drawn(on: str, seed: int) -> set[float]:
+        results = ub.run(small, on=on, cc=control, seed=seed, series="500ms")
+        return set(results.series["ssthresh_packets"])
+
+    assert drawn("kernel", 1) == drawn("simulator", 1) != drawn("simulator", 2)
+    assert drawn("kernel", 2) == drawn("simulator", 2)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -38,8 +38,9 @@ def run_all(
 ) -> None:
     """Do every task; each result is in the store of `folder` as soon as it is finished.
 
-    `guest` holds what guests start from, where the runs are in guests. The first error ends the others and is raised,
-    as is an interrupt.
+    Runs on "vm" start from what the folder `guest` holds.
+
+    The first error ends the others and is raised, as is an interrupt.
     """
     waiting = iter(tasks)
     with ExitStack() as stack, selectors.DefaultSelector() as selector:

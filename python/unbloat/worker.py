@@ -18,12 +18,13 @@ import numpy as np
 
 from unbloat import _core
 from unbloat.places import ALGORITHMS
+from unbloat.pool import Task
 from unbloat.source import Source
 from unbloat.store import Store, Tables
 
 Columns = dict[str, dict[str, tuple[str, bytes]]]
 Progress = Callable[[float], None]
-Run = Callable[[dict[str, Any], Progress], tuple[str, Columns | None]]
+Run = Callable[[Task, Progress], tuple[str, Columns | None]]
 """Does a task; gives the records as JSON and the series, if it asks for them."""
 
 
@@ -38,16 +39,15 @@ def main() -> None:
     store = Store(Path(opening["folder"]))
     run = in_guest(source, cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
     for line in sys.stdin:
-        say(answers, **attempt(run, store, json.loads(line), answers))
+        say(answers, **attempt(run, store, Task(**json.loads(line)), answers))
 
 
 def here(cells: list[_core.Cell]) -> Run:
     """Run cells in this process."""
 
-    def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
-        cell = cells[int(task["cell"])]
-        kept = {"series_ns": task["series_ns"], "pcap": task["pcap"]}
-        return cell.run(ALGORITHMS, on=task["on"], progress=progress, **kept)
+    def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
+        cell = cells[task.cell]
+        return cell.run(ALGORITHMS, on=task.on, series_ns=task.series_ns, pcap=task.pcap, progress=progress)
 
     return run
 
@@ -58,25 +58,24 @@ def in_guest(source: Source, cells: list[_core.Cell], folder: Path, number: int)
 
     stay_on_one_processor(number)
 
-    def run(task: dict[str, Any], progress: Progress) -> tuple[str, Columns | None]:
-        number = task["cell"]
-        kept = {"series_ns": task["series_ns"], "pcap": task["pcap"]}
-        return guest.run(guest.Guest(folder), source, cells[number], number, progress=progress, **kept)
+    def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
+        return guest.run(guest.Guest(folder), source, cells[task.cell], task, progress)
 
     return run
 
 
 def stay_on_one_processor(number: int) -> None:
-    """Keep this process and its guests on one processor: QEMU's threads take turns, and need not wake up another."""
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and wake no other one up."""
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {allowed[number % len(allowed)]})
 
 
-def attempt(run: Run, store: Store, task: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
+def attempt(run: Run, store: Store, task: Task, answers: IO[str]) -> dict[str, Any]:
     """Run one cell and keep what it came to; give the answer that ends the task."""
     try:
         record, columns = run(task, lambda share: say(answers, share=share))
-        store.put(task["key"], record, task["series_ns"], tables_of(columns) if columns else None)
+        tables = None if columns is None else tables_of(columns)
+        store.put(task.key, record, task.series_ns, tables)
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
     except OSError as error:

@@ -14,7 +14,6 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static long (*const bpf_trace_printk)(const char *fmt, __u32 fmt_size, ...) = (void *)6;
-static __u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static long (*const bpf_setsockopt)(void *sk, int level, int optname, void *optval, int optlen) = (void *)49;
 static long (*const bpf_getsockopt)(void *sk, int level, int optname, void *optval, int optlen) = (void *)57;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, __u64 flags) = (void *)107;
@@ -32,6 +31,28 @@ static void (*const bpf_ringbuf_submit)(void *record, __u64 flags) = (void *)132
 static void (*const bpf_ringbuf_discard)(void *record, __u64 flags) = (void *)133;
 static __u64 (*const bpf_ktime_get_boot_ns)(void) = (void *)125;
 static long (*const bpf_loop)(__u32 rounds, void *body, void *ctx, __u64 flags) = (void *)181;
+
+/*
+ * A run over emulated links draws what the simulator draws with the same seed (splitmix64, as in runtime.c); whoever loads a program to stay
+ * has the kernel's own generator. The loader sets both constants, and the verifier drops the branch that is not taken.
+ */
+static const volatile bool unbloat_is_seeded = false;
+static const volatile __u64 unbloat_seed = 0;
+static __u64 unbloat_draws;
+
+static __always_inline __u32 bpf_get_prandom_u32(void)
+{
+	static __u32 (*const of_the_kernel)(void) = (void *)7;
+
+	if (!unbloat_is_seeded)
+		return of_the_kernel();
+
+	__u64 x = unbloat_seed + ++unbloat_draws * 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return (x ^ (x >> 31)) >> 32;
+}
 
 #define bpf_printk(fmt, args...)                                                  \
 	({                                                                        \

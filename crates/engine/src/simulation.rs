@@ -43,9 +43,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             tap,
         };
         for (number, group) in scenario.flows.iter().enumerate() {
-            // Each instance draws from a stream of its own.
-            let seed = scenario.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
-            let control = library.load(&group.cc, seed).map_err(Error::Mechanism)?;
+            let control = library.load(&group.cc, scenario.control_seed(number)).map_err(Error::Mechanism)?;
             simulation.add_group(number as u32, control);
         }
         for flow in 0..simulation.senders.len() as u32 {

@@ -10,6 +10,10 @@ use std::mem::offset_of;
 /// The global by which the contract's `BPF_PROG` knows what the kernel passes to `cong_control`.
 const HAS_ACK: &str = "unbloat_cong_control_has_ack";
 
+/// The globals by which the contract's `bpf_get_prandom_u32` knows whether it draws from a run's seed, and from which.
+const IS_SEEDED: &str = "unbloat_is_seeded";
+const SEED: &str = "unbloat_seed";
+
 /// A compiled congestion control, ready for the kernel's loader.
 #[derive(Clone, Debug)]
 pub struct KernelObject {
@@ -26,6 +30,8 @@ pub struct KernelObject {
     /// It works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
     pub(crate) has_ack: Option<usize>,
+    /// Where `unbloat_is_seeded` and `unbloat_seed` are, in files that draw.
+    pub(crate) seed: Option<(usize, usize)>,
 }
 
 impl KernelObject {
@@ -36,6 +42,20 @@ impl KernelObject {
             self.bytes[place] = u8::from(count >= 4);
         }
     }
+
+    /// Has `bpf_get_prandom_u32` give what it gives in the simulator with this seed, in place of the kernel's random numbers.
+    pub fn set_seed(&mut self, seed: u64) {
+        if let Some((is_seeded, place)) = self.seed {
+            self.bytes[is_seeded] = 1;
+            self.bytes[place..place + size_of::<u64>()].copy_from_slice(&seed.to_le_bytes());
+        }
+    }
+}
+
+/// Where the contract keeps a run's seed, in files that draw.
+pub(crate) fn places_of_seed(object: &Object) -> Option<(usize, usize)> {
+    let place = |name| Some(object.symbol(name)?.file_range.clone()?.start);
+    Some((place(IS_SEEDED)?, place(SEED)?))
 }
 
 /// Where the contract keeps what it has to know of the kernel's `cong_control`, in files that have one.

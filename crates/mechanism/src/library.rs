@@ -195,6 +195,7 @@ impl Library {
             parameters: parameter::values(&built.parameters, &settings),
             needs_ecn: kernel_object::needs_ecn(&built.image, &built.object, &operations),
             has_ack: kernel_object::place_of_has_ack(&built.object),
+            seed: kernel_object::places_of_seed(&built.object),
         })
     }
 

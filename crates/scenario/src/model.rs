@@ -34,6 +34,11 @@ impl Scenario {
         self.flows.iter().map(|group| rate.time_to_send(group.packet)).max()
     }
 
+    /// The seed of a group's congestion control: each instance draws from a stream of its own.
+    pub fn control_seed(&self, group: usize) -> u64 {
+        self.seed.wrapping_mul(1_000_003).wrapping_add(group as u64)
+    }
+
     /// Flows over all groups.
     pub fn flow_count(&self) -> usize {
         self.flows.iter().map(|group| group.count as usize).sum()

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::kernel::{self, CONTROL_PREFIX, Loaded};
 use mechanism::Library;
-use scenario::model::{CcSource, CongestionControl, Scenario};
+use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kernel's own control that needs ECN at both ends.
@@ -33,11 +33,14 @@ impl Control {
 /// # Errors
 /// If a control cannot be built, or the kernel does not take it or has none of that name.
 pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<Control>, Error> {
-    let control = |(group, cc)| one(cc, library).map_err(|error| Error::Mechanism { group, error });
-    scenario.flows.iter().map(|flows| &flows.cc).enumerate().map(control).collect()
+    let control = |(group, flows): (usize, &FlowGroup)| {
+        let control = one(&flows.cc, library, scenario.control_seed(group));
+        control.map_err(|error| Error::Mechanism { group, error })
+    };
+    scenario.flows.iter().enumerate().map(control).collect()
 }
 
-fn one(cc: &CongestionControl, library: &Library) -> Result<Control, kernel::Error> {
+fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<Control, kernel::Error> {
     let listed = match &cc.source {
         CcSource::Kernel(name) => {
             kernel::require_own(name)?;
@@ -47,7 +50,7 @@ fn one(cc: &CongestionControl, library: &Library) -> Result<Control, kernel::Err
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
     };
-    let loaded = kernel::load(library, cc, Some(&private_name()))?;
+    let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
     Ok(Control { name: loaded.kernel_name.clone(), listed, needs_ecn: loaded.needs_ecn, loaded: Some(loaded) })
 }
 

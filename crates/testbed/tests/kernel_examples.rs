@@ -41,7 +41,7 @@ fn the_kernels_examples_load_and_work() {
     for path in trees.iter().flat_map(|tree| examples(tree)) {
         let file = path.file_name().expect("a file").to_string_lossy().into_owned();
         let name = name_of("example");
-        match testbed::kernel::load(&library(), &control(CcSource::File(path)), Some(&name)) {
+        match testbed::kernel::load(&library(), &control(CcSource::File(path)), Some(&name), None) {
             Ok(held) => {
                 assert!(file == NEEDS_MODULES || REFUSED.iter().all(|(known, _)| *known != file), "{file} was loaded");
                 Connection::with(&name).finish(1_000_000);

@@ -17,6 +17,7 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS, cache_folder
+from unbloat.pool import Task
 from unbloat.source import Source
 from unbloat.store import code_hash, hash_files
 from unbloat.vm import initramfs, qemu, shared
@@ -55,7 +56,7 @@ def kernel_named(wanted: str | None) -> Kernel:
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Give the guest with that kernel, booting one if there is none yet; `say` is told what takes its time, while it does.
+    """Give the guest with that kernel, booting one if there is none yet; `say` is told so again and again meanwhile.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """
@@ -102,15 +103,13 @@ def run(
     guest: Guest,
     source: Source,
     cell: _core.Cell,
-    number: int,
-    series_ns: int | None,
-    pcap: str | None,
+    task: Task,
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
-    """Run one cell of an experiment in a guest of its own; give the records as JSON, and the series if asked for."""
+    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series that `task` asks for."""
     with qemu.resume(guest.state) as machine:
         try:
-            machine.memory.give_task(json.dumps(task(source, cell, number, series_ns, pcap)).encode())
+            machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())
         except ValueError as error:
             raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
         machine.go()
@@ -122,27 +121,31 @@ def run(
         answer = json.loads(machine.memory.take_answer(wait))
     if "error" in answer:
         raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
-    if pcap:
-        Path(pcap).write_bytes(base64.b64decode(answer["pcap"]))
+    if task.pcap:
+        Path(task.pcap).write_bytes(base64.b64decode(answer["pcap"]))
     return answer["record"], answer["columns"] and columns_of(answer["columns"])
 
 
-def task(source: Source, cell: _core.Cell, number: int, series_ns: int | None, pcap: str | None) -> dict[str, Any]:
-    """Describe a run to the agent, with every file that it reads."""
+def letter(source: Source, cell: _core.Cell, task: Task) -> dict[str, Any]:
+    """Write to the agent what it is to run, with every file that this reads."""
     files = [*cell.sources(ALGORITHMS), *cell.traces]
     if source.text is None:
         files.append(Path(source.path or ""))
     encoded = {str(file): base64.b64encode(file.read_bytes()).decode() for file in files}
-    objects = {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
     return {
         "source": [source.path, source.text, source.overrides],
         "folder": str(Path.cwd()),
         "files": encoded,
-        "objects": objects,
-        "cell": number,
-        "series_ns": series_ns,
-        "pcap": bool(pcap),
+        "objects": encoded_objects(cell),
+        "cell": task.cell,
+        "series_ns": task.series_ns,
+        "pcap": bool(task.pcap),
     }
+
+
+def encoded_objects(cell: _core.Cell) -> dict[str, str]:
+    """Compile a cell's congestion controls for the guest, which has no compiler; as text."""
+    return {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
 
 
 def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:

@@ -50,14 +50,23 @@ impl Loaded {
     }
 }
 
-/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives.
+/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives. It draws from `seed`, or without
+/// one from the kernel's random numbers.
 ///
 /// # Errors
 /// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this process may not load;
 /// if the kernel has no types (BTF) or its verifier refuses the program.
-pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
+pub fn load(
+    library: &Library,
+    control: &CongestionControl,
+    name: Option<&str>,
+    seed: Option<u64>,
+) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
     let mut object = library.kernel_object(control, name)?;
+    if let Some(seed) = seed {
+        object.set_seed(seed);
+    }
     let types = Types::read()?;
     object.set_cong_control_arguments(types.cong_control_arguments());
     refuse_taken(&object.name)?;
