@@ -101,13 +101,17 @@ def one_way(to: str, settings: str) -> str:
         # A third more than the link carries: the queue drops what is too much.
         (20, "sender", '{ limit = "60kb" }', 1500, 0.45),
         (100, "receiver", '{ limit = "60kb" }', 7000, 0.09),
+        # The kernel's queues behind its shaper.
+        (2, "receiver", '{ kind = "kernel:pfifo" }', 150, 0),
+        (20, "sender", '{ kind = "kernel:bfifo", limit = "60kb" }', 1500, 0.45),
+        (100, "receiver", '{ kind = "kernel:bfifo", limit = "60kb" }', 7000, 0.09),
     ],
 )
 def test_rate(train: Train, mbps: int, to: str, queue: str, count: int, gap_ms: float) -> None:
     link = one_way(to, f'rate = "{mbps}mbit"\ndelay = "5ms"\nqueue = {queue}')
     arrivals = train(link, count, gap_ms=gap_ms, to=to)
     assert rate_mbps(arrivals) == about(mbps)
-    assert (len(arrivals) == count) == (queue == "{}")
+    assert (len(arrivals) == count) == ("60kb" not in queue)
 
 
 SLOW_LINE = 'access = { rate = "1mbit", delay = "15ms" }'
@@ -129,8 +133,12 @@ FAR_AWAY = 'access = { delay = "15ms" }'
         ("sender", 'rate = "50mbit"\ndelay = "1ms"\nreverse.delay = "30ms"', SLOW_LINE, 1500, 0.24 + 30 + 15),
     ],
 )
-def test_delay_of_single_packets(train: Train, to: str, link: str, flows: str, size: int, ms: float) -> None:
-    arrivals = train(f"{link}\nqueue = {{}}", 25, size, gap_ms=15, to=to, flows=flows)
+@pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'])
+def test_delay_of_single_packets(
+    train: Train, to: str, link: str, flows: str, size: int, ms: float, queue: str
+) -> None:
+    link = f"{link}\nqueue = {queue}\nreverse.queue = {queue}"
+    arrivals = train(link, 25, size, gap_ms=15, to=to, flows=flows)
     assert len(arrivals) == 25
     assert median(arrival.delay for arrival in arrivals) == about(ms)
 
@@ -145,8 +153,11 @@ def test_delay_of_single_packets(train: Train, to: str, link: str, flows: str, s
         ("sender", "20p", 1500, 20),
     ],
 )
-def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int) -> None:
-    link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ limit = "{limit}" }}')
+@pytest.mark.parametrize("whose", ["ours", "the kernel's"])
+def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int, whose: str) -> None:
+    theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
+    kind = "droptail" if whose == "ours" else theirs
+    link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
     arrivals = train(link, waiting + 50, size, to=to)
     # Those that fit, and the one in transmission; the whole train is there before that one is out.
     assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))

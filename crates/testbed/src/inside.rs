@@ -12,6 +12,9 @@ type Connection = [u8; 13];
 /// Length and identification of the IP packet; ports, sequence and acknowledgement number behind.
 type Identity = [u8; 16];
 
+/// So many connections are remembered although nothing of them is inside.
+const MANY: usize = 1000;
+
 /// A packet inside.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -36,7 +39,11 @@ impl Inside {
         self.bytes += parcel.bytes() as u64;
         self.packets += 1;
         let entry = Entry { identity: identity(packet), at, parcel };
-        self.connections.entry(connection(packet)).or_default().push_back(entry);
+        let connection = connection(packet);
+        if self.connections.len() >= MANY && !self.connections.contains_key(&connection) {
+            self.connections.retain(|_, queue| !queue.is_empty());
+        }
+        self.connections.entry(connection).or_default().push_back(entry);
     }
 
     /// A packet comes out; `dropped` is told of those that it shows to be gone. None if it never went in.

@@ -66,7 +66,7 @@ impl Network {
         let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
         let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
-        if options.time == Time::Virtual && (forward.is_the_kernels() || reverse.is_the_kernels()) {
+        if options.time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
         Ok(Network {
