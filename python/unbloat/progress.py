@@ -69,20 +69,21 @@ class Waiting:
     def __init__(self, shown: bool | None = None) -> None:
         """Get ready; `shown` overrides the question whether stderr is a terminal."""
         self._shown = sys.stderr.isatty() if shown is None else shown
-        self._what = ""
-        self._since = self._next = 0.0
+        self._what = self._line = ""
+        self._since = 0.0
 
     def __call__(self, what: str) -> None:
         """Note that this is what goes on now; called now and then while it does."""
         now = time.monotonic()
         if what != self._what:
             self.close()
-            self._what, self._since, self._next = what, now, now
+            self._what, self._since = what, now
             if not self._shown:
                 print(f"unbloat: {what}", file=sys.stderr, flush=True)
-        if self._shown and now >= self._next:
-            self._next = now + BETWEEN_S
-            print(f"{WIPE}unbloat: {what}: {clock(now - self._since)}", end="", file=sys.stderr, flush=True)
+        line = f"unbloat: {what}: {clock(now - self._since)}"
+        if self._shown and line != self._line:
+            self._line = line
+            print(f"{WIPE}{line}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leave what was said."""

@@ -9,7 +9,6 @@ import base64
 import fcntl
 import json
 import os
-import signal
 import socket
 import struct
 import termios
@@ -29,6 +28,8 @@ OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts",
 """The guest's own file systems, which cover those of the host."""
 TERMINAL = Path("/dev/ttyS0")
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+IN_CONTROL = ("setsid", "--ctty")
+"""Gives a program a session with the terminal that it has."""
 OUT_OF_THE_WAY = 64
 """Above the files that a program starts with."""
 LOOK_S = 0.05
@@ -84,11 +85,11 @@ def become(task: dict[str, Any], failure: int) -> None:
     try:
         os.setsid()
         os.chroot(ROOT)
-        take_terminal(task["terminal"])
+        take_terminal(task["terminal"], to_control=task["link"] is None)
         os.chdir(task["folder"])
         if task["link"] is None:
             os.execvpe(task["command"][0], task["command"], task["environment"])
-        os._exit(behind_link(task["command"], task["environment"], task["link"]))
+        os._exit(behind_link(task))
     except OSError as error:
         tell(failure, f"{task['command'][0]}: {error.strerror}", wrong_input=False)
     except _core.Error as error:
@@ -102,22 +103,23 @@ def tell(failure: int, sentence: str, *, wrong_input: bool) -> None:
     os.write(failure, json.dumps({"error": sentence, "wrong_input": wrong_input}).encode())
 
 
-def behind_link(command: list[str], environment: dict[str, str], link: dict[str, Any]) -> int:
+def behind_link(task: dict[str, Any]) -> int:
     """Run the program at one end of a link; give its status."""
     os.environ.clear()
-    os.environ.update(environment)
-    # An interrupt at the terminal is the program's.
-    signal.signal(signal.SIGINT, lambda *_: None)
+    os.environ.update(task["environment"])
+    link = task["link"]
     path, text, overrides = link["source"]
     pairs = [(key, value) for key, value in overrides]
     (cell,) = _core.parse(text, Path.cwd(), pairs) if text is not None else _core.load(path, pairs)
+    # It will be in a process namespace of its own, where a shell expects to control the terminal.
+    program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
-    return cell.shell(link["algorithms"], on="vm", at=link["at"], program=command, far=link["far"], objects=objects)
+    return cell.shell(link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects)
 
 
-def take_terminal(is_wanted: bool) -> None:
-    """Make the serial line this session's terminal; or only its output, which then comes as it is."""
-    line = os.open(TERMINAL, os.O_RDWR)
+def take_terminal(is_wanted: bool, *, to_control: bool) -> None:
+    """Make the serial line the terminal of this session or of a later one; or only the way out for what is printed."""
+    line = os.open(TERMINAL, os.O_RDWR | (0 if to_control else os.O_NOCTTY))
     if not is_wanted:
         attributes = termios.tcgetattr(line)
         attributes[1] &= ~termios.OPOST
