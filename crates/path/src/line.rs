@@ -69,12 +69,22 @@ impl<P: Packet> Line<P> {
         self.passages.front().map_or(Nanos::NEVER, |p| p.arrival)
     }
 
-    /// Takes the packet that `next` announced, and whether the wire lost it.
+    /// Takes the packet that `next` announced; none if the wire lost it.
     #[inline]
-    pub fn take(&mut self) -> Option<(P, bool)> {
+    pub fn take(&mut self) -> Option<P> {
+        self.take_telling(|_| ())
+    }
+
+    /// The same, and tells whoever keeps the queue of each packet.
+    #[inline]
+    pub(crate) fn take_telling(&mut self, tell: impl FnOnce(&P)) -> Option<P> {
         let passage = self.passages.pop_front()?;
-        self.usage.total_arrived += !passage.lost as u64;
-        Some((passage.packet, passage.lost))
+        tell(&passage.packet);
+        if passage.lost {
+            return None;
+        }
+        self.usage.total_arrived += 1;
+        Some(passage.packet)
     }
 
     /// Packets between the two ends, those that the wire will lose included.

@@ -94,12 +94,11 @@ impl<P: Packet> Link<P> {
     /// Takes the packet that `next` announced; none if the wire lost it.
     #[inline]
     pub fn take(&mut self) -> Option<P> {
-        let (packet, lost) = self.line.take()?;
-        match self.departed.checked_sub(1) {
-            Some(n) => self.departed = n,
-            None => self.queue.leave(packet.bytes()),
-        }
-        (!lost).then_some(packet)
+        let Link { queue, line, departed } = self;
+        line.take_telling(|packet| match departed.checked_sub(1) {
+            Some(n) => *departed = n,
+            None => queue.leave(packet.bytes()),
+        })
     }
 
     /// Lets the packets leave the queue whose transmission has started by `now`.

@@ -96,6 +96,7 @@ impl Cell {
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None, objects=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -116,6 +117,7 @@ impl Cell {
 
     /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status.
     #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", objects=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn shell(
         &self,
         py: Python<'_>,

@@ -139,9 +139,9 @@ impl KernelLink {
             _ => {}
         }
         match (self.line.take(), &mut self.wire) {
-            (Some((parcel, false)), None) => Ok(Some(parcel)),
-            (Some((parcel, false)), Some(wire)) => wire.enter(now, parcel, store).map(|()| None),
-            _ => Ok(None),
+            (Some(parcel), None) => Ok(Some(parcel)),
+            (Some(parcel), Some(wire)) => wire.enter(now, parcel, store).map(|()| None),
+            (None, _) => Ok(None),
         }
     }
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from unbloat import _core
 from unbloat.vm.shared import SharedMemory
-from unbloat.vm.system import mount
+from unbloat.vm.system import mount, move_mount
 
 TAG = "host"
 """What the machine calls the file system it exports."""
@@ -84,7 +84,9 @@ def become(task: dict[str, Any], failure: int) -> None:
     """Turn this process into the program, or into what has it behind a link; does not return."""
     try:
         os.setsid()
-        os.chroot(ROOT)
+        os.chdir(ROOT)
+        move_mount(ROOT, Path("/"))  # So that it is also what the program's own mount namespaces begin with.
+        os.chroot(".")
         take_terminal(task["terminal"], to_control=task["link"] is None)
         os.chdir(task["folder"])
         if task["link"] is None:

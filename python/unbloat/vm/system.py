@@ -9,13 +9,18 @@ from typing import BinaryIO
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _FINIT_MODULE = 313  # x86-64; the C library has no function for it.
-_MS_RDONLY = 1
+_MS_RDONLY, _MS_MOVE = 1, 1 << 13
 
 
 def mount(kind: str, source: str, place: Path, *, read_only: bool = False, options: str = "") -> None:
     """Mount a file system."""
     words = [word.encode() for word in (source, str(place), kind)]
     check(_libc.mount(*words, _MS_RDONLY if read_only else 0, options.encode()), f"{place} cannot be mounted")
+
+
+def move_mount(source: Path, place: Path) -> None:
+    """Have a mounted file system somewhere else."""
+    check(_libc.mount(str(source).encode(), str(place).encode(), None, _MS_MOVE, None), f"{source} cannot be moved")
 
 
 def load_module(module: BinaryIO) -> None:
