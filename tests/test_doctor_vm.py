@@ -17,8 +17,13 @@ HEADER = 0x200
 
 
 @pytest.fixture(autouse=True)
-def no_kernel_in_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No kernel anywhere, and a cache of its own."""
     monkeypatch.setattr(kernels, "BOOT", tmp_path / "boot")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
+    return folder
 
 
 def image(root: Path, release: str, module: str) -> Path:
@@ -92,12 +97,12 @@ def test_no_kernel_and_no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found["there"], found["remedy"]) == (False, "apt-get update, or name an image with --kernel FILE")
 
 
-def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 30, 1 << 30, 1 << 20))
     found = checks()["400 MB in the cache"]
-    assert (found["there"], found["found"]) == (False, f"1 MB free in {cache}")
+    assert (found["there"], found["found"]) == (False, f"1 MB free in {empty}")
 
 
-def test_a_cache_of_somebody_else(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_a_cache_of_somebody_else(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
     monkeypatch.setattr(os, "access", lambda _, how: how == os.F_OK)
-    assert checks()["400 MB in the cache"]["found"] == f"{cache} cannot be written to"
+    assert checks()["400 MB in the cache"]["found"] == f"{empty} cannot be written to"
