@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unbloat.vm.guest import prepare
 
 SMALL = """\
 name     = "small"
@@ -32,13 +31,12 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache without runs; what was compiled, fetched and booted is shared by all tests, to save time."""
+    """A cache without runs; what was compiled is shared by all tests, to save time."""
     folder = tmp_path / "cache"
+    compiled = tmp_path_factory.getbasetemp() / "mechanisms"
+    compiled.mkdir(exist_ok=True)
     folder.mkdir()
-    for name in ("mechanisms", "kernels", "guests"):
-        shared = tmp_path_factory.getbasetemp() / name
-        shared.mkdir(exist_ok=True)
-        (folder / name).symlink_to(shared)
+    (folder / "mechanisms").symlink_to(compiled)
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder
 
@@ -66,9 +64,3 @@ def cli(tmp_path: Path) -> Cli:
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     return call
-
-
-@pytest.fixture
-def guest() -> None:
-    """A guest that is booted already: the first test that asks for it waits for that."""
-    prepare(None, lambda _: None)

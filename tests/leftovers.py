@@ -17,6 +17,8 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine, 280)
 BY_ID = {"prog": 13, "map": 14, "link": 30}
 """Commands of bpf(2) that open something by its number."""
+LINKS = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (6, 4)
+"""Can a link hold a congestion control, so that it goes with its process? Else it stays until somebody cleans up."""
 
 
 @dataclass

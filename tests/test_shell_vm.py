@@ -13,12 +13,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import guests
 import pytest
 from conftest import Cli
+from leftovers import descendants
 from test_cli import wait_for_children
-from test_crash import descendants
+from unbloat.vm.guest import prepare
 
-pytestmark = pytest.mark.usefixtures("guest")
 SEND = """
 import socket, sys, time
 while True:
@@ -38,6 +39,14 @@ while part := connection.recv(1 << 16):
     got += len(part)
 print(got, time.monotonic() - start, flush=True)
 """
+
+
+@pytest.fixture(autouse=True)
+def kernel(cache: Path) -> str:
+    """The kernel of the guests, which are booted before the test begins."""
+    guests.share(cache)
+    prepare(guests.oldest_kernel(), lambda _: None)
+    return guests.oldest_kernel()
 
 
 def test_the_program_is_on_another_kernel_among_the_host_s_files(cli: Cli, small: Path, tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ beside them.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
+import socket
+import struct
 import time
 from collections.abc import Callable
 from mmap import mmap
@@ -27,6 +30,9 @@ PCI_DEVICES = Path("/sys/bus/pci/devices")
 SHARED_MEMORY_DEVICE = ("0x1af4", "0x1110")
 """Vendor and device of QEMU's `ivshmem-plain`."""
 FILE_SYSTEMS = (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"))
+
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+"""Of linux/sockios.h and linux/if.h."""
 
 LOOK_S = 0.1
 """How often the guest looks for its task."""
@@ -64,12 +70,28 @@ def bring_up() -> None:
     for kind, place in FILE_SYSTEMS:
         Path(place).mkdir(exist_ok=True)
         mount(kind, kind, Path(place))
+    bring_up_loopback()
+    connect_once()
     console = os.open("/dev/console", os.O_RDWR)
     for standard in range(3):
         os.dup2(console, standard)
     for name in (MODULES / "order").read_text().split():
         with (MODULES / name).open("rb") as module:
             load_module(module)
+
+
+def bring_up_loopback() -> None:
+    """Give this machine 127.0.0.1, as every machine has it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
+
+
+def connect_once() -> None:
+    """Make a connection: for the first one the kernel draws a table of random numbers, which takes six milliseconds."""
+    with socket.socket() as server, socket.socket() as client:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        client.connect(server.getsockname())
 
 
 def shared_memory() -> mmap:

@@ -9,7 +9,6 @@ import base64
 import fcntl
 import json
 import os
-import socket
 import struct
 import termios
 import time
@@ -27,7 +26,6 @@ FILES, CHANGES, ROOT = Path("/host/files"), Path("/host/changes"), Path("/host/r
 OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
 """The guest's own file systems, which cover those of the host."""
 TERMINAL = Path("/dev/ttyS0")
-SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 IN_CONTROL = ("setsid", "--ctty")
 """Gives a program a session with the terminal that it has."""
 OUT_OF_THE_WAY = 64
@@ -42,7 +40,6 @@ def run(task: dict[str, Any], memory: SharedMemory) -> dict[str, Any]:
     With `terminal` the program has one, which follows the size that the memory tells; without, it has no input, and its
     output comes byte by byte. With `link` it is behind that link.
     """
-    bring_up_loopback()
     mount_root()
     reading, writing = os.pipe()
     child = os.fork()
@@ -55,12 +52,6 @@ def run(task: dict[str, Any], memory: SharedMemory) -> dict[str, Any]:
     with TERMINAL.open("wb", buffering=0) as terminal:
         termios.tcdrain(terminal)
     return json.loads(said) if said else {"status": status}
-
-
-def bring_up_loopback() -> None:
-    """Give programs 127.0.0.1, as every machine has it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
 
 def mount_root() -> None:

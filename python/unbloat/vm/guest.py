@@ -6,9 +6,9 @@ import base64
 import functools
 import hashlib
 import json
+import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from unbloat.pool import Task
 from unbloat.source import Source
 from unbloat.store import code_hash, hash_files
 from unbloat.vm import initramfs, qemu, shared
+from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
 
 KEPT = 4
@@ -40,6 +41,13 @@ class Guest:
     def state(self) -> Path:
         """The file."""
         return self.folder / "state"
+
+    def use(self) -> None:
+        """Note that it is in use, so that it stays in the cache."""
+        try:
+            os.utime(self.folder)
+        except FileNotFoundError:
+            raise RunError("the guest was removed from the cache meanwhile; run again") from None
 
 
 def identity(kernel: Kernel) -> str:
@@ -66,7 +74,7 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     guest = Guest(guests / identity(kernel))
     if not guest.state.exists():
         make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
-    guest.folder.touch()
+    guest.use()
     forget_old(guests)
     return guest
 
@@ -74,28 +82,21 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
 def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
     """Boot a guest up to where it waits for a run, and keep its state; `going_on` is called while that lasts."""
     going_on()
-    guest.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=guest.folder.parent, prefix=".new-") as new:
-        archive = Path(new) / "initramfs"
+    with made(guest.folder) as folder:
+        archive = folder.parent / "initramfs"
         archive.write_bytes(initramfs.build(kernel))
-        made = Path(new) / "guest"
-        made.mkdir()
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 machine.pause()
                 going_on()
             machine.memory.state = shared.HELD
-            machine.save(made / "state")
-        if not guest.folder.exists():
-            made.rename(guest.folder)
+            machine.save(folder / guest.state.name)
 
 
 def forget_old(guests: Path) -> None:
     """Remove the guests that were not used for longest."""
-    by_use = sorted(
-        (path for path in guests.iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime
-    )
-    for folder in by_use[:-KEPT]:
+    finished = [path for path in guests.iterdir() if not path.name.startswith(ASIDE)]
+    for folder in sorted(finished, key=last_use)[:-KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -107,6 +108,7 @@ def run(
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
     """Run a cell of `source` in a guest of its own; give the records as JSON, and the series that `task` asks for."""
+    guest.use()
     with qemu.resume(guest.state) as machine:
         try:
             machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())

@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import IO
 
 from unbloat._core import InputError, RunError
 from unbloat.places import cache_folder
+from unbloat.vm.cached import made
 
 BOOT = Path("/boot")
 OLDEST = (6, 1)
@@ -46,8 +46,12 @@ def find_kernel(wanted: str | None) -> Kernel:
     Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest
     first. Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
     """
-    if wanted and "/" in wanted:
-        return kernel_of(Path(wanted))
+    if wanted and ("/" in wanted or Path(wanted).exists()):
+        named = kernel_of(Path(wanted))
+        if numbers(named.release)[:2] < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise InputError(f"--kernel {wanted}: is Linux {named.release}; guests need {oldest} or newer")
+        return named
     there = kernels_here()
     return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())
 
@@ -60,7 +64,7 @@ def unpacked() -> Path:
 def kernels_here() -> list[Kernel]:
     """List the kernels that need not be fetched: installed ones that this user may read, and unpacked ones."""
     images = [*BOOT.glob("vmlinuz-*"), *unpacked().glob("*/boot/vmlinuz-*")]
-    return [kernel for image in images if readable(image) and (kernel := kernel_of(image)).modules.is_dir()]
+    return [kernel for image in images if (kernel := usable(image))]
 
 
 def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
@@ -81,22 +85,28 @@ def kernel_of(image: Path) -> Kernel:
 def release_of(image: Path) -> str:
     """Read the release out of a bzImage: the kernel's `Documentation/arch/x86/boot.rst`, field `kernel_version`."""
     try:
-        header = image.read_bytes()[:0x10000]
+        with image.open("rb") as file:
+            header = file.read(0x10000)
     except OSError as error:
         raise InputError(f"--kernel {image}: {error.strerror}") from None
-    if header[0x202:0x206] != b"HdrS":
-        raise InputError(f"--kernel {image}: is not a kernel image for x86 (a bzImage, as /boot has them)")
-    start: int = struct.unpack_from("<H", header, 0x20E)[0] + 0x200
-    return header[start : header.index(b"\0", start)].decode().split()[0]
+    if header[0x202:0x206] == b"HdrS":
+        (offset,) = struct.unpack_from("<H", header, 0x20E)
+        version = re.match(rb"[0-9]+\.[0-9]+[!-~]*", header[offset + 0x200 :])
+        if version:
+            return version[0].decode()
+    raise InputError(f"--kernel {image}: is not a kernel image for x86 (a bzImage, as /boot has them)")
 
 
-def readable(image: Path) -> bool:
-    """Tell whether this user may read it: some distributions keep their kernels to root."""
+def usable(image: Path) -> Kernel | None:
+    """Describe an image, if it is one, this user may read it, and its modules are there.
+
+    Some distributions keep their kernels to root.
+    """
     try:
-        with image.open("rb"):
-            return True
-    except OSError:
-        return False
+        kernel = kernel_of(image)
+    except InputError:
+        return None
+    return kernel if kernel.modules.is_dir() else None
 
 
 def begins(release: str, wanted: str | None) -> bool:
@@ -120,13 +130,27 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
         depends = [apt_cache("depends", meta) for meta in META_PACKAGES]
         offered = PACKAGE.findall("\n".join(depends))
     else:
-        offered = PACKAGE.findall(apt_cache("pkgnames", "linux-image-"))
+        offered = packages()
     fits = [release for release in offered if begins(release, wanted) and is_plain(release)]
     if not fits:
-        series = sorted({".".join(release.split(".")[:2]) for release in offered if is_plain(release)}, key=numbers)
-        raise InputError(f"the distribution has no kernel {wanted or ''}; it has {', '.join(series) or 'none'}")
+        series = offered_series()
+        if not series:
+            raise RunError(
+                "the distribution's package lists are empty, so there is no kernel for a guest: apt-get update"
+            )
+        raise InputError(f"the distribution has no kernel {wanted or 'of its own'}; it has {', '.join(series)}")
     release: str = max(fits, key=numbers)
     return release
+
+
+def packages() -> list[str]:
+    """List the releases of the distribution's kernel packages."""
+    return PACKAGE.findall(apt_cache("pkgnames", "linux-image-"))
+
+
+def offered_series() -> list[str]:
+    """List what the distribution's kernels begin with, such as 6.1, the oldest first."""
+    return sorted({".".join(release.split(".")[:2]) for release in packages() if is_plain(release)}, key=numbers)
 
 
 def is_plain(release: str) -> bool:
@@ -141,19 +165,16 @@ def apt_cache(*words: str) -> str:
 
 def unpack(release: str, folder: Path) -> Kernel:
     """Fetch a kernel's packages and unpack what a guest needs of them into `folder`; nothing is installed."""
-    folder.mkdir(parents=True, exist_ok=True)
     print(f"unbloat: fetches the distribution's package linux-image-{release}, once", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as new:
-        root = Path(new) / "root"
-        fetch(f"linux-image-{release}", Path(new))
+    place = folder / release
+    with made(place) as root:
+        packages = root.parent
+        fetch(f"linux-image-{release}", packages)
         for modules in (f"linux-modules-{release}", f"linux-modules-extra-{release}"):
             if apt_cache("show", modules):
-                fetch(modules, Path(new))
-        for package in Path(new).glob("*.deb"):
+                fetch(modules, packages)
+        for package in packages.glob("*.deb"):
             unpack_package(package, root)
-        place = folder / release
-        if not place.exists():
-            root.rename(place)
     return kernel_of(next(place.glob("boot/vmlinuz-*")))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import lzma
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -62,10 +63,9 @@ def module_name(path: Path) -> str:
 
 def depends(module: bytes) -> list[str]:
     """Read from `.modinfo` what a module needs."""
-    mark = b"\0depends="
-    start = module.find(mark) + len(mark)
-    names = module[start : module.index(b"\0", start)].decode()
-    return [name.replace("-", "_") for name in names.split(",") if name]
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    names = found[1].decode().split(",") if found else []
+    return [name.replace("-", "_") for name in names if name]
 
 
 def contents(path: Path) -> bytes:

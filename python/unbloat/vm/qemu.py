@@ -92,6 +92,10 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Switch it off."""
         self._process.kill()
         self._process.communicate()
         os.close(self._console)
@@ -120,11 +124,15 @@ class Machine:
     def save(self, path: Path) -> None:
         """Halt the machine and write its state to a file."""
         self.ask("stop")
-        self.ask("migrate", uri=f"exec:cat > {shlex.quote(str(path))}")
-        while (state := self.ask("query-migrate").get("status")) != "completed":
-            if state in ("failed", "cancelled"):
+        written, failed = path.with_suffix(".written"), path.with_suffix(".failed")
+        file, yes, no = (shlex.quote(str(name)) for name in (path, written, failed))
+        self.ask("migrate", uri=f"exec:cat > {file} && touch {yes} || touch {no}")
+        # QEMU has handed over everything before all of it is in the file.
+        while (state := self.ask("query-migrate").get("status")) != "completed" or not written.exists():
+            if state in ("failed", "cancelled") or failed.exists():
                 raise RunError("the guest's state cannot be kept; is there room on the disk?")
             self.pause()
+        written.unlink()
 
     def wait_until_loaded(self) -> None:
         """Wait until the state that the machine starts from is in it."""
@@ -180,15 +188,26 @@ def boot(kernel: Path, initramfs: Path) -> Machine:
 
 def resume(state: Path) -> Machine:
     """Start a machine where another was halted, and leave it halted."""
-    machine = Machine(RECORDING, "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}")
-    machine.wait_until_loaded()
-    return machine
+    return loaded(Machine(RECORDING, *incoming(state)))
 
 
 def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
     """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
-    arguments = ("-S", "-incoming", f"exec:cat {shlex.quote(str(state))}", "-fsdev", HOST_FILES)
-    machine = Machine(CLOCK_FOR_PROGRAMS, *arguments, terminal=terminal)
-    machine.wait_until_loaded()
+    machine = loaded(Machine(CLOCK_FOR_PROGRAMS, *incoming(state), "-fsdev", HOST_FILES, terminal=terminal))
     machine.show_host_files()
+    return machine
+
+
+def incoming(state: Path) -> tuple[str, ...]:
+    """Give QEMU's arguments for a machine that starts from a state, halted."""
+    return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
+
+
+def loaded(machine: Machine) -> Machine:
+    """Wait until a machine's state is in it; a machine that cannot have it is ended."""
+    try:
+        machine.wait_until_loaded()
+    except BaseException:
+        machine.end()
+        raise
     return machine

@@ -1,0 +1,22 @@
+"""The guests that tests share: one boot serves all of them, and the next time as well."""
+
+from functools import cache
+from pathlib import Path
+
+from unbloat.vm import kernels
+
+KEPT = Path(__file__).parents[1] / "build/guests"
+"""Kernels and booted guests, as the user's cache has them."""
+
+
+@cache
+def oldest_kernel() -> str:
+    """Give the oldest kernel that the distribution has and that guests can have, such as 6.1."""
+    return min(kernels.offered_series(), key=kernels.numbers)
+
+
+def share(cache: Path) -> None:
+    """Let a cache have the guests of all tests."""
+    for name in ("kernels", "guests"):
+        (KEPT / name).mkdir(parents=True, exist_ok=True)
+        (cache / name).symlink_to(KEPT / name)

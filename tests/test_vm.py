@@ -1,0 +1,243 @@
+"""Runs in guests: a stock kernel in virtual time. These tests need QEMU, and no root.
+
+What can be worked out on paper comes out exactly here, for the guest's clock is its own: the bounds are those of the
+arithmetic, not of a busy machine.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import guests
+import pcapng
+import pytest
+import unbloat as ub
+from conftest import Cli
+from leftovers import descendants, is_alive, wait_until
+
+LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
+SEGMENT = 1448
+"""Payload of a packet of 1500 bytes: IP, TCP and time stamps take the rest."""
+
+CONSTANT = """
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+SEC("struct_ops") void BPF_PROG(constant_init, struct sock *sk) { tcp_sk(sk)->snd_cwnd = 4; }
+SEC("struct_ops") void BPF_PROG(constant_stay, struct sock *sk, __u32 ack, __u32 acked) {}
+SEC("struct_ops") __u32 BPF_PROG(constant_same, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+SEC("struct_ops") __u32 BPF_PROG(constant_undo, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+
+SEC(".struct_ops")
+struct tcp_congestion_ops constant = {
+	.init = (void *)constant_init,
+	.cong_avoid = (void *)constant_stay,
+	.ssthresh = (void *)constant_same,
+	.undo_cwnd = (void *)constant_undo,
+	.name = "constant",
+};
+char _license[] SEC("license") = "GPL";
+"""
+"""A user's own control: four packets, whatever happens."""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def kernel(cache: Path) -> str:
+    """The kernel of all guests here; they are booted once."""
+    guests.share(cache)
+    return guests.oldest_kernel()
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Write:
+    """Write a scenario file: its link, and flow groups."""
+
+    def write(link: str, *groups: str, duration: str = "2s", top: str = "") -> Path:
+        flows = "\n".join(f"[[flows]]\n{group}" for group in groups)
+        file = tmp_path / "scenario.toml"
+        file.write_text(f'duration = "{duration}"\n{top}\n[link.bottleneck]\n{link}\n{flows}\n')
+        return file
+
+    return write
+
+
+@contextmanager
+def busy_processors() -> Iterator[None]:
+    """Take every processor's time from whoever else wants it."""
+    burn = [sys.executable, "-c", "while True: pass"]
+    burning = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
+
+
+# ---------------------------------------------------------------- What a run measures
+
+
+def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: str) -> None:
+    """2 Mbit/s with losses: records, series and trace come back and tell the same story."""
+    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")
+    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng", series="10ms")
+    run = results.as_dict()["runs"][0]
+    flow, (link, _) = run["flows"][0], run["links"]
+    assert run["on"] == "vm" and flow["cc"] == "kernel:cubic"
+    assert run["sound"] and run["cpu_idle_percent"] > 90 and run["boot_s"] > 1
+    assert link["drops"] > 0 and flow["lost_packets"] == link["drops"] and flow["timeouts"] == 0
+    # Nothing waits longer than the ten packets that there is room for, and one of them had to be there to be full.
+    assert 9 * 6 < link["queue_delay_ms_max"] <= 10 * 6 + 0.1
+    assert results.link_series["queue_bytes"].max() <= 15_000
+    assert len(results.series) == pytest.approx(300, abs=2)
+
+    trace = pcapng.read(tmp_path / "trace.pcapng")
+    assert all(segment.checksums_right for segment in trace)
+    data = [segment for segment in trace if segment.source.startswith("10.0.0.") and segment.payload]
+    assert len(data) == flow["sent_packets"]
+
+
+def test_completion(scenario: Write, kernel: str) -> None:
+    """A file that never has to wait for the window takes its own time on the wire, and two round trips."""
+    flow = f'cc = "kernel:reno"\nstart = "100ms"\nsize = "{100 * SEGMENT}b"\nreceive_window = "64kb"'
+    file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = {}', flow, duration="1s")
+    results = ub.run(file, on="vm", kernel=kernel)
+    # The handshake's packets have 60 bytes, an acknowledgement 52.
+    on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
+    assert results.summary["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.003)
+
+
+def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kernel: str) -> None:
+    """What the run reads is here, and so is the compiler: the guest has neither."""
+    (tmp_path / "constant.bpf.c").write_text(CONSTANT)
+    link = f'trace = "{LTE}"\ndelay = "20ms"\nqueue = {{ limit = "60kb" }}'
+    file = scenario(link, f'cc = "{tmp_path / "constant.bpf.c"}"', 'cc = "kernel:vegas"', 'cc = "vegas"')
+    results = ub.run(file, on="vm", kernel=kernel, series="100ms")
+    assert results.as_dict()["runs"][0]["sound"]
+    assert list(results.summary["cc"]) == [str(tmp_path / "constant.bpf.c"), "kernel:vegas", "vegas"]
+    assert (results.summary["goodput_mbps"] > 0.1).all()
+    of_users_file = results.series[results.series["flow"] == 0]["cwnd_packets"].dropna()
+    assert set(of_users_file.iloc[1:]) == {4}
+
+
+def test_a_saturated_guest_is_unsound(scenario: Write, kernel: str) -> None:
+    """Ten packets a microsecond are more than a processor forwards that takes a nanosecond for an instruction."""
+    file = scenario('rate = "10gbit"\ndelay = "1ms"\nqueue = {}', 'cc = "kernel:cubic"\ncount = 20', duration="300ms")
+    (run,) = ub.run(file, on="vm", kernel=kernel).as_dict()["runs"]
+    assert not run["sound"]
+    assert "guest" in run["unsound_because"] and run["cpu_idle_percent"] < 20
+
+
+# ---------------------------------------------------------------- Same start, same bytes
+
+LOSSY = (
+    'rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "30kb" }\nloss = "1%"',
+    'cc = "cubic"',
+    'cc = "kernel:reno"',
+)
+
+
+def test_the_same_seed_gives_the_same_bytes(scenario: Write, tmp_path: Path, kernel: str) -> None:
+    """Even if the machine is busy, and with another run beside it; another seed loses other packets."""
+    file = scenario(*LOSSY, top="seed = 7")
+
+    def run(name: str, overrides: dict[str, object]) -> tuple[list[str], list[bytes]]:
+        results = ub.run(file, overrides, on="vm", kernel=kernel, pcap=tmp_path / name, cache=False)
+        runs = [json.dumps({**run, "axes": {}}) for run in results.as_dict()["runs"]]
+        return runs, [path.read_bytes() for path in sorted(tmp_path.glob(f"{Path(name).stem}*.pcapng"))]
+
+    (alone,), (alone_packets,) = run("alone.pcapng", {})
+    with busy_processors():
+        together, together_packets = run("together.pcapng", {"sweep.seed": [7, 8]})
+    assert together[0] == alone and together_packets[0] == alone_packets
+    assert together[1] != alone and together_packets[1] != alone_packets
+
+
+def test_kept_runs_are_taken(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unlike those on this machine's kernel, which never come out twice the same."""
+    words = ("run", small, "--on", "vm", "--kernel", kernel, "--json")
+    first = cli(*words)
+    assert first.returncode == 0
+    monkeypatch.setenv("TMPDIR", "/nowhere")  # Where a run could not begin.
+    second = cli(*words)
+    assert (second.stdout, second.returncode) == (first.stdout, 0)
+
+
+# ---------------------------------------------------------------- What cannot be
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        (["--cc", "kernel:nonesuch"], 2, 'flows.0.cc: the kernel has no congestion control "nonesuch"; it has '),
+        (["--set", "profile=newreno"], 2, "flows.0.profile: the kernel's TCP always"),
+        (["--kernel", "4.19"], 2, "4.19"),
+        (["--kernel", "./image"], 2, "--kernel image: is not a kernel image for x86"),
+        (["--kernel", "./nothing"], 2, "--kernel nothing: No such file or directory"),
+        (["--kernel", "."], 2, "--kernel ."),
+    ],
+)
+def test_wrong_input_is_a_sentence(
+    cli: Cli, small: Path, tmp_path: Path, kernel: str, change: list[str], status: int, words: str
+) -> None:
+    (tmp_path / "image").write_bytes(bytes(100_000))
+    done = cli("run", small, "--on", "vm", "--kernel", kernel, *change)
+    assert done.returncode == status and words in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_kernel_s_own_control_elsewhere(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--cc", "kernel:vegas")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "kernel:vegas" in done.stderr and "simulator" in done.stderr
+
+
+def test_without_qemu(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    done = cli("run", small, "--on", "vm", "--kernel", kernel)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "qemu-system-x86_64" in done.stderr and "apt-get install" in done.stderr
+
+
+# ---------------------------------------------------------------- Ends before the end
+
+
+def kill_parent(run: int) -> None:
+    os.kill(run, signal.SIGKILL)
+
+
+def kill_workers(run: int) -> None:
+    for process in descendants(run):
+        if b"unbloat.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
+            os.kill(process, signal.SIGKILL)
+
+
+def interrupt(run: int) -> None:
+    """As Ctrl-C does."""
+    os.killpg(run, signal.SIGINT)
+
+
+@pytest.mark.parametrize(("end", "status"), [(kill_parent, -signal.SIGKILL), (kill_workers, 1), (interrupt, 130)])
+def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callable[[int], None], status: int) -> None:
+    """No machine stays, and what was finished is kept."""
+    small.write_text(small.read_text().replace('"2s"', '"1s"') + "[sweep]\nduration = ['1s', '100s']\n")
+    command = [sys.executable, "-m", "unbloat", "run", str(small), "--on", "vm", "--kernel", kernel, "--json"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    records = cache / "runs"
+    wait_until(lambda: any(records.rglob("*.json")), seconds=200)
+    members = descendants(run.pid)
+    assert any(b"qemu-system" in Path(f"/proc/{member}/cmdline").read_bytes() for member in members)
+    end(run.pid)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == status and "Traceback" not in said
+    wait_until(lambda: not any(is_alive(member) for member in members))
+    assert len([json.loads(file.read_text()) for file in records.rglob("*.json")]) == 1
+    assert not any(guests.KEPT.glob("*/.new-*"))
