@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import TypedDict
 
-from unbloat._core import InputError
+from unbloat._core import Error
 from unbloat.places import cache_folder
 from unbloat.vm import kernels
 from unbloat.vm.qemu import QEMU
@@ -68,7 +68,7 @@ def kernel() -> list[Check]:
         return [here, program("zstd", "zstd")] if is_packed else [here]
     try:
         offered = kernels.package_for(None, [])
-    except InputError as error:
+    except Error as error:
         return [check(what, False, str(error), "apt-get update, or name an image with --kernel FILE")]
     found = f"none that can be read in {kernels.BOOT}, nor an unpacked one; the distribution has {offered}"
     return [check(what, False, found, "nothing: the first run fetches it")]
