@@ -6,13 +6,15 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMPS  := build/stamps
 LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
+# Kernels and booted machines of the tests.
+GUESTS  := $(CURDIR)/build/guests
 # Where the Rust installer puts its programs, before the next login knows.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms -name '*.[ch]')
 
-.PHONY: demo test bench figures format build check-rust check-python check-c clean
+.PHONY: demo test bench figures format build check-rust check-python check-guest check-c clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -20,7 +22,7 @@ demo: build
 
 build: $(STAMPS)/package
 
-test: check-rust check-python check-c
+test: check-rust check-python check-guest check-c
 
 bench: build
 	tools/setup-debian valgrind
@@ -42,6 +44,10 @@ $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
+$(STAMPS)/qemu: tools/setup-debian
+	tools/setup-debian qemu-system-x86_64
+	@mkdir -p $(@D) && touch $@
+
 $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 	@echo "building unbloat (a minute the first time)"
 	@mkdir -p $(@D)
@@ -56,12 +62,16 @@ check-rust: $(STAMPS)/debian $(STAMPS)/linux-examples
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
 	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --quiet
 
-check-python: build
+check-python: build $(STAMPS)/qemu
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
 	$(BIN)/stubtest unbloat._core
 	$(BIN)/pytest --quiet
+
+# The kernel's part once more, on the distribution's oldest kernel. The Rust tests are compiled by check-rust.
+check-guest: check-rust build $(STAMPS)/qemu
+	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/test-in-guest
 
 check-c: build
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)

@@ -129,11 +129,10 @@ def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kern
 
 
 def test_a_saturated_guest_is_unsound(scenario: Write, kernel: str) -> None:
-    """Ten packets a microsecond are more than a processor forwards that takes a nanosecond for an instruction."""
+    """A packet each microsecond is more than a processor forwards that takes a nanosecond for an instruction."""
     file = scenario('rate = "10gbit"\ndelay = "1ms"\nqueue = {}', 'cc = "kernel:cubic"\ncount = 20', duration="300ms")
     (run,) = ub.run(file, on="vm", kernel=kernel).as_dict()["runs"]
-    assert not run["sound"]
-    assert "guest" in run["unsound_because"] and run["cpu_idle_percent"] < 20
+    assert not run["sound"] and run["cpu_idle_percent"] < 50, run["unsound_because"]
 
 
 # ---------------------------------------------------------------- Same start, same bytes
@@ -146,19 +145,19 @@ LOSSY = (
 
 
 def test_the_same_seed_gives_the_same_bytes(scenario: Write, tmp_path: Path, kernel: str) -> None:
-    """Even if the machine is busy, and with another run beside it; another seed loses other packets."""
-    file = scenario(*LOSSY, top="seed = 7")
+    """One after the other, or two guests side by side on a busy machine; another seed loses other packets."""
+    file = scenario(*LOSSY, top="[sweep]\nseed = [7, 8]")
 
-    def run(name: str, overrides: dict[str, object]) -> tuple[list[str], list[bytes]]:
-        results = ub.run(file, overrides, on="vm", kernel=kernel, pcap=tmp_path / name, cache=False)
-        runs = [json.dumps({**run, "axes": {}}) for run in results.as_dict()["runs"]]
-        return runs, [path.read_bytes() for path in sorted(tmp_path.glob(f"{Path(name).stem}*.pcapng"))]
+    def run(name: str, jobs: int) -> tuple[list[object], list[bytes]]:
+        results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / name, cache=False, jobs=jobs)
+        return results.as_dict()["runs"], [path.read_bytes() for path in sorted(tmp_path.glob(f"{Path(name).stem}-*"))]
 
-    (alone,), (alone_packets,) = run("alone.pcapng", {})
+    alone = run("alone.pcapng", 1)
     with busy_processors():
-        together, together_packets = run("together.pcapng", {"sweep.seed": [7, 8]})
-    assert together[0] == alone and together_packets[0] == alone_packets
-    assert together[1] != alone and together_packets[1] != alone_packets
+        together = run("together.pcapng", 2)
+    assert together == alone
+    (first, second), (first_packets, second_packets) = alone
+    assert first["flows"] != second["flows"] and first_packets != second_packets
 
 
 def test_kept_runs_are_taken(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +196,7 @@ def test_wrong_input_is_a_sentence(
 def test_a_kernel_s_own_control_elsewhere(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--cc", "kernel:vegas")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "kernel:vegas" in done.stderr and "simulator" in done.stderr
+    assert "flows.0.cc: kernel:vegas is the running kernel's own: run it with --on kernel or --on vm" in done.stderr
 
 
 def test_without_qemu(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:

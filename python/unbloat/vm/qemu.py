@@ -56,6 +56,7 @@ def require_qemu() -> None:
 @functools.cache
 def version() -> str:
     """Give QEMU's version: a machine's state fits the one that kept it."""
+    require_qemu()
     return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 

@@ -17,7 +17,7 @@ mod unload;
 pub use clean::clean;
 pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub(crate) use doctor::running_version;
-pub use doctor::{Check, doctor};
+pub use doctor::{Check, doctor, release};
 pub use error::Error;
 pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
