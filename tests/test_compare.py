@@ -206,3 +206,12 @@ def test_what_cannot_be_compared_is_a_sentence(cli: Cli, tmp_path: Path, args: l
     assert done.returncode == 2 and "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr
+
+
+def test_the_backends_are_named_with_their_kernels(cli: Cli, tmp_path: Path) -> None:
+    runs = [run(on="vm") | {"kernel": release, "seed": seed} for seed, release in ((1, "6.1.0-9"), (2, "6.12.1-1"))]
+    write(tmp_path, "a", run())
+    write(tmp_path, "b", *runs)
+    assert "A is a.json (simulator), B is b.json (vm 6.1.0-9, 6.12.1-1)." in cli("compare", "a.json", "b.json").stdout
+    sides = json.loads(cli("compare", "a.json", "b.json", "--json").stdout)
+    assert (sides["a"]["kernel"], sides["b"]["kernel"]) == (None, "6.1.0-9, 6.12.1-1")

@@ -13,7 +13,6 @@ from conftest import Cli
 from unbloat import runner
 from unbloat.attempt import Attempt
 from unbloat.pool import Task, Watch
-from unbloat.progress import Progress
 from unbloat.source import Source
 from unbloat.store import Store, Tables
 
@@ -36,7 +35,9 @@ class Kernel:
         self.processes: list[int] = []
         self.why = ""
 
-    def run_all(self, _: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch) -> None:
+    def run_all(
+        self, _: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, *_guest: None
+    ) -> None:
         self.processes.append(processes)
         for task in tasks:
             if self.runs == self.stop_before:
@@ -168,16 +169,10 @@ def screen_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--cc", "kernel:cubic")
     assert done.returncode == 2
-    sentence = "kernel:cubic is the running kernel's own: run it with --on kernel, or name cubic, ours"
+    sentence = "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
     assert done.stderr == f"unbloat: --set: flows.0.cc: {sentence}\n"
 
 
-def test_real_runs_have_no_speed() -> None:
-    bar = Progress([10, 30], is_real=True)
-    bar.update(0, 1)
-    assert bar.line(elapsed_s=10).endswith("25%  1/2 runs, 0:30 left")
-
-
-def test_there_are_two_backends(small: Path) -> None:
-    with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel"):
+def test_there_are_three_backends(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel, vm"):
         ub.run(small, on="moon")

@@ -1,7 +1,11 @@
-"""`unbloat reproduce --on kernel`: which runs it asks for, what stands beside what. The kernel is simulated here."""
+"""`unbloat reproduce --on kernel` and `--on vm`: which runs they ask for, what stands beside what.
+
+Kernels are simulated here.
+"""
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -35,24 +39,26 @@ class Kernel:
         self.why: str | None = None
         self.stop_at = ""
 
-    def run_all(self, source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch) -> None:
+    def run_all(
+        self, source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, _: Path | None
+    ) -> None:
         tasks = list(tasks)
-        if self.stop_at and tasks[0].on == "kernel" and str(source.path).endswith(self.stop_at):
+        if self.stop_at and tasks[0].on != "simulator" and str(source.path).endswith(self.stop_at):
             raise KeyboardInterrupt
         simulated = [dataclasses.replace(task, on="simulator") for task in tasks]
         pool.run_all(source, folder, simulated, 2, lambda *_: None)
         for task in tasks:
-            if task.on == "kernel":
-                self.rewrite(folder / task.key[:2] / f"{task.key}.json")
+            if task.on != "simulator":
+                self.rewrite(folder / task.key[:2] / f"{task.key}.json", task.on)
             watch(task, 1)
-        if tasks[0].on == "kernel":
+        if tasks[0].on != "simulator":
             self.tasks += tasks
             self.processes.append(processes)
             self.scenarios.append(source.overrides)
 
-    def rewrite(self, record: Path) -> None:
+    def rewrite(self, record: Path, on: str) -> None:
         run = json.loads(record.read_text())
-        run |= {"on": "kernel", "sound": self.why is None, "unsound_because": self.why}
+        run |= {"on": on, "kernel": "6.1.0-9-amd64", "sound": self.why is None, "unsound_because": self.why}
         record.write_text(json.dumps(run))
 
 
@@ -61,6 +67,15 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     made_up = Kernel()
     monkeypatch.setattr(runner, "run_all", made_up.run_all)
     return made_up
+
+
+@pytest.fixture
+def guest(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> Kernel:
+    """Likewise, where a guest would be looked for and booted."""
+    where = runner.Manner.where
+    monkeypatch.setattr(runner.Manner, "where", lambda self: ["a guest"] if self.on == "vm" else where(self))
+    monkeypatch.setattr(runner.Manner, "guest", lambda _: None)
+    return kernel
 
 
 @pytest.fixture
@@ -111,6 +126,42 @@ def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, ker
     assert line.endswith("= ! |")
 
 
+def test_in_a_guest_the_column_names_its_kernel_and_kept_runs_are_taken(
+    tiny: Path, guest: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", str(tiny), "--on", "vm", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "4 runs in guests" in said.err
+    assert (json.loads(said.out)["on"], json.loads(said.out)["kernel"]) == ("vm", "6.1.0-9-amd64")
+    assert len(guest.tasks) == 4 and guest.processes == [min(4, len(os.sched_getaffinity(0)))]
+    assert main(["reproduce", str(tiny), "--on", "vm"]) == 0
+    assert "Linux 6.1.0-9-amd64 in a guest" in capsys.readouterr().out
+    assert len(guest.tasks) == 4, "the runs were kept"
+
+
+def test_an_interrupted_reproduction_in_guests_goes_on(tiny: Path, guest: Kernel) -> None:
+    guest.stop_at = "two.toml"
+    assert main(["reproduce", str(tiny), "--on", "vm", "--jobs", "3"]) == 130
+    guest.stop_at = ""
+    assert main(["reproduce", str(tiny), "--on", "vm", "--jobs", "3"]) == 0
+    assert guest.processes == [3]
+
+
+def test_the_guest_s_part_of_the_page_is_its_own(tiny: Path, guest: Kernel) -> None:
+    page = tiny / "kernel.md"
+    page.write_text(PAGE + "## In a guest\n<!-- begin vm -->\n<!-- end vm -->\n")
+    assert main(["reproduce", str(tiny), "--on", "vm", "--page"]) == 0
+    before, _, own = page.read_text().partition("## In a guest")
+    assert "6.1.0-9-amd64" in own and "The kernel's own TCP." not in own and before == PAGE
+
+
+@pytest.mark.parametrize(("backend", "kept"), [("kernel", ["both", "real"]), ("vm", ["both", "virtual"])])
+def test_reasons_hold_where_they_say(backend: str, kept: list[str]) -> None:
+    named = [("both", ""), ("real", "kernel"), ("virtual", "vm")]
+    plan = paper_kernel.Plan("", [], [paper_kernel.KernelReason(["*"], text, on) for text, on in named])
+    assert [reason.text for reason in plan.on(backend).reasons] == kept
+
+
 def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kernel: Kernel) -> None:
     (tiny / "one.toml").write_text(SCENARIO.replace("4s", "3s"))
     (tiny / "published.toml").write_text(PUBLISHED.replace('scenario = "two"', 'scenario = "one"', 1))
@@ -138,6 +189,8 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         ),
         ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
         (PLAN, ["--choices"], "without --choices"),
+        (PLAN, ["--kernel", "6.1"], "with --on kernel there is none to choose"),
+        (PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'), [], "kernel or vm, not moon"),
     ],
 )
 def test_mistakes_are_named(

@@ -196,7 +196,7 @@ def test_wrong_input_is_a_sentence(
 def test_a_kernel_s_own_control_elsewhere(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--cc", "kernel:vegas")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "flows.0.cc: kernel:vegas is the running kernel's own: run it with --on kernel" in done.stderr
+    assert "flows.0.cc: kernel:vegas is the running kernel's own: run it with --on kernel or --on vm" in done.stderr
 
 
 def test_without_qemu(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,11 +74,19 @@ class Cell:
         `progress` is told the share that is done about ten times a second; what it raises ends the run.
         """
     def shell(
-        self, algorithms: str | Path, *, at: str, program: Sequence[str], far: Sequence[str] | None = None
+        self,
+        algorithms: str | Path,
+        *,
+        at: str,
+        program: Sequence[str],
+        far: Sequence[str] | None = None,
+        on: str = "kernel",
+        objects: Mapping[str, bytes] | None = None,
     ) -> int:
         """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
 
-        Give the program's status, 128 and the signal's number if one ended it, once it has ended.
+        `on` and `objects` are as `run` has them. Give the program's status, 128 and the signal's number if one ended
+        it, once it has ended.
         """
 
 def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:

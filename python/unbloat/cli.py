@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbloat import Error, InputError, __version__, clean, kernel_commands, shell
-from unbloat.arguments import assignment
+from unbloat.arguments import BACKENDS, assignment, kernel_argument
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-JOBS = "number of processes (default: one for each core; one on the kernel, where runs disturb each other)"
+JOBS = "number of processes (default: one for each core; with --on kernel one, because runs disturb each other)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     _list_arguments(
         commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
     )
-    _run_arguments(commands.add_parser("run", help="run a scenario: simulated, or on the running kernel"))
+    _run_arguments(commands.add_parser("run", help="run a scenario: simulated, on the running kernel, or in a guest"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
     kernel_commands.add(commands)
@@ -101,14 +101,12 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _backend_argument(add: Callable[..., object]) -> None:
-    kernel = "kernel: the running kernel's TCP over emulated links, in real time, as root"
-    where = f"simulator; {kernel}; vm: a stock kernel's in virtual time"
-    add("--on", choices=["simulator", "kernel", "vm"], default="simulator", help=f"{where} (default: %(default)s)")
-    add(
-        "--kernel",
-        metavar="RELEASE|FILE",
-        help="the kernel of --on vm: 6.1, or an image (default: the newest there is)",
+    where = (
+        "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; "
+        "vm: a stock kernel's TCP likewise, in a guest with virtual time"
     )
+    add("--on", choices=BACKENDS, default="simulator", help=f"{where} (default: %(default)s)")
+    kernel_argument(add)
 
 
 def _cache_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +116,7 @@ def _cache_arguments(parser: argparse.ArgumentParser) -> None:
         "--cache",
         action="store_true",
         default=None,
-        help="take kept runs on the kernel too, if code and kernel are the same",
+        help="take kept runs of --on kernel too, if code and kernel are the same",
     )
 
 

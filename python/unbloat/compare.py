@@ -171,6 +171,8 @@ class Comparison:
 
     names: tuple[str, str]
     backends: tuple[str, str]
+    kernels: tuple[str, str]
+    """Whose TCP it was; empty for the simulator's."""
     cells: list[Cell]
     only: tuple[list[Place], list[Place]]
     idle_reasons: list[Reason]
@@ -247,6 +249,7 @@ def compare(
     return Comparison(
         names,
         (_backends(a), _backends(b)),
+        (_kernels(a), _kernels(b)),
         cells,
         (
             [place for place in sides[0] if place not in sides[1]],
@@ -265,6 +268,10 @@ def _by_place(records: Sequence[Record]) -> dict[Place, list[Record]]:
 
 def _backends(records: Sequence[Record]) -> str:
     return ", ".join(dict.fromkeys(record.run["on"] for record in records))
+
+
+def _kernels(records: Sequence[Record]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, (record.run.get("kernel") for record in records))))
 
 
 def _compare_cell(place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason]) -> Cell:

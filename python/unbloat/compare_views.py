@@ -37,8 +37,8 @@ def markdown_of(comparison: Comparison, command: Sequence[str]) -> str:
 
 
 def _heading(comparison: Comparison) -> str:
-    sides = zip("AB", comparison.names, comparison.backends, strict=True)
-    where = ", ".join(f"{side} is {name} ({backend})" for side, name, backend in sides)
+    sides = zip("AB", comparison.names, comparison.backends, comparison.kernels, strict=True)
+    where = ", ".join(f"{side} is {name} ({' '.join(filter(None, place))})" for side, name, *place in sides)
     return f"{where}. {FAR} marks what lies outside the goal: {GOAL}; B against A."
 
 
@@ -136,11 +136,15 @@ def _counts(comparison: Comparison) -> str:
 # ---------------------------------------------------------------- JSON
 
 
+def _side(comparison: Comparison, number: int) -> dict[str, Any]:
+    names, backends, kernels = comparison.names, comparison.backends, comparison.kernels
+    return {"name": names[number], "on": backends[number], "kernel": kernels[number] or None}
+
+
 def dict_of(comparison: Comparison) -> dict[str, Any]:
     """Give what `unbloat compare --json` prints."""
     return {
-        "a": {"name": comparison.names[0], "on": comparison.backends[0]},
-        "b": {"name": comparison.names[1], "on": comparison.backends[1]},
+        **{side: _side(comparison, number) for number, side in enumerate("ab")},
         "goal": GOAL,
         "cells": [_dict_of_cell(cell) for cell in comparison.cells],
         "only_a": [_dict_of_place(place) for place in comparison.only[0]],

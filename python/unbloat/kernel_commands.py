@@ -167,7 +167,9 @@ def settings(control: dict[str, Any]) -> str:
 
 def doctor_command(args: argparse.Namespace) -> None:
     """Print what is there and what is not."""
-    checks = json.loads(_core.kernel_doctor())
+    from unbloat.vm.doctor import doctor as vm_doctor
+
+    checks = [*json.loads(_core.kernel_doctor()), *vm_doctor()]
     if args.json:
         print(json.dumps({"checks": checks}, indent=2))
         return

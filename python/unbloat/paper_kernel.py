@@ -1,6 +1,6 @@
-"""`unbloat reproduce PAPER --on kernel`: a paper's rows from real runs, beside the simulated and the published ones.
+"""`unbloat reproduce PAPER --on kernel`, or `--on vm`: a kernel's rows beside the simulated and the published ones.
 
-A paper's `kernel.toml` says which cells of its scenarios the kernel runs and what they must be set to for that: the
+A paper's `kernel.toml` says which cells of its scenarios a kernel runs and what they must be set to for that: the
 kernel's TCP cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the
 kernel's cell set for set.
 """
@@ -56,14 +56,25 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class KernelReason(Reason):
+    """Why the kernel's verdict is another than the simulator's."""
+
+    on: str = ""
+    """Where that is so, `kernel` or `vm`; in both if empty."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """What the kernel repeats of a paper."""
 
     text: str
     """What differs from the paper, for the page."""
     runs: list[Selection]
-    reasons: list[Reason]
-    """Why the kernel's verdicts are others than the simulator's."""
+    reasons: list[KernelReason]
+
+    def on(self, backend: str) -> Plan:
+        """Leave out the reasons that hold elsewhere only."""
+        return dataclasses.replace(self, reasons=[each for each in self.reasons if each.on in ("", backend)])
 
     def of(self, paper: Paper) -> Paper:
         """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
@@ -99,12 +110,15 @@ def load(paper: Paper) -> Plan:
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         runs = [build(Selection, entry, f"[[runs]] of {entry.get('scenario', '?')}") for entry in data.get("runs", [])]
-        reasons = [build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])]
+        reasons = [build(KernelReason, entry, "[[reasons]]") for entry in data.get("reasons", [])]
         plan = build(Plan, {**data, "runs": runs, "reasons": reasons}, "the file")
     except FileNotFoundError:
         raise PaperError(f"{path}: no such file; it says which of the paper's runs the kernel repeats") from None
     except (tomllib.TOMLDecodeError, PaperError) as error:
         raise PaperError(f"{path}: {error}") from None
+    for reason in reasons:
+        if reason.on not in ("", "kernel", "vm"):
+            raise PaperError(f"{path}: [[reasons]]: on is kernel or vm, not {reason.on}")
     names = [selection.scenario for selection in plan.runs]
     for name in names:
         if names.count(name) > 1 or not (paper.folder / f"{name}.toml").is_file():
@@ -123,6 +137,14 @@ class Repeated:
     kernel: JudgedPaper
     runs: dict[str, Measurements]
     """The kernel's runs, by scenario."""
+
+    @property
+    def name(self) -> str:
+        """What the tables call the kernel's side."""
+        records = [run.record for measurements in self.runs.values() for run in measurements.runs]
+        if records[0]["on"] == "kernel":
+            return "kernel"
+        return " and ".join(sorted({f"Linux {record['kernel']}" for record in records})) + " in a guest"
 
     def unsound(self) -> list[str]:
         """List the kernel's runs that are not to be believed, and why."""
@@ -145,10 +167,12 @@ class Repeated:
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""
+        first = next(iter(self.runs.values())).runs[0].record
         claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
         return {
             "paper": self.kernel.paper.name,
-            "on": "kernel",
+            "on": first["on"],
+            "kernel": first["kernel"],
             "claims": [
                 {**kernel.as_dict(), "simulated": _beside(simulated), "simulated_likewise": _beside(likewise)}
                 for kernel, simulated, likewise in claims

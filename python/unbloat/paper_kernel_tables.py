@@ -32,7 +32,8 @@ def text_of(repeated: Repeated, plan: Plan) -> str:
 
 def markdown_of(repeated: Repeated, plan: Plan) -> str:
     """Lay it out for the page in the paper's folder."""
-    parts = [plan.text.strip(), *_opening(repeated), *_tables(repeated, "### {}", markdown_table)]
+    about = [plan.text.strip()] if repeated.name == "kernel" else []
+    parts = [*about, *_opening(repeated), *_tables(repeated, "### {}", markdown_table)]
     return "\n\n".join([*parts, *_closing(repeated, plan)]) + "\n"
 
 
@@ -41,7 +42,7 @@ def _opening(repeated: Repeated) -> Iterator[str]:
         [
             f"* simulated, the paper's TCP: {counts_line(repeated.simulated)}",
             f"* simulated likewise, set as the kernel's run: {counts_line(repeated.likewise)}",
-            f"* kernel: {counts_line(repeated.kernel)}",
+            f"* {repeated.name}: {counts_line(repeated.kernel)}",
         ]
     )
     yield f"{LEGEND} {UNSOUND} stands behind a number from an unsound run."
@@ -66,7 +67,7 @@ def _table(repeated: Repeated, number: int) -> list[Column]:
         mark = "" if repeated.is_sound(rows[row], table.columns[control]) else f" {UNSOUND}"
         values = [measured_cells(side[row], control) for side in sides]
         lines.append([name, table.columns[control], published_cells(rows[row], control), *values[:2], values[2] + mark])
-    heads = ["", "", "published", "simulated", "simulated likewise", "kernel"]
+    heads = ["", "", "published", "simulated", "simulated likewise", repeated.name]
     return [Column(head, "", cells) for head, *cells in zip(heads, *lines, strict=True)]
 
 
@@ -77,7 +78,7 @@ def _statements(repeated: Repeated) -> list[Column]:
         Column("id", "", [claim.id for claim, _ in claims]),
         Column("simulated", "", _verdicts(repeated.simulated)),
         Column("simulated likewise", "", _verdicts(repeated.likewise)),
-        Column("kernel", "", _verdicts(repeated.kernel)),
+        Column(repeated.name, "", _verdicts(repeated.kernel)),
     ]
 
 

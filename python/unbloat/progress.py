@@ -9,17 +9,15 @@ from collections.abc import Sequence
 PATIENCE_S = 2.0
 BETWEEN_S = 0.1
 WIDTH = 24
+WIPE = "\r\x1b[K"
 
 
 class Progress:
     """Counts the seconds of all runs and draws them on stderr, if that is a terminal."""
 
-    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, is_real: bool = False) -> None:
-        """Expect runs of these lengths; `shown` overrides the question whether stderr is a terminal.
-
-        Real runs have no speed worth telling.
-        """
-        self._is_real = is_real
+    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
+        """Expect runs of these lengths on a backend; `shown` overrides the question whether stderr is a terminal."""
+        self._on = on
         self._durations = list(durations_s)
         self._shares = [0.0] * len(self._durations)
         self._shown = sys.stderr.isatty() if shown is None else shown
@@ -34,24 +32,64 @@ class Progress:
         if self._shown and now >= self._next:
             self._next = now + BETWEEN_S
             self._drawn = True
-            print(f"\r\x1b[K{self.line(now - self._start)}", end="", file=sys.stderr, flush=True)
+            print(f"{WIPE}{self.line(now - self._start)}", end="", file=sys.stderr, flush=True)
 
     def line(self, elapsed_s: float) -> str:
-        """Give the line: bar, share, finished runs, speed, time left."""
+        """Give the line: bar, share, finished runs, how fast time passes there, time left."""
         done = sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
-        share = done / max(sum(self._durations), 1e-9)
+        total = sum(self._durations)
+        share = done / max(total, 1e-9)
         filled = round(share * WIDTH)
         bar = "█" * filled + "░" * (WIDTH - filled)
         finished = sum(share == 1 for share in self._shares)
         runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
-        speed = "" if self._is_real else f"{done / max(elapsed_s, 1e-9):.3g} simulated s/s, "
         left = elapsed_s * (1 - share) / share if share else float("inf")
-        return f"{bar} {share:4.0%}  {runs}{speed}{clock(left)} left"
+        return f"{bar} {share:4.0%}  {runs}{self._pace(done, total, elapsed_s)}{clock(left)} left"
+
+    def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
+        """Hold the time there against the time here; real runs have no pace worth telling."""
+        pace = done_s / max(elapsed_s, 1e-9)
+        match self._on:
+            case "simulator":
+                return f"{pace:.3g} simulated s/s, "
+            case "vm":
+                return f"guest {done_s:.1f} s of {total_s:.1f} s, {pace:.3g} guest s/s, "
+            case _:
+                return ""
 
     def close(self) -> None:
         """Wipe the line."""
         if self._drawn:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(WIPE, end="", file=sys.stderr, flush=True)
+
+
+class Waiting:
+    """Says on stderr what has to be waited for before runs begin, and on a terminal for how long already."""
+
+    def __init__(self, shown: bool | None = None) -> None:
+        """Get ready; `shown` overrides the question whether stderr is a terminal."""
+        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._what = self._line = ""
+        self._since = 0.0
+
+    def __call__(self, what: str) -> None:
+        """Note that this is what goes on now; called now and then while it does."""
+        now = time.monotonic()
+        if what != self._what:
+            self.close()
+            self._what, self._since = what, now
+            if not self._shown:
+                print(f"unbloat: {what}", file=sys.stderr, flush=True)
+        line = f"unbloat: {what}: {clock(now - self._since)}"
+        if self._shown and line != self._line:
+            self._line = line
+            print(f"{WIPE}{line}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave what was said."""
+        if self._what and self._shown:
+            print(file=sys.stderr, flush=True)
+        self._what = ""
 
 
 def clock(seconds: float) -> str:

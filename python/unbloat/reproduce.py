@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from unbloat import choices, judged, paper_figures, paper_tables, published
+from unbloat.arguments import check_kernel
 from unbloat.attempt import Attempt
 from unbloat.measured import Measurements, Run, Windows
 from unbloat.pages import write_parts
@@ -22,7 +23,8 @@ from unbloat.runner import run as run_scenario
 def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
-    if arguments.on == "kernel":
+    check_kernel(arguments.kernel, arguments.on)
+    if arguments.on != "simulator":
         from unbloat.reproduce_on_kernel import main as reproduce_on_kernel
 
         reproduce_on_kernel(arguments, paper.only(arguments.table) if arguments.table else paper)
@@ -63,7 +65,12 @@ def folder_of(name: str) -> Path:
 
 
 def simulator(
-    *, on: str = "simulator", cache: bool | None, jobs: int | None, attempt: Attempt | None = None
+    *,
+    on: str = "simulator",
+    kernel: str | None = None,
+    cache: bool | None,
+    jobs: int | None,
+    attempt: Attempt | None = None,
 ) -> Simulate:
     """Give the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
 
@@ -73,6 +80,7 @@ def simulator(
             {**batch.overrides, "sweep.seed": list(seeds)},
             only=lambda axes: only(_without_seed(axes)),
             on=on,
+            kernel=kernel,
             series=batch.series or False,
             cache=cache,
             jobs=jobs,

@@ -1,4 +1,4 @@
-"""`unbloat reproduce PAPER --on kernel`: what it runs, says beforehand, prints and writes."""
+"""`unbloat reproduce PAPER --on kernel`, or `--on vm`: what it runs, says beforehand, prints and writes."""
 
 from __future__ import annotations
 
@@ -17,35 +17,43 @@ from unbloat.progress import clock
 from unbloat.reproduce import simulator
 from unbloat.store import code_hash
 
-PAGE, PART = "kernel.md", "kernel"
-"""The page in the paper's folder, and the part of it that `--page` writes."""
+PAGE = "kernel.md"
+"""The page in the paper's folder; the part of it that `--page` writes has the backend's name."""
 
 
 def main(arguments: argparse.Namespace, paper: published.Paper) -> None:
     """Carry the command out; raises `PaperError` for what the paper's folder lacks, `Error` of the core for a run."""
+    on: str = arguments.on
     if arguments.choices or arguments.output:
-        raise InputError("reproduce --on kernel gives the paper's tables only, without --choices and without -o")
-    plan = paper_kernel.load(paper)
-    announce(paper, plan, arguments.jobs)
-    attempt = Attempt(cache_folder() / "runs", [paper.name, str(plan), code_hash(), platform.release()])
+        raise InputError(f"reproduce --on {on} gives the paper's tables only, without --choices and without -o")
+    plan = paper_kernel.load(paper).on(on)
+    announce(paper, plan, on, arguments.jobs)
+    # Runs in guests need no such mark: a kept one is as good as a new one.
+    identity = [paper.name, str(plan), code_hash(), platform.release()]
+    attempt = Attempt(cache_folder() / "runs", identity) if on == "kernel" else None
     simulate = simulator(cache=arguments.cache, jobs=None)
 
     def run(selection: Selection) -> Simulate:
-        jobs = arguments.jobs or selection.side_by_side
-        return simulator(on="kernel", cache=arguments.cache, jobs=jobs, attempt=attempt)
+        jobs = arguments.jobs or (selection.side_by_side if on == "kernel" else None)
+        return simulator(on=on, kernel=arguments.kernel, cache=arguments.cache, jobs=jobs, attempt=attempt)
 
     repeated = paper_kernel.repeat(paper, plan, simulate, run)
-    attempt.finish()
+    if attempt:
+        attempt.finish()
     if arguments.json:
         print(json.dumps(repeated.as_dict(), indent=2, allow_nan=False))
     else:
         sys.stdout.write(paper_kernel_tables.text_of(repeated, plan))
     if arguments.page:
-        write_parts(paper.folder / PAGE, {PART: paper_kernel_tables.markdown_of(repeated, plan)})
+        write_parts(paper.folder / PAGE, {on: paper_kernel_tables.markdown_of(repeated, plan)})
 
 
-def announce(paper: published.Paper, plan: Plan, jobs: int | None) -> None:
-    """Say how long it will take, for real time cannot be hurried."""
+def announce(paper: published.Paper, plan: Plan, on: str, jobs: int | None) -> None:
+    """Say how much it is, and for real time, which cannot be hurried, how long it will take."""
     needed = plan.needed(plan.of(paper))
     cells, seconds = (sum(values) for values in zip(*(each.cost(paper, jobs) for each in needed), strict=True))
-    print(f"unbloat: {cells} runs on the kernel, in real time: {clock(seconds)} if all are new", file=sys.stderr)
+    if on == "kernel":
+        how = f"{cells} runs on the kernel, in real time: {clock(seconds)} if all are new"
+    else:
+        how = f"{cells} runs in guests; those that were kept are taken"
+    print(f"unbloat: {how}", file=sys.stderr)

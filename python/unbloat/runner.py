@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat import _core
+from unbloat.arguments import BACKENDS, check_kernel
 from unbloat.attempt import Attempt
 from unbloat.places import cache_folder
 from unbloat.pool import Task, run_all
-from unbloat.progress import Progress
+from unbloat.progress import Progress, Waiting
 from unbloat.results import Record, Results, Series, one_of
 from unbloat.source import Source, source_of
 from unbloat.store import Store, key_of
-
-BACKENDS = ("simulator", "kernel", "vm")
 
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
@@ -44,17 +43,17 @@ def run(
 ) -> Results:
     """Run a scenario, every cell of its sweep once.
 
-    `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys of
-    it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running kernel
-    over emulated links, in real time, or "vm" for the same in an emulated machine, in virtual time. `kernel` names the
-    kernel of that machine: a release or how it begins ("6.1"), or an image's path; by default the newest there is. `cc`
-    (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series` keeps the
-    run's inside over time, at steps such as "10ms", or with True at a step of about a thousandth of the run; without
-    it, the first look at a result's series simulates again. `pcap` writes the packets. `only` is told a cell's axes and
-    says whether it is run at all. `cache` says whether runs that were kept are taken: True those of the same code (on
-    the kernel: and of the same kernel release), False none, and none is kept; by default those on the simulator, and on
-    the kernel those of a grid that was interrupted. `progress` shows a bar on stderr (by default on a terminal), `jobs`
-    is the number of processes (by default one for each core, and on this machine's kernel one, because real runs
+    `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys
+    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running
+    kernel over emulated links, in real time, or "vm" for that of a stock kernel in a guest, in virtual time. `kernel`
+    names the guest's kernel: a release or how it begins ("6.1"), or an image's path; by default the newest there is.
+    `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series`
+    keeps the run's inside over time, at steps such as "10ms", or with True at a step of about a thousandth of the run;
+    without it, the first look at a result's series runs again. `pcap` writes the packets. `only` is told a cell's axes
+    and says whether it is run at all. `cache` says whether runs that were kept are taken: True those of the same code
+    (on the kernel: and of the same kernel release), False none, and none is kept; by default those in the simulator and
+    in guests, and on the kernel those of a grid that was interrupted. `progress` shows a bar on stderr (by default on a
+    terminal), `jobs` is the number of processes (by default one for each core, and on the kernel one, because real runs
     disturb each other). `attempt` is for whoever does several grids on the kernel that belong together: they are
     finished when it is.
 
@@ -67,7 +66,8 @@ def run(
     if cc is not None:
         added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
     chosen = source_of(source, {**(overrides or {}), **added})
-    manner = Manner(one_of("on", on, BACKENDS), kernel, cache, progress, jobs, attempt)
+    check_kernel(kernel, one_of("on", on, BACKENDS))
+    manner = Manner(on, kernel, cache, progress, jobs, attempt)
     experiment = Experiment(chosen, manner, only)
     experiment.run(series, pcap)
     records = experiment.records()
@@ -111,7 +111,8 @@ class Manner:
             return None
         from unbloat.vm import guest
 
-        return guest.prepare(self.kernel, lambda what: print(f"unbloat: {what}", file=sys.stderr)).folder
+        with closing(Waiting()) as say:
+            return guest.prepare(self.kernel, say).folder
 
     @property
     def takes_kept(self) -> bool:
@@ -166,7 +167,7 @@ class Experiment:
     def _run_all(self, tasks: Sequence[Task]) -> None:
         guest = self._manner.guest()
         durations = [self._cells[task.cell].duration_s for task in tasks]
-        with closing(Progress(durations, self._manner.progress, is_real=self._manner.is_real)) as bar:
+        with closing(Progress(durations, self._manner.progress, on=self._manner.on)) as bar:
             place = {task: i for i, task in enumerate(tasks)}
             processes = min(self._manner.processes(), len(tasks))
             watch = lambda task, share: bar.update(place[task], share)  # noqa: E731

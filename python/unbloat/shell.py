@@ -6,24 +6,28 @@ import argparse
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from unbloat import InputError
-from unbloat.arguments import assignment
+from unbloat import InputError, _core
+from unbloat.arguments import assignment, check_kernel, kernel_argument
 from unbloat.places import ALGORITHMS
-from unbloat.source import source_of
+from unbloat.progress import Waiting
+from unbloat.source import Source, source_of
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ENDS = ("sender", "receiver")
 USAGE = """\
-unbloat shell FILE [--at sender|receiver] [--far COMMAND] [--cc NAME|FILE] [--set KEY=VALUE] [-- COMMAND...]"""
+unbloat shell FILE [--on kernel|vm] [--kernel RELEASE|FILE] [--at sender|receiver] [--far COMMAND] [--cc NAME|FILE]
+                     [--set KEY=VALUE] [-- COMMAND...]"""
 ABOUT = """\
 Puts a program behind the link of a scenario: queues, rates, delays and losses are the file's; its flows and its
 duration do not matter, but the congestion control of its first flow is that of every connection made here. The two
 ends can reach each other, as "sender" and "receiver", and nothing else. Ends with the program, with its status.
-Needs root."""
+On the running kernel that needs root. In a guest it needs none: programs see the files of this machine, and what they
+write is gone with the guest."""
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +40,9 @@ def _shell_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=shell_command)
     add = parser.add_argument
     add("scenario", metavar="FILE", help="a scenario file, or the name of one from `unbloat list`")
+    on = "kernel: the running kernel, as root; vm: a stock kernel in a guest (default: %(default)s)"
+    add("--on", choices=["kernel", "vm"], default="kernel", help=on)
+    kernel_argument(add)
     add("--at", choices=ENDS, default=ENDS[0], help="at which end of the link (default: %(default)s)")
     add("--far", metavar="COMMAND", help="what to run at the other end meanwhile, such as 'iperf3 -s'")
     add("--cc", metavar="NAME|FILE", help="congestion control of every connection")
@@ -52,10 +59,12 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def shell_command(args: argparse.Namespace) -> int:
     """Run the program; give its status."""
+    check_kernel(args.kernel, args.on)
     overrides: dict[str, object] = dict(args.set)
     if args.cc:
         overrides["flows.*.cc"] = args.cc
-    cells = source_of(args.scenario, overrides).cells()
+    source = source_of(args.scenario, overrides)
+    cells = source.cells()
     if len(cells) > 1:
         axes = ", ".join(axis for axis, _ in cells[0].axes)
         raise InputError(
@@ -63,6 +72,20 @@ def shell_command(args: argparse.Namespace) -> int:
         )
     program = args.program or [os.environ.get("SHELL") or "/bin/sh"]
     far = ["/bin/sh", "-c", args.far] if args.far else None
+    if args.on == "vm":
+        return in_guest(args, source, cells[0], program, far)
     # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
     return cells[0].shell(ALGORITHMS, at=args.at, program=program, far=far)
+
+
+def in_guest(
+    args: argparse.Namespace, source: Source, cell: _core.Cell, program: Sequence[str], far: Sequence[str] | None
+) -> int:
+    """Run the program in a guest; give its status."""
+    from unbloat.vm import guest
+    from unbloat.vm.program import Link, run
+
+    with closing(Waiting()) as say:
+        prepared = guest.prepare(args.kernel, say)
+    return run(prepared, program, link=Link(source, cell, args.at, far))

@@ -191,6 +191,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let run = Run {
             scenario: self.scenario.name.clone(),
             on: "simulator".into(),
+            kernel: None,
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
             jain_index: measure::jain_index(&flows),

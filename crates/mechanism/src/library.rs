@@ -229,7 +229,7 @@ impl Library {
     fn only_in_the_kernel(&self, name: &str) -> Error {
         let ours =
             if self.names().iter().any(|own| own == name) { format!(", or name {name}, ours") } else { "".into() };
-        Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel{ours}"))
+        Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
     }
 
     fn built(&self, wanted: &CcSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {

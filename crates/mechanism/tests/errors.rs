@@ -140,9 +140,9 @@ fn what_is_not_there() {
     let kernel = |name: &str| load(CcSource::Kernel(name.into()), &[]).err().expect("an error").to_string();
     assert_eq!(
         kernel("cubic"),
-        "kernel:cubic is the running kernel's own: run it with --on kernel, or name cubic, ours"
+        "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
     );
-    assert_eq!(kernel("illinois"), "kernel:illinois is the running kernel's own: run it with --on kernel");
+    assert_eq!(kernel("illinois"), "kernel:illinois is the running kernel's own: run it with --on kernel or --on vm");
     let files = UserFiles::new("empty-library");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"mine\"")));
     let folder = path.parent().expect("a folder");

@@ -56,12 +56,19 @@ impl Backend {
         }
     }
 
+    /// How time passes on the machine that programs run on.
+    pub fn time(self) -> Time {
+        match self {
+            Backend::Simulator | Backend::Kernel => Time::Real,
+            Backend::Vm => Time::Virtual,
+        }
+    }
+
     /// Runs a cell.
     pub fn run(self, cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {
             Backend::Simulator => simulate(cell, wanted, progress),
-            Backend::Kernel => emulate(cell, wanted, Time::Real, progress),
-            Backend::Vm => emulate(cell, wanted, Time::Virtual, progress),
+            Backend::Kernel | Backend::Vm => emulate(cell, wanted, self.time(), progress),
         };
         catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault())?
     }

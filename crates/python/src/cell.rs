@@ -101,6 +101,7 @@ impl Cell {
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None, objects=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -119,8 +120,9 @@ impl Cell {
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 
-    /// Runs programs behind its link; gives the near one's exit status.
-    #[pyo3(signature = (algorithms, *, at, program, far=None))]
+    /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status.
+    #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", objects=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn shell(
         &self,
         py: Python<'_>,
@@ -128,11 +130,15 @@ impl Cell {
         at: &str,
         program: Vec<OsString>,
         far: Option<Vec<OsString>>,
+        on: &str,
+        objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<i32> {
         let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
-        let programs = testbed::Programs { at, near: program, far };
+        let time = Backend::named(on)?.time();
+        let programs = testbed::Programs { at, near: program, far, time };
+        let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         py.detach(|| {
-            let status = testbed::shell(&self.0.scenario, &Library::open(algorithms), &programs);
+            let status = testbed::shell(&self.0.scenario, &library, &programs);
             status.map_err(|error| testbed_error(&self.0, &error))
         })
     }

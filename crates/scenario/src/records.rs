@@ -9,6 +9,8 @@ pub struct Run {
     pub scenario: String,
     /// The backend: `simulator`, `kernel` or `vm`.
     pub on: String,
+    /// The release of the kernel whose TCP it was; none in the simulator.
+    pub kernel: Option<String>,
     /// The seed of its draws.
     pub seed: u64,
     /// How long it lasted, warm-up included.

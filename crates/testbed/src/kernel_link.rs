@@ -110,9 +110,7 @@ impl KernelLink {
             }
             parcel.slot = store.pool.put(buffer);
             let mut ready = arrival.max(self.line.free_at());
-            if arrival == ready {
-                self.pace = Pace::default();
-            } else if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
+            if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
                 lateness.record(late);
                 ready += late;
             }

@@ -200,7 +200,7 @@ impl Network {
             }
             if at < due {
                 if let Some(parcel) = self.access[flow].take() {
-                    self.offer_forward(at, parcel)?;
+                    self.offer_forward(now, at, parcel)?;
                 }
             } else if let Some(parcel) = self.forward.take(now, &mut self.store)? {
                 return Ok(Some((due, parcel)));
@@ -235,7 +235,7 @@ impl Network {
                 return Ok(());
             }
             if let Some(parcel) = self.access[flow].take() {
-                self.offer_forward(at, parcel)?;
+                self.offer_forward(now, at, parcel)?;
             }
         }
     }
@@ -250,8 +250,11 @@ impl Network {
         if self.forward.is_the_kernels() { next().unwrap_or(Nanos::NEVER) } else { Nanos::NEVER }
     }
 
-    fn offer_forward(&mut self, due: Nanos, parcel: Parcel) -> io::Result<()> {
+    fn offer_forward(&mut self, now: Nanos, due: Nanos, parcel: Parcel) -> io::Result<()> {
         let at = advance(&mut self.told[0], due);
+        if self.forward.is_the_kernels() {
+            self.lateness.record(now.since(due));
+        }
         self.forward.offer(at, parcel, &mut self.store)?;
         self.count_gone();
         Ok(())

@@ -84,6 +84,7 @@ pub fn run_with(
             Time::Real => "kernel".into(),
             Time::Virtual => "vm".into(),
         },
+        kernel: Some(kernel::release()),
         seed: scenario.seed,
         duration_s: scenario.duration.as_secs_f64(),
         jain_index: measure::jain_index(&flows),

@@ -44,6 +44,8 @@ pub struct Programs {
     pub near: Vec<OsString>,
     /// A program at the other end meanwhile.
     pub far: Option<Vec<OsString>>,
+    /// How time passes here.
+    pub time: Time,
 }
 
 /// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both ends; gives
@@ -60,7 +62,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let control = &controls[0];
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
-    let clock = Clock::start(Time::Real);
+    let clock = Clock::start(programs.time);
     let network = Network::new(&scenario, vec![], &Options::default())?;
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);

@@ -52,7 +52,7 @@ def main() -> None:
         sleep_until_multiple_of(LOOK_S)
     task = json.loads(memory.take_task())
     if "command" in task:
-        answer = {"status": agent_program.run(task)}
+        answer = agent_program.run(task, memory)
     else:
         answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
     memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))

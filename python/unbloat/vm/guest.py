@@ -64,7 +64,7 @@ def kernel_named(wanted: str | None) -> Kernel:
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Give the guest with that kernel, booting one if there is none yet; `say` is told what takes its time.
+    """Give the guest with that kernel, booting one if there is none yet; `say` is told so again and again meanwhile.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """
@@ -73,21 +73,22 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     guests = cache_folder() / "guests"
     guest = Guest(guests / identity(kernel))
     if not guest.state.exists():
-        say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat")
-        make(kernel, guest)
+        make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
     guest.use()
     forget_old(guests)
     return guest
 
 
-def make(kernel: Kernel, guest: Guest) -> None:
-    """Boot a guest up to where it waits for a run, and keep its state."""
+def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
+    """Boot a guest up to where it waits for a run, and keep its state; `going_on` is called while that lasts."""
+    going_on()
     with made(guest.folder) as folder:
         archive = folder.parent / "initramfs"
         archive.write_bytes(initramfs.build(kernel))
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 machine.pause()
+                going_on()
             machine.memory.state = shared.HELD
             machine.save(folder / guest.state.name)
 
@@ -106,7 +107,7 @@ def run(
     task: Task,
     progress: Callable[[float], None],
 ) -> tuple[str, Columns | None]:
-    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series if asked for."""
+    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series that `task` asks for."""
     guest.use()
     with qemu.resume(guest.state) as machine:
         try:
@@ -133,16 +134,20 @@ def letter(source: Source, cell: _core.Cell, task: Task) -> dict[str, Any]:
     if source.text is None:
         files.append(Path(source.path or ""))
     encoded = {str(file): base64.b64encode(file.read_bytes()).decode() for file in files}
-    objects = {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
     return {
         "source": [source.path, source.text, source.overrides],
         "folder": str(Path.cwd()),
         "files": encoded,
-        "objects": objects,
+        "objects": encoded_objects(cell),
         "cell": task.cell,
         "series_ns": task.series_ns,
         "pcap": bool(task.pcap),
     }
+
+
+def encoded_objects(cell: _core.Cell) -> dict[str, str]:
+    """Compile a cell's congestion controls for the guest, which has no compiler; as text."""
+    return {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
 
 
 def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:

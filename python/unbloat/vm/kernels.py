@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,13 +52,25 @@ def find_kernel(wanted: str | None) -> Kernel:
             oldest = ".".join(map(str, OLDEST))
             raise InputError(f"--kernel {wanted}: is Linux {named.release}; guests need {oldest} or newer")
         return named
-    unpacked = cache_folder() / "kernels"
-    images = [*BOOT.glob("vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
-    there = [kernel for image in images if (kernel := usable(image))]
-    fits = [kernel for kernel in there if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
-    if fits:
-        return max(fits, key=lambda kernel: numbers(kernel.release))
-    return unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked)
+    there = kernels_here()
+    return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())
+
+
+def unpacked() -> Path:
+    """Where packages are unpacked."""
+    return cache_folder() / "kernels"
+
+
+def kernels_here() -> list[Kernel]:
+    """List the kernels that need not be fetched: installed ones that this user may read, and unpacked ones."""
+    images = [*BOOT.glob("vmlinuz-*"), *unpacked().glob("*/boot/vmlinuz-*")]
+    return [kernel for image in images if (kernel := usable(image))]
+
+
+def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
+    """Give the newest kernel of those that were asked for and are not too old."""
+    fits = [kernel for kernel in kernels if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
+    return max(fits, key=lambda kernel: numbers(kernel.release), default=None)
 
 
 def kernel_of(image: Path) -> Kernel:
@@ -152,6 +165,7 @@ def apt_cache(*words: str) -> str:
 
 def unpack(release: str, folder: Path) -> Kernel:
     """Fetch a kernel's packages and unpack what a guest needs of them into `folder`; nothing is installed."""
+    print(f"unbloat: fetches the distribution's package linux-image-{release}, once", file=sys.stderr)
     place = folder / release
     with made(place) as root:
         packages = root.parent

@@ -10,57 +10,98 @@ import termios
 import tty
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unbloat import _core
+from unbloat._core import InputError, RunError
+from unbloat.places import ALGORITHMS
+from unbloat.source import Source
 from unbloat.vm import qemu
-from unbloat.vm.guest import Guest
+from unbloat.vm.guest import Guest, encoded_objects
+from unbloat.vm.shared import SharedMemory
 
 STDIN, STDOUT = 0, 1
 
 
-def run(guest: Guest, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> int:
+@dataclass(frozen=True)
+class Link:
+    """A link that a program is behind, with the arguments of `Cell.shell`."""
+
+    source: Source
+    cell: _core.Cell
+    at: str
+    far: Sequence[str] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Describe it to the agent; its congestion controls go along, compiled."""
+        source = self.source
+        return {
+            "source": [source.path, source.text, source.overrides],
+            "algorithms": str(ALGORITHMS),
+            "at": self.at,
+            "far": self.far,
+            "objects": encoded_objects(self.cell),
+        }
+
+
+def run(
+    guest: Guest, command: Sequence[str], *, environment: Mapping[str, str] | None = None, link: Link | None = None
+) -> int:
     """Run a command in a guest, in this folder and with this terminal if there is one; give its status as a shell does.
 
-    It sees all files that this user may read. What it writes stays in the guest and goes with it.
-    Raises `RunError` if the guest ends by itself.
+    It sees all files that this user may read. What it writes stays in the guest and goes with it. With a link, it is
+    behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what `Cell.shell` does.
     """
+    with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
     near, far = socket.socketpair()
     with near, qemu.resume_for_program(guest.state, far) as machine:
         far.close()
-        machine.memory.give_task(json.dumps(task(command, environment)).encode())
+        memory = machine.memory
+        follow_size(memory, with_terminal)
+        memory.give_task(json.dumps(task(command, environment, link, with_terminal)).encode())
         machine.go()
-        with raw_terminal():
-            relay = Relay(near)
+        with raw_terminal(with_terminal):
+            relay = Relay(near, with_terminal)
 
             def wait() -> None:
                 relay.wait(qemu.PAUSE_S)
+                follow_size(memory, with_terminal)
                 machine.require_life()
 
-            answer = json.loads(machine.memory.take_answer(wait))
+            answer = json.loads(memory.take_answer(wait))
             relay.finish()
+    if "error" in answer:
+        raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
     status: int = answer["status"]
     return status
 
 
-def task(command: Sequence[str], environment: Mapping[str, str] | None) -> dict[str, Any]:
+def task(
+    command: Sequence[str], environment: Mapping[str, str] | None, link: Link | None, with_terminal: bool
+) -> dict[str, Any]:
     """Describe the program to the agent."""
-    size = None
-    if os.isatty(STDIN):
-        columns, lines = os.get_terminal_size(STDIN)
-        size = [lines, columns]
     return {
         "command": list(command),
         "folder": str(Path.cwd()),
         "environment": dict(os.environ if environment is None else environment),
-        "terminal": size,
+        "terminal": with_terminal,
+        "link": link and link.as_dict(),
     }
 
 
+def follow_size(memory: SharedMemory, with_terminal: bool) -> None:
+    """Let the guest know how large the terminal is now."""
+    if with_terminal:
+        size = os.get_terminal_size(STDOUT)
+        memory.terminal_size = (size.lines, size.columns)
+
+
 @contextmanager
-def raw_terminal() -> Iterator[None]:
+def raw_terminal(with_terminal: bool) -> Iterator[None]:
     """Leave what is typed to the terminal in the guest, interrupts included."""
-    if not os.isatty(STDIN):
+    if not with_terminal:
         yield
         return
     before = termios.tcgetattr(STDIN)
@@ -74,9 +115,9 @@ def raw_terminal() -> Iterator[None]:
 class Relay:
     """Carries bytes between this process's terminal and the guest's."""
 
-    def __init__(self, guest: socket.socket) -> None:
+    def __init__(self, guest: socket.socket, with_terminal: bool) -> None:
         self._guest = guest
-        self._ends = [guest.fileno(), *([STDIN] if os.isatty(STDIN) else [])]
+        self._ends = [guest.fileno(), *([STDIN] if with_terminal else [])]
 
     def wait(self, seconds: float) -> None:
         """Carry what there is; wait for so long if there is nothing."""

@@ -16,7 +16,7 @@ SIZE = 32 << 20
 BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART = range(7)
 """The guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
 
-_STATE, _LENGTH, _SHARE, _DATA = 0, 8, 16, 64
+_STATE, _LENGTH, _SHARE, _TERMINAL, _DATA = 0, 8, 16, 24, 64
 _CAPACITY = SIZE - _DATA
 
 Pause = Callable[[], None]
@@ -47,6 +47,16 @@ class SharedMemory:
     @share.setter
     def share(self, share: float) -> None:
         struct.pack_into("<d", self._memory, _SHARE, share)
+
+    @property
+    def terminal_size(self) -> tuple[int, int]:
+        """Lines and columns of the terminal that a program in the guest has."""
+        lines, columns = struct.unpack_from("<HH", self._memory, _TERMINAL)
+        return lines, columns
+
+    @terminal_size.setter
+    def terminal_size(self, size: tuple[int, int]) -> None:
+        struct.pack_into("<HH", self._memory, _TERMINAL, *size)
 
     def give_task(self, task: bytes) -> None:
         """Hand a task to the guest; `ValueError` if it has no room."""

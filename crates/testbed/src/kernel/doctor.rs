@@ -112,7 +112,8 @@ fn lacking(rights: &[&str]) -> String {
     if rights.is_empty() { "yes".into() } else { format!("lacks {}", rights.join(", ")) }
 }
 
-fn release() -> String {
+/// The running kernel's release.
+pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
 }
 

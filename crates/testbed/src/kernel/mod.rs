@@ -16,7 +16,7 @@ mod unload;
 
 pub use clean::clean;
 pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
-pub use doctor::{Check, doctor};
+pub use doctor::{Check, doctor, release};
 pub use error::Error;
 pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};

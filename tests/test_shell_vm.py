@@ -1,0 +1,159 @@
+"""`unbloat shell --on vm`: programs of this machine behind a link in a guest, with a terminal and without."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import guests
+import pytest
+from conftest import Cli
+from leftovers import descendants
+from test_cli import wait_for_children
+from unbloat.vm.guest import prepare
+
+SEND = """
+import socket, sys, time
+while True:
+    try:
+        receiver = socket.create_connection((sys.argv[1], 5000))
+        break
+    except ConnectionRefusedError:
+        time.sleep(0.1)
+receiver.sendall(bytes(1_000_000))
+"""
+SERVE = """
+import socket, time
+server = socket.create_server(("", 5000))
+connection, _ = server.accept()
+start, got = time.monotonic(), 0
+while part := connection.recv(1 << 16):
+    got += len(part)
+print(got, time.monotonic() - start, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def kernel(cache: Path) -> str:
+    """The kernel of the guests, which are booted before the test begins."""
+    guests.share(cache)
+    prepare(guests.oldest_kernel(), lambda _: None)
+    return guests.oldest_kernel()
+
+
+def test_the_program_is_on_another_kernel_among_the_host_s_files(
+    cli: Cli, small: Path, tmp_path: Path, kernel: str
+) -> None:
+    (tmp_path / "here").write_text("from here")
+    script = "uname -r; cat here; echo more >> here; pwd; echo to stderr >&2; exit 7"
+    done = cli("shell", small, "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script)
+    release, *rest = done.stdout.split("\n")
+    assert release.startswith(f"{kernel}.") and release != os.uname().release
+    assert rest == [f"from here{tmp_path}", "to stderr", ""]
+    assert done.returncode == 7
+    assert (tmp_path / "here").read_text() == "from here", "what a program writes stays in the guest"
+
+
+def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, kernel: str) -> None:
+    (tmp_path / "send.py").write_text(SEND)
+    (tmp_path / "serve.py").write_text(SERVE)
+    near = [sys.executable, tmp_path / "serve.py"]
+    far = f"{sys.executable} {tmp_path / 'send.py'} receiver"
+    where = ["--on", "vm", "--kernel", kernel, "--cc", "vegas", "--at", "receiver"]
+    done = cli("shell", small, *where, "--far", far, "--", *near)
+    got, seconds = done.stdout.split()
+    assert int(got) == 1_000_000
+    # 4 Mbit/s, of which 1448 of 1500 bytes are the program's.
+    assert float(seconds) == pytest.approx(1_000_000 * 8 / 4e6 * 1500 / 1448, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (["--on", "vm", "--", "no-such-program"], 1, "no-such-program cannot be started"),
+        (["--on", "vm", "--kernel", "./no-such-image", "--", "true"], 2, "--kernel no-such-image"),
+        (["--kernel", "6.1", "--", "true"], 2, "with --on kernel there is none to choose"),
+        (["--on", "vm", "--set", "flows.0.profile=newreno", "--", "true"], 2, "flows.0.profile"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(
+    cli: Cli, small: Path, kernel: str, args: list[str], status: int, words: str
+) -> None:
+    named = [] if "--kernel" in args else ["--kernel", kernel]
+    done = cli("shell", small, *named, *args)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr and done.stderr.count("\n") == 1
+
+
+class Terminal:
+    """A user at a terminal, who has started a shell in a guest."""
+
+    def __init__(self, small: Path, kernel: str) -> None:
+        self.process, self.line = pty.fork()
+        if self.process == 0:
+            script = "trap : INT; stty size; echo READY; read word; echo got $word; sleep 1000; exec sh"
+            words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script]
+            os.execv(sys.executable, [sys.executable, "-m", "unbloat", *words])
+        self.resize(30, 100)
+
+    def resize(self, lines: int, columns: int) -> None:
+        fcntl.ioctl(self.line, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
+
+    def type(self, text: str) -> None:
+        os.write(self.line, text.encode())
+
+    def read_until(self, mark: str) -> str:
+        seen, end = b"", time.monotonic() + 60
+        while mark.encode() not in seen:
+            assert select.select([self.line], [], [], max(0, end - time.monotonic()))[0], f"no {mark} in {seen!r}"
+            seen += os.read(self.line, 1 << 16)
+        return seen.decode()
+
+    def status(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+@pytest.fixture
+def terminal(small: Path, kernel: str) -> Iterator[Terminal]:
+    user = Terminal(small, kernel)
+    yield user
+    if Path(f"/proc/{user.process}").exists():
+        os.kill(user.process, signal.SIGKILL)
+    os.close(user.line)
+
+
+def test_a_user_at_a_terminal(terminal: Terminal) -> None:
+    assert "30 100" in terminal.read_until("READY")
+    terminal.type("something\n")
+    terminal.read_until("got something")
+    terminal.type("\x03")
+    terminal.read_until("# ")
+    terminal.resize(40, 120)
+    time.sleep(1)
+    terminal.type("stty size\n")
+    terminal.read_until("40 120")
+    machines = descendants(terminal.process)
+    terminal.type("exit 5\n")
+    assert terminal.status() == 5
+    assert machines and not any(Path(f"/proc/{machine}").exists() for machine in machines)
+
+
+def test_an_interrupt_without_a_terminal_ends_the_guest(small: Path, kernel: str) -> None:
+    words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sleep", "1000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "unbloat", *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    machines = wait_for_children(process.pid)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said.count("\n")) == (130, 1)
+    assert not any(Path(f"/proc/{machine}").exists() for machine in machines)
