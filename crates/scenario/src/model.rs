@@ -1,7 +1,7 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
-use crate::units::{Bytes, Nanos, Rate};
 use crate::resolved::WrittenTrace;
+use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
