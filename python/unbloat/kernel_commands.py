@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat import Error, _core
 from unbloat.places import ALGORITHMS
 from unbloat.table import Column, render
+from unbloat.vm import doctor as vm
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -167,9 +168,7 @@ def settings(control: dict[str, Any]) -> str:
 
 def doctor_command(args: argparse.Namespace) -> None:
     """Print what is there and what is not."""
-    from unbloat.vm.doctor import doctor as vm_doctor
-
-    checks = [*json.loads(_core.kernel_doctor()), *vm_doctor()]
+    checks = [*json.loads(_core.kernel_doctor()), *vm.doctor()]
     if args.json:
         print(json.dumps({"checks": checks}, indent=2))
         return

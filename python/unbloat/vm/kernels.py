@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -63,8 +64,13 @@ def unpacked() -> Path:
 
 def kernels_here() -> list[Kernel]:
     """List the kernels that need not be fetched: installed ones that this user may read, and unpacked ones."""
-    images = [*BOOT.glob("vmlinuz-*"), *unpacked().glob("*/boot/vmlinuz-*")]
+    images = [*seen(BOOT, "vmlinuz-*"), *seen(unpacked(), "*/boot/vmlinuz-*")]
     return [kernel for image in images if (kernel := usable(image))]
+
+
+def seen(folder: Path, pattern: str) -> list[Path]:
+    """List what this user may see there."""
+    return list(folder.glob(pattern)) if os.access(folder, os.R_OK | os.X_OK) else []
 
 
 def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
