@@ -19,7 +19,8 @@ from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS
 from unbloat.source import Source
 from unbloat.vm import qemu
-from unbloat.vm.guest import Guest, encoded_objects
+from unbloat.vm.guest import Guest
+from unbloat.vm.letter import encoded_objects
 from unbloat.vm.shared import SharedMemory
 
 STDIN, STDOUT = 0, 1
