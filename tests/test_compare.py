@@ -182,9 +182,25 @@ def test_a_page_gets_the_table_and_the_command(cli: Cli, tmp_path: Path) -> None
     assert second.startswith("My words.") and "+80.0" not in second
 
 
+def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"))
+    write(tmp_path, "b", run("reno", delay=90.0), run("cubic"))
+    write(tmp_path, "c", run("reno", delay=91.0, why="late"))
+    said = cli("compare", "a.json", "b.json", "c.json").stdout
+    reno, cubic = (next(line for line in said.splitlines() if line.startswith(cc)) for cc in ("reno", "cubic"))
+    assert reno.split()[4:7] == ["50.0", "90.0", "x"] and "91.0" in reno and reno.endswith("no reason unsound")
+    assert cubic.split()[1:5] == ["10.0", "10.0", "50.0", "50.0"], "C has no such cell"
+    assert "C: late" in said and "Only in" not in said
+    assert "B against A: 2 cells: 1 within the goal" in said and "C against B: 1 cells: 0 within" in said
+    judged = json.loads(cli("compare", "a.json", "b.json", "c.json", "--json").stdout)
+    assert [cell["verdict"] for cell in judged["b_against_a"]["cells"]] == ["outside", "within"]
+    assert [cell["verdict"] for cell in judged["c_against_b"]["cells"]] == ["unsound"]
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
+        (["a.json", "a.json", "a.json", "--between", "cc=reno,reno"], ["--between", "not three"]),
         (["a.json"], ["two sets of results", "--between"]),
         (["a.json", "none.json"], ["none.json", "no such file"]),
         (["a.json", "text.json"], ["text.json", "unbloat run"]),

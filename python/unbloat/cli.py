@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run_arguments(commands.add_parser("run", help="run a scenario: simulated, on the running kernel, or in a guest"))
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
-    _compare_arguments(commands.add_parser("compare", help="two sets of results against each other"))
+    _compare_arguments(commands.add_parser("compare", help="two or three sets of results against each other"))
     kernel_commands.add(commands)
     shell.add(commands)
     clean.add(commands)
@@ -126,6 +126,7 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     results = "a folder that `unbloat run -o` wrote (or one above several), or what `unbloat run --json` printed"
     add("a", metavar="A", type=Path, help=f"results: {results}")
     add("b", metavar="B", type=Path, nargs="?", help="results to hold against A (default: A's own, with --between)")
+    add("c", metavar="C", type=Path, nargs="?", help="results to hold against B, in the same table")
     add(
         "--between",
         metavar="AXIS=LABEL_A,LABEL_B",

@@ -18,11 +18,11 @@ FAR = "x"
 
 def text_of(comparison: Comparison) -> str:
     """Lay it out for a terminal."""
-    parts = [_heading(comparison), render(_columns(comparison)), *_remarks(comparison)]
-    return "\n\n".join(_filled(part) if number != 1 else part for number, part in enumerate(parts))
+    parts = [_heading(comparison), render(_columns(comparison)), *remarks(comparison)]
+    return "\n\n".join(filled(part) if number != 1 else part for number, part in enumerate(parts))
 
 
-def _filled(text: str) -> str:
+def filled(text: str) -> str:
     """Break lines at the width of a page; lists keep theirs."""
     lines = [
         textwrap.fill(line, 120, subsequent_indent="  " if line.startswith("*") else "") for line in text.split("\n")
@@ -33,7 +33,12 @@ def _filled(text: str) -> str:
 def markdown_of(comparison: Comparison, command: Sequence[str]) -> str:
     """Lay it out for a page, with the command that made it."""
     table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in _columns(comparison)])
-    return "\n\n".join([f"    {shlex.join(command)}", _heading(comparison), table, *_remarks(comparison)])
+    return "\n\n".join([command_line(command), _heading(comparison), table, *remarks(comparison)])
+
+
+def command_line(command: Sequence[str]) -> str:
+    """Write a command as code."""
+    return f"    {shlex.join(command)}"
 
 
 def _heading(comparison: Comparison) -> str:
@@ -47,17 +52,17 @@ def _heading(comparison: Comparison) -> str:
 
 def _columns(comparison: Comparison) -> list[Column]:
     cells = comparison.cells
-    columns = _place_columns([cell.place for cell in cells])
+    columns = place_columns([cell.place for cell in cells])
     for number, figure in enumerate(FIGURES):
         compared = [cell.compared[number] for cell in cells]
-        columns.append(Column(figure.head, f"A {figure.unit}", [_value(figure, each.a) for each in compared], True))
-        columns.append(Column("", "B", [_value(figure, each.b) for each in compared], True))
+        columns.append(Column(figure.head, f"A {figure.unit}", [written(figure, each.a) for each in compared], True))
+        columns.append(Column("", "B", [written(figure, each.b) for each in compared], True))
         columns.append(Column("", "B / A" if figure.is_count else "%", [_difference(each) for each in compared], True))
-    columns.append(Column("", "", [_note(cell, _numbers(comparison)) for cell in cells]))
+    columns.append(Column("", "", [note_of(cell, numbered(comparison)) for cell in cells]))
     return columns
 
 
-def _place_columns(places: Sequence[Place]) -> list[Column]:
+def place_columns(places: Sequence[Place]) -> list[Column]:
     """Give a column for each axis, and one for the scenario where there are several."""
     columns = []
     if len({place.scenario for place in places}) > 1:
@@ -67,7 +72,7 @@ def _place_columns(places: Sequence[Place]) -> list[Column]:
     return columns or [Column("scenario", "", [place.scenario for place in places])]
 
 
-def _value(figure: Figure, value: Value) -> str:
+def written(figure: Figure, value: Value) -> str:
     """Write a mean, and what the repeats range over where they differ."""
     if value.mean is None or value.least is None or value.greatest is None:
         return "-"
@@ -88,7 +93,7 @@ def _difference(compared: Compared) -> str:
     return f"{change:.2f} {mark}" if compared.figure.is_count else f"{100 * (change - 1):+.1f} {mark}"
 
 
-def _note(cell: Cell, numbers: dict[Reason, int]) -> str:
+def note_of(cell: Cell, numbers: dict[Reason, int]) -> str:
     """Say what the marks of a row are about: the numbers of the reasons, or that there is none."""
     if cell.verdict == "unsound":
         return "unsound"
@@ -96,7 +101,7 @@ def _note(cell: Cell, numbers: dict[Reason, int]) -> str:
     return " ".join(sorted(notes))
 
 
-def _numbers(comparison: Comparison) -> dict[Reason, int]:
+def numbered(comparison: Comparison) -> dict[Reason, int]:
     """Number the reasons that are needed, in the order of the table."""
     reasons = [each.reason for cell in comparison.cells for each in cell.outside if cell.verdict == "outside"]
     return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, reasons)), 1)}
@@ -105,8 +110,9 @@ def _numbers(comparison: Comparison) -> dict[Reason, int]:
 # ---------------------------------------------------------------- What stands under it
 
 
-def _remarks(comparison: Comparison) -> list[str]:
-    parts = [f"[{number}] {reason.text}" for reason, number in _numbers(comparison).items()]
+def remarks(comparison: Comparison) -> list[str]:
+    """Give the reasons, the lists of what needs a look, and the counts."""
+    parts = [f"[{number}] {reason.text}" for reason, number in numbered(comparison).items()]
     unsound = [f"({cell.place}) {why}" for cell in comparison.cells for why in cell.unsound]
     unexplained = [
         f"({cell.place}) {', '.join(each.figure.head for each in cell.outside if not each.reason)}"
@@ -121,16 +127,22 @@ def _remarks(comparison: Comparison) -> list[str]:
         "Only in B": [f"({place})" for place in comparison.only[1]],
     }
     parts += ["\n".join([f"{head}:", "", *(f"* {line}" for line in lines)]) for head, lines in lists.items() if lines]
-    return [*parts, _counts(comparison)]
+    return [*parts, counted(comparison)]
 
 
-def _counts(comparison: Comparison) -> str:
+def counted(comparison: Comparison) -> str:
+    """Count the verdicts in a sentence."""
     counts = comparison.counts()
     total = len(comparison.cells)
     outside = f"{counts['outside']} outside"
     if counts["outside without a reason"]:
         outside += f" ({counts['outside without a reason']} without a reason)"
-    return f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound."
+    sound = [cell for cell in comparison.cells if not cell.unsound]
+    main = sum(all(each.figure.is_count for each in cell.outside) for cell in sound)
+    return (
+        f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
+        f"{main} of {len(sound)} with goodput and queueing delay within it."
+    )
 
 
 # ---------------------------------------------------------------- JSON

@@ -13,7 +13,7 @@
 
 /* Jiffies a second. The simulator's are fixed, so that the compiler divides by a constant; a replay has those of the kernel recorded. */
 #ifndef UNBLOAT_HZ
-#define UNBLOAT_HZ 1000UL
+#define UNBLOAT_HZ 250UL
 #endif
 
 /* One per loaded instance: the caller sets the clock before a callback and the seed once. */

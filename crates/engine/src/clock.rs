@@ -22,6 +22,11 @@ pub fn jiffies(now: Nanos) -> u32 {
     (ktime(now).0 / JIFFY) as u32
 }
 
+/// The same for `tcp_mstamp`.
+pub fn jiffies_at(micros: u64) -> u32 {
+    (micros * 1000 / JIFFY) as u32
+}
+
 /// The clock of the timestamps option: 1 ms.
 pub fn timestamp(now: Nanos) -> u32 {
     (ktime(now).0 / 1_000_000) as u32
@@ -32,9 +37,17 @@ pub fn micros_to_jiffies(us: u64) -> u32 {
     (us * 1000).div_ceil(JIFFY) as u32
 }
 
-/// A number of jiffies as a duration.
-pub fn jiffies_to_nanos(jiffies: u32) -> Nanos {
-    Nanos(jiffies as u64 * JIFFY)
+/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The kernel's timer wheel looks
+/// at those more than 62 jiffies off with every 8th tick only, at those more than 503 off with every 64th, and so on by eights.
+pub fn timer(now: Nanos, jiffies: u32) -> Nanos {
+    const LEVELS: u32 = 9;
+    const LEVEL_BITS: u32 = 3;
+    const FIRST_LEVEL: u64 = 63;
+    let level =
+        (1..LEVELS).take_while(|level| jiffies as u64 >= FIRST_LEVEL << (LEVEL_BITS * (level - 1))).count() as u32;
+    let step = 1 << (LEVEL_BITS * level);
+    let expires = ktime(now).0 / JIFFY + jiffies as u64;
+    Nanos((expires / step + 1) * step * JIFFY) - BOOT
 }
 
 /// Sequence-number order, wrap-safe: `a` comes before `b`.
@@ -47,4 +60,25 @@ pub fn before(a: u32, b: u32) -> bool {
 #[inline]
 pub fn after(a: u32, b: u32) -> bool {
     before(b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_rings_with_the_first_tick_after_its_time() {
+        // Set 1 ms after a tick, at 4 ms a jiffy.
+        for (jiffies, rings_ms) in [(1, 8), (10, 44), (62, 252)] {
+            assert_eq!(timer(Nanos::from_millis(1), jiffies), Nanos::from_millis(rings_ms), "{jiffies} jiffies");
+        }
+    }
+
+    #[test]
+    fn a_timer_far_off_rings_with_an_8th_or_64th_tick() {
+        // 250 000 jiffies have been counted: a multiple of 8, not of 64.
+        for (jiffies, rings_ms) in [(63, 256), (64, 288), (250, 1024), (503, 2016), (504, 2240)] {
+            assert_eq!(timer(Nanos::ZERO, jiffies), Nanos::from_millis(rings_ms), "{jiffies} jiffies");
+        }
+    }
 }

@@ -63,7 +63,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let flow = self.senders.len() as u32;
             let opened = group.start + Nanos(group.stagger.0 * index as u64);
             let meter = SenderMeter::new(Interval::new(self.scenario, None), opened);
-            let sender = Sender::new(flow, index, group, control.needs_ecn(), meter);
+            let sender = Sender::new(self.scenario.seed, flow, index, group, control.needs_ecn(), meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let room = self.scenario.ample_window(group);

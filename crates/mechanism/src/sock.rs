@@ -7,8 +7,8 @@
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// Bytes of `icsk_ca_priv`.
 pub const CA_PRIV_BYTES: usize = 104;
-/// Jiffies a second (`CONFIG_HZ`).
-pub const HZ: u64 = 1000;
+/// Jiffies a second (`CONFIG_HZ`): those of Debian's kernels.
+pub const HZ: u64 = 250;
 
 /// `enum tcp_ca_state`.
 #[allow(missing_docs)]

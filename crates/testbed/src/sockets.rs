@@ -1,6 +1,7 @@
 //! The sockets of a flow, each made in its host's namespace.
 
 use crate::host::Host;
+use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
 use scenario::model::{FlowGroup, Scenario, Service};
@@ -15,6 +16,8 @@ const PORT: u16 = 5201;
 const HEADERS: u32 = 40;
 /// The option that each segment carries (RFC 7323).
 const TIMESTAMPS: u32 = 12;
+/// Since this version of Linux the window offered depends on the memory that segments take.
+const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 /// Room to write in, which a socket cannot have too much of.
 pub const AMPLE: usize = 1 << 29;
 
@@ -56,7 +59,7 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
 /// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a flow by
 /// not writing any more.
 pub fn written_ahead(scenario: &Scenario) -> Bytes {
-    Bytes(carried_in(scenario, Nanos::from_millis(10)).max(128 << 10))
+    Bytes(carried_in(scenario, Nanos::from_millis(40)).max(128 << 10))
 }
 
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several. It is
@@ -70,6 +73,9 @@ fn read_at_once(scenario: &Scenario, window: Bytes) -> Bytes {
 fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
     let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
     let segment = group.packet.0 - (HEADERS + options) as u64;
+    if running_version() < WINDOW_FOLLOWS_MEMORY {
+        return window.0 as usize; // Half of any buffer is offered (`tcp_adv_win_scale`).
+    }
     (window.0 * memory_of(segment, group.packet.0) / segment / 2) as usize
 }
 

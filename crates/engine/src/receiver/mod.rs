@@ -71,7 +71,7 @@ impl Receiver {
             out_of_order: OutOfOrder::new(),
             duplicate: None,
             ts_recent: 0,
-            schedule: Schedule::new(&stack, room.0.min(window as u64) as u32 / mss, mss),
+            schedule: Schedule::new(&stack, room.0.min(window as u64) as u32, mss),
             echo_ce: false,
             socket,
             meter,
@@ -111,7 +111,12 @@ impl Receiver {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             (early, true)
         } else {
-            (early.or(self.out_of_order(now, data)), false)
+            let flushed = self.out_of_order(now, data);
+            if flushed.is_some() {
+                // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was scheduled.
+                return [early.or(flushed), None];
+            }
+            (early, false)
         };
         let forced = self.take_forced_acknowledgement();
         [early, (urgent || forced || self.acknowledges_now(now)).then(|| self.acknowledge(now))]
@@ -137,6 +142,8 @@ impl Receiver {
 
     /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
+        self.schedule.in_order(now);
+        self.schedule.widen(self.out_of_order.len() + 1);
         let had_holes = !self.out_of_order.is_empty();
         self.next += 1;
         if had_holes {
@@ -148,8 +155,6 @@ impl Receiver {
             payload -= std::mem::take(&mut self.out_of_order.short_by);
         }
         self.meter.delivered(now, payload);
-        self.schedule.in_order(now);
-        self.schedule.widen();
         had_holes && !holes
     }
 
@@ -162,8 +167,8 @@ impl Receiver {
         }
         let flush = self.schedule.compresses() && self.out_of_order.strays(data.segment);
         let early = flush.then(|| self.acknowledge(now));
+        self.schedule.widen(self.out_of_order.len());
         self.out_of_order.add(data.segment, self.next);
-        self.schedule.widen();
         self.out_of_order.short_by += self.mss as u64 - self.payload(data);
         early
     }

@@ -44,7 +44,12 @@ impl OutOfOrder {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.received.len() == 0
+        self.len() == 0
+    }
+
+    /// Segments held.
+    pub fn len(&self) -> u32 {
+        self.received.len()
     }
 
     /// Adds a segment above `next`, and brings the SACK blocks up to date: the block that holds it goes first (RFC 2018, section 4).

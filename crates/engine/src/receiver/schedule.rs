@@ -1,6 +1,8 @@
 //! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time. As Linux does it
 //! (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
+use crate::clock::{self, micros_to_jiffies};
+use mechanism::sock::HZ;
 use scenario::model::Stack;
 use scenario::units::Nanos;
 
@@ -8,12 +10,12 @@ use scenario::units::Nanos;
 pub const MAX_QUICKACKS: u8 = 16;
 /// What a receiver offers at first, bytes.
 const FIRST_WINDOW: u32 = 65_535;
-/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
-const ATO_MIN: Nanos = Nanos::from_millis(40);
-/// `TCP_DELACK_MAX`.
-const DELACK_MAX: Nanos = Nanos::from_millis(200);
-/// `TCP_TIMEOUT_INIT`, until the handshake has shown the round-trip time.
-const TIMEOUT_INIT: Nanos = Nanos::from_secs(1);
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, jiffies.
+const ATO_MIN: u32 = HZ as u32 / 25;
+/// `TCP_DELACK_MAX`, jiffies.
+const DELACK_MAX: u32 = HZ as u32 / 5;
+/// `TCP_TIMEOUT_INIT`, until the handshake has shown the round-trip time, jiffies.
+const TIMEOUT_INIT: u32 = HZ as u32;
 /// Duplicates acknowledged at once, so that the sender finds the loss (`TCP_FASTRETRANS_THRESH`).
 const PROMPT_DUPLICATES: u8 = 3;
 /// At most so many duplicates wait for one acknowledgement (`tcp_comp_sack_nr`).
@@ -29,24 +31,25 @@ pub struct Schedule {
     delayed_ack: bool,
     quick_ack: bool,
     sack_compression: bool,
-    /// What is offered, in segments.
-    window: u32,
+    mss: u32,
+    /// What is offered in the end, bytes.
+    room: u32,
+    /// What is offered so far (`rcv_ssthresh`), bytes.
+    offered: u32,
     /// Segments still to be acknowledged at once.
     quick: u8,
-    /// Segments that will still widen the window offered.
-    widening: u32,
-    /// `ato`: how long an acknowledgement is held back; zero before the first data.
-    delay: Nanos,
-    /// When the last segment in order came.
-    last_in_order: Nanos,
+    /// `ato`: how long an acknowledgement is held back, jiffies; zero before the first data.
+    delay: u32,
+    /// When the last segment in order came, jiffies.
+    last_in_order: u32,
     /// When an acknowledgement held back for a second segment is due.
     delayed_until: Nanos,
     /// When the SYN was answered.
     syn_answered: Nanos,
     /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
     round_trip: Nanos,
-    /// The retransmission timeout that follows from it.
-    timeout: Nanos,
+    /// The retransmission timeout that follows from it, jiffies.
+    timeout: u32,
     /// Duplicates acknowledged at once since `duplicates_of` was the next segment in order.
     duplicates: u8,
     duplicates_of: u32,
@@ -56,18 +59,18 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// For a receiver that offers room for `window` segments in the end; at first it is `FIRST_WINDOW`, and each segment widens it by two.
-    pub fn new(stack: &Stack, window: u32, mss: u32) -> Schedule {
-        let widening = if stack.quick_ack { window.saturating_sub(FIRST_WINDOW / mss) / 2 } else { 0 };
+    /// For a receiver that offers `room` bytes in the end; at first it is `FIRST_WINDOW`, and each segment widens it by two.
+    pub fn new(stack: &Stack, room: u32, mss: u32) -> Schedule {
         Schedule {
-            widening,
-            window,
+            mss,
+            room,
+            offered: FIRST_WINDOW,
             delayed_ack: stack.delayed_ack,
             quick_ack: stack.quick_ack,
             sack_compression: stack.sack && stack.sack_compression,
             quick: 0,
-            delay: Nanos::ZERO,
-            last_in_order: Nanos::ZERO,
+            delay: 0,
+            last_in_order: 0,
             delayed_until: Nanos::NEVER,
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
@@ -88,7 +91,7 @@ impl Schedule {
     /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer (`tcp_delack_timer_handler`).
     pub fn delay_expired(&mut self, now: Nanos) {
         if self.delayed_until <= now {
-            self.delay = Nanos(self.delay.0 * 2).min(self.timeout);
+            self.delay = (self.delay * 2).min(self.timeout);
         }
     }
 
@@ -103,35 +106,47 @@ impl Schedule {
         if self.round_trip == Nanos::ZERO {
             self.round_trip = (now - self.syn_answered).max(Nanos(1));
             // RFC 6298, section 2.2, with Linux's floor.
-            self.timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
+            let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
+            self.timeout = micros_to_jiffies(timeout.as_micros());
         }
     }
 
     /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).
     #[inline]
     pub fn in_order(&mut self, now: Nanos) {
+        let now = clock::jiffies(now);
         let gap = now - self.last_in_order;
         self.last_in_order = now;
-        if self.delay == Nanos::ZERO {
+        if self.delay == 0 {
             self.delay = ATO_MIN;
             self.acknowledge_quickly(MAX_QUICKACKS);
-        } else if gap <= Nanos(ATO_MIN.0 / 2) {
-            self.delay = Nanos(self.delay.0 / 2 + ATO_MIN.0 / 2);
+        } else if gap <= ATO_MIN / 2 {
+            self.delay = self.delay / 2 + ATO_MIN / 2;
         } else if gap < self.delay {
-            self.delay = Nanos(self.delay.0 / 2 + gap.0).min(self.timeout);
+            self.delay = (self.delay / 2 + gap).min(self.timeout);
         } else if gap > self.timeout {
             // The sender may start over with a small window.
             self.acknowledge_quickly(MAX_QUICKACKS);
         }
     }
 
-    /// A new segment came: if it widens the window, the sender shall know at once (`tcp_grow_window`).
+    /// A new segment came, beside `held` others that the application cannot read yet: if there is room to widen the window, the sender
+    /// shall know at once (`tcp_grow_window`). One segment of the room is never offered (`tcp_init_buffer_space`).
     #[inline]
-    pub fn widen(&mut self) {
-        if self.widening > 0 {
-            self.widening -= 1;
+    pub fn widen(&mut self, held: u32) {
+        let taken = held.saturating_mul(self.memory_of_segment()).max(self.mss);
+        let most = self.room.saturating_sub(taken);
+        if self.quick_ack && self.offered < most {
+            self.offered = most.min(self.offered + 2 * self.mss);
             self.quick |= 1;
         }
+    }
+
+    /// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that. Its packet lies in a
+    /// buffer of a power of two, with 384 bytes around it and 256 for the description.
+    fn memory_of_segment(&self) -> u32 {
+        const HEADERS: u32 = 52;
+        ((self.mss + HEADERS + 384).next_power_of_two() + 256) / 2
     }
 
     /// A duplicate came: the sender may be in slow start after a timeout (`tcp_enter_quickack_mode`).
@@ -143,7 +158,8 @@ impl Schedule {
     /// `tcp_incr_quickack`: at most `most`, at most half of the window.
     pub fn acknowledge_quickly(&mut self, most: u8) {
         if self.quick_ack {
-            let by_window = if self.window < 2 { 2 } else { self.window / 2 };
+            let window = self.room / self.mss;
+            let by_window = if window < 2 { 2 } else { window / 2 };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
     }
@@ -159,8 +175,8 @@ impl Schedule {
         if holes {
             return !self.compress(now, next);
         }
-        let longest = self.round_trip.clamp(ATO_MIN, DELACK_MAX);
-        self.delayed_until = self.delayed_until.min(now + self.delay.min(longest));
+        let longest = micros_to_jiffies(self.round_trip.as_micros()).clamp(ATO_MIN, DELACK_MAX);
+        self.delayed_until = self.delayed_until.min(clock::timer(now, self.delay.min(longest)));
         false
     }
 
@@ -204,11 +220,12 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    const WINDOW: u32 = 100;
+    const MSS: u32 = 1448;
+    const WINDOW: u32 = 100 * MSS;
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
     fn settled(round_trip: Nanos) -> Schedule {
-        let mut schedule = Schedule::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, 1448);
+        let mut schedule = Schedule::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, MSS);
         schedule.answered_syn(Nanos::ZERO);
         schedule.measure_round_trip(round_trip);
         schedule.in_order(round_trip);
@@ -232,23 +249,24 @@ mod tests {
             schedule.delay_expired(now);
             schedule.acknowledged();
         }
-        assert_eq!(waited, [ms(40), ms(70), ms(70)]);
+        // From one tick, 4 ms, until the tick after 10 and 18 jiffies.
+        assert_eq!(waited, [ms(44), ms(76), ms(76)]);
     }
 
     #[test]
     fn segments_close_together_bring_the_delay_back_to_40_ms() {
         let mut schedule = settled(ms(70));
-        schedule.delay = ms(160);
+        schedule.delay = 40;
         for n in 0..12 {
             schedule.in_order(ms(1000 + 20 * n));
         }
-        assert!((ms(40)..Nanos::from_micros(40_100)).contains(&schedule.delay), "{:?}", schedule.delay);
+        assert_eq!(schedule.delay, ATO_MIN);
     }
 
-    /// The timeout after a handshake of 70 ms is 270 ms.
+    /// The timeout after a handshake of 70 ms is 270 ms, 68 jiffies; the handshake ends 2 ms after a tick.
     #[test]
     fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
-        for (gap, expected) in [(270, 0), (271, 16)] {
+        for (gap, expected) in [(273, 0), (274, 16)] {
             let mut schedule = settled(ms(70));
             schedule.quick_ack = true;
             schedule.in_order(ms(70 + gap));
@@ -259,25 +277,34 @@ mod tests {
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
         for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut schedule = Schedule::new(&Stack::LINUX, window, 1448);
+            let mut schedule = Schedule::new(&Stack::LINUX, window * MSS, MSS);
             schedule.in_order(ms(70));
             assert_eq!(schedule.quick, expected, "window {window}");
         }
     }
 
-    /// From 45 segments to 100, by two each.
+    /// How many of 50 segments widen the window, `held` others waiting each time.
+    fn widened(held: u32) -> usize {
+        let mut schedule = Schedule::new(&Stack::LINUX, WINDOW, MSS);
+        let widens = |_: &u32| {
+            schedule.widen(held);
+            let at_once = schedule.acknowledges_now(ms(500), 1, 1, false);
+            schedule.acknowledged();
+            at_once
+        };
+        (0..50).filter(widens).count()
+    }
+
     #[test]
     fn while_the_window_widens_each_segment_is_acknowledged() {
-        let mut schedule = Schedule::new(&Stack::LINUX, WINDOW, 1448);
-        let mut at_once = 0;
-        while {
-            schedule.widen();
-            schedule.acknowledges_now(ms(500), at_once + 1, 1, false)
-        } {
-            schedule.acknowledged();
-            at_once += 1;
-        }
-        assert_eq!(at_once, 27);
+        // From 65 535 bytes to a segment less than 144 800, by 2896 each: 27.
+        assert_eq!(widened(0), (WINDOW - MSS - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
+    }
+
+    #[test]
+    fn what_waits_for_a_hole_leaves_less_to_offer() {
+        // Ten segments take 1152 bytes each.
+        assert_eq!(widened(10), (WINDOW - 11_520 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
     }
 
     #[test]

@@ -28,8 +28,10 @@ use crate::tap::Tap;
 use measure::SenderMeter;
 use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
+use rand::Rng;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::Nanos;
+use std::ops::Range;
 use timers::Timer;
 
 /// What a sender may touch while it handles one event.
@@ -55,6 +57,13 @@ enum Phase {
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 /// Sequence number of the SYN; the first data byte follows.
 const INITIAL_SEQUENCE: u32 = 0;
+/// A host that was idle reads its clock so much after something has happened, us, now this and now that: to wake up takes its time.
+/// Without it the RTTs of a steady path would be equal to the nanosecond, and a control that asks whether they grow would say no.
+const WAKING_US: Range<u64> = 0..4;
+/// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
+const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
+/// The first of the streams that these draws come from, one for each flow.
+const WAKING_DRAWS: u64 = 1 << 32;
 /// More segments than any run sends: a transfer without end.
 const ENDLESS: u32 = u32::MAX;
 
@@ -86,12 +95,16 @@ pub struct Sender {
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
     sacked_above: u32,
+    waking: path::Draws,
+    /// How late the clock is read since the host woke up, us.
+    late_us: u64,
+    last_awake: Nanos,
     pub meter: SenderMeter,
 }
 
 impl Sender {
-    /// The sender of flow `flow`, number `index` of its group.
-    pub fn new(flow: u32, index: u32, group: &FlowGroup, needs_ecn: bool, meter: SenderMeter) -> Sender {
+    /// The sender of flow `flow`, number `index` of its group, in a run with this seed.
+    pub fn new(seed: u64, flow: u32, index: u32, group: &FlowGroup, needs_ecn: bool, meter: SenderMeter) -> Sender {
         let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         let mss = group.packet.0 as u32 - header;
@@ -118,6 +131,9 @@ impl Sender {
             partially_acked: false,
             lost_below: 0,
             sacked_above: 0,
+            waking: path::draws(seed, WAKING_DRAWS + flow as u64),
+            late_us: 0,
+            last_awake: Nanos::ZERO,
             meter,
         };
         sender.fill_socket(&stack);
@@ -169,7 +185,11 @@ impl Sender {
     #[inline]
     fn set_clock(&mut self, now: Nanos) {
         self.sk.tcp_clock_cache = clock::ktime(now).0;
-        self.sk.tcp_mstamp = clock::micros(now);
+        if now - self.last_awake >= FALLS_ASLEEP {
+            self.late_us = self.waking.random_range(WAKING_US);
+        }
+        self.last_awake = now;
+        self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
     }
 
     /// Does what is due at `env.now`.

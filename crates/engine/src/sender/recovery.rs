@@ -159,7 +159,7 @@ impl Sender {
         let reduced = self.ca_state() == ca_state::CWR || self.sk.undo_marker != 0;
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH && reduced {
             self.sk.snd_cwnd = self.sk.snd_ssthresh;
-            self.sk.snd_cwnd_stamp = (self.sk.tcp_mstamp / 1000) as u32;
+            self.sk.snd_cwnd_stamp = clock::jiffies_at(self.sk.tcp_mstamp);
         }
         control.cwnd_event(&mut self.sk, ca_event::COMPLETE_CWR);
     }

@@ -120,15 +120,15 @@ mod tests {
         let mut sk = sock(0);
         estimate(&mut sk, 100_000);
         set_timeout(&mut sk);
-        assert_eq!(sk.inet_conn.icsk_rto, 300);
+        assert_eq!(sk.inet_conn.icsk_rto, micros_to_jiffies(300_000));
     }
 
     #[test]
     fn linux_adds_at_least_200_ms() {
-        let mut sk = sock(200);
+        let mut sk = sock(micros_to_jiffies(200_000));
         estimate(&mut sk, 20_000);
         set_timeout(&mut sk);
-        assert_eq!(sk.inet_conn.icsk_rto, 220);
+        assert_eq!(sk.inet_conn.icsk_rto, micros_to_jiffies(220_000));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The sender's one timer, which stands for the retransmission timeout, the tail loss probe or RACK's reordering timer.
 
 use super::{Env, Phase, Sender, rtt, window};
-use crate::clock::{self, jiffies_to_nanos, micros_to_jiffies};
+use crate::clock::{self, micros_to_jiffies};
 use crate::tap::Tap;
 use mechanism::sock::{HZ, ca_state};
 use scenario::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
-const TIMEOUT_MIN_US: u64 = 2 * 1_000_000 / HZ;
+const TIMEOUT_MIN_US: u64 = 2_000;
 
 /// What happens when the timer rings (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Timer {
 
 impl Sender {
     fn arm(&mut self, kind: Kind, jiffies: u32, now: Nanos) {
-        self.timer = Timer { kind, at: now + jiffies_to_nanos(jiffies.clamp(1, rtt::RTO_MAX)) };
+        self.timer = Timer { kind, at: clock::timer(now, jiffies.clamp(1, rtt::RTO_MAX)) };
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Nanos) {

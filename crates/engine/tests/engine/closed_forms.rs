@@ -104,10 +104,10 @@ fn a_full_buffer_delays_by_its_length_over_the_rate() {
     let run = records(&s);
     // The first packet, which sets the rhythm of the rest, left behind the handshake's 52 bytes.
     close(run.links[0].queue_delay.queue_delay_ms_max.unwrap(), 200.0, 1e-5, "longest wait");
-    // Base RTT, the queue, its own transmission and that of the acknowledgement, on a clock of microseconds.
+    // Base RTT, the queue, its own transmission and that of the acknowledgement, on a clock of microseconds that is read up to three late.
     let longest = 40.0 + 200.0 + 4.0 + 52.0 * 8.0 / 1e6;
     let max = run.flows[0].rtt.rtt_ms_max.unwrap();
-    assert!(max <= longest + 1e-3 && max > longest - 4.0, "largest RTT {max} ms, expected {longest}");
+    assert!(max <= longest + 4e-3 && max > longest - 4.0, "largest RTT {max} ms, expected {longest}");
 }
 
 // Growth.
@@ -149,7 +149,8 @@ fn cubic_follows_its_curve() {
     s.flows[0].cc = control_with("cubic", &[("friendliness", off.clone()), ("hystart", off)]);
     let options = Options { series: Some(Nanos::from_millis(10)), ..Options::default() };
     let (outcome, script) = watch(&s, &options, Script::new(losing([(900, 1)])));
-    let [(lost, _)] = script.retransmissions()[..] else { panic!("one loss, one repair") };
+    let repairs = script.retransmissions();
+    let [(lost, _)] = repairs[..] else { panic!("one loss, one repair: {repairs:?}") };
     // The epoch starts when the repair and all that was sent before it is acknowledged.
     let start = (lost + Nanos::from_millis(50)).as_secs_f64();
     let flows = outcome.series.unwrap().flows;
@@ -284,14 +285,15 @@ fn an_access_link_adds_transmission_and_delay() {
     close(completion(&s) - direct, added, 1e-6, "time added");
 }
 
-/// Without quick acknowledgements a lone segment waits the receiver's 40 ms.
+/// Without quick acknowledgements a lone segment waits the receiver's 40 ms, and for the next of its ticks.
 #[test]
 fn a_lone_segment_is_acknowledged_after_40_ms() {
     let mut s = scenario(1);
     s.flows[0].size = Some(Bytes(500));
     let prompt = completion(&s);
     s.flows[0].stack.quick_ack = false;
-    close(completion(&s) - prompt, 0.040, 1e-9, "delay of the acknowledgement");
+    let delay = completion(&s) - prompt;
+    assert!((0.040..=0.044).contains(&delay), "{delay} s");
 }
 
 #[test]
@@ -309,6 +311,11 @@ fn seconds_between(times: &[Nanos]) -> Vec<f64> {
     times.windows(2).map(|w| (w[1] - w[0]).as_secs_f64()).collect()
 }
 
+/// Linux's timers are never early, and late by a tick or an eighth of what they wait.
+fn rings_after(waited: f64, seconds: f64) -> bool {
+    (seconds..=(1.125 * seconds).max(seconds + 0.008)).contains(&waited)
+}
+
 /// Nobody answers: SYNs at 0, 1, 3, 7, 15 s ... (RFC 6298, section 5.5).
 #[test]
 fn an_unanswered_syn_backs_off() {
@@ -317,7 +324,11 @@ fn an_unanswered_syn_backs_off() {
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     let times: Vec<Nanos> = script.sent.iter().map(|(at, _)| *at).collect();
     assert!(script.sent.iter().all(|(_, d)| d.flags & flag::SYN != 0));
-    assert_eq!(seconds_between(&times), [1.0, 2.0, 4.0, 8.0, 16.0]);
+    let gaps = seconds_between(&times);
+    assert_eq!(gaps.len(), 5);
+    for (number, gap) in gaps.iter().enumerate() {
+        assert!(rings_after(*gap, 2_f64.powi(number as i32)), "{gaps:?}");
+    }
 }
 
 /// The path dies: each timeout is twice the one before, up to 120 s.
@@ -330,9 +341,11 @@ fn timeouts_double_up_to_two_minutes() {
     let times: Vec<Nanos> = script.retransmissions().iter().map(|(at, _)| *at).collect();
     let gaps = seconds_between(&times);
     assert!(gaps.len() >= 12, "{gaps:?}");
-    for pair in gaps.windows(2) {
-        assert_eq!(pair[1], (2.0 * pair[0]).min(120.0), "{gaps:?}");
-    }
+    // The first rang late itself.
+    let doubled =
+        |pair: &[f64]| rings_after(pair[1], (2.0 * pair[0] / 1.125).min(120.0)) || rings_after(pair[1], 2.0 * pair[0]);
+    assert!(gaps.windows(2).all(doubled), "{gaps:?}");
+    assert!(rings_after(gaps[11], 120.0), "{gaps:?}");
     assert_eq!(outcome.run.flows[0].timeouts, times.len() as u64);
 }
 
@@ -349,6 +362,6 @@ fn the_first_timeout_follows_from_the_handshake() {
         let first = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
         let again = script.retransmissions()[0].0;
         let waited = (again - first).as_millis_f64();
-        assert!((waited - expected_ms).abs() <= 1.0, "{waited} ms, expected {expected_ms}");
+        assert!(rings_after(waited / 1e3, expected_ms / 1e3), "{waited} ms, expected {expected_ms}");
     }
 }

@@ -117,6 +117,11 @@ pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
 }
 
+/// The first two numbers of the running kernel's release.
+pub fn running_version() -> (u32, u32) {
+    version(&release())
+}
+
 /// The first two numbers of a kernel's release.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));

@@ -16,6 +16,7 @@ mod unload;
 
 pub use clean::clean;
 pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
+pub(crate) use doctor::running_version;
 pub use doctor::{Check, doctor, release};
 pub use error::Error;
 pub(crate) use loader::require_own;
