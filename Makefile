@@ -24,9 +24,10 @@ build: $(STAMPS)/package
 
 test: check-rust check-python check-guest check-c
 
-bench: build
+bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
 	benches/run
+	$(BIN)/python benches/guest-speed
 	if [ "$$(id -u)" = 0 ]; then benches/cost-per-call; else echo "benches/cost-per-call needs root"; fi
 
 # ---------------------------------------------------------------- Setting up

@@ -19,6 +19,7 @@ __all__ = [
     "load",
     "mechanisms",
     "parse",
+    "resolved",
     "scenario_keys",
 ]
 
@@ -51,6 +52,8 @@ class Cell:
 
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
+    def locate(self, key: str) -> str:
+        """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def run(
@@ -91,6 +94,12 @@ def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
 
 def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
     """Read a scenario's text; its paths are relative to `folder`."""
+
+def resolved(json: str) -> Cell:
+    """Read what `Cell.json` gave in another process, where each trace has been given its `text`.
+
+    The place of every error is `?: KEY`, which the other process can locate.
+    """
 
 def clean() -> str:
     """Remove what killed runs left in the kernel; list it as JSON, in words."""

@@ -188,7 +188,7 @@ class Experiment:
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
-        return series_step(cell, series or self._manner.is_real)
+        return series_step(cell, series or self._manner.on != "simulator")
 
 
 def series_step(cell: _core.Cell, series: bool | str) -> int | None:

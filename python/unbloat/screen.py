@@ -51,7 +51,7 @@ def headline(results: Results) -> str:
         if results.axes
         else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",
-        run["on"],
+        " ".join(filter(None, (run["on"], run.get("kernel")))),
     ]
     if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
         parts.append(f"Jain index {run['jain_index']:.3f}")

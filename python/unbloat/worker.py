@@ -37,7 +37,7 @@ def main() -> None:
     source = Source(path, text, tuple(map(tuple, overrides)))
     cells = source.cells()
     store = Store(Path(opening["folder"]))
-    run = in_guest(source, cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
+    run = in_guest(cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
     for line in sys.stdin:
         say(answers, **attempt(run, store, Task(**json.loads(line)), answers))
 
@@ -52,22 +52,25 @@ def here(cells: list[_core.Cell]) -> Run:
     return run
 
 
-def in_guest(source: Source, cells: list[_core.Cell], folder: Path, number: int) -> Run:
+def in_guest(cells: list[_core.Cell], folder: Path, number: int) -> Run:
     """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
     from unbloat.vm import guest
 
     stay_on_one_processor(number)
 
     def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
-        return guest.run(guest.Guest(folder), source, cells[task.cell], task, progress)
+        return guest.run(guest.Guest(folder), cells[task.cell], task, progress)
 
     return run
 
 
 def stay_on_one_processor(number: int) -> None:
-    """Keep this process and its guests on one processor: QEMU's threads take turns, and wake no other one up."""
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and wake no other one up.
+
+    Workers of the same `unbloat` get different ones; another `unbloat` starts counting somewhere else.
+    """
     allowed = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {allowed[number % len(allowed)]})
+    os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
 
 
 def attempt(run: Run, store: Store, task: Task, answers: IO[str]) -> dict[str, Any]:

@@ -89,6 +89,11 @@ impl Cell {
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }
 
+    /// Where in the file, or on the command line, a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`.
+    fn locate(&self, key: &str) -> String {
+        self.0.locate(key)
+    }
+
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
     fn json(&self) -> String {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::kernel::{clean, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
-    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, scenario_keys};
+    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, resolved, scenario_keys};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -42,6 +42,14 @@ fn load(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::C
 #[pyfunction]
 fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
     cells(scenario::load_text(text, "<text>", &folder, &overrides))
+}
+
+/// Reads what `Cell.json` gave in another process, where each trace has been given its `text`. The place of every error is
+/// `?: KEY`, which the other process can locate.
+#[pyfunction]
+fn resolved(json: &str) -> PyResult<cell::Cell> {
+    let scenario = serde_json::from_str(json).map_err(input_error)?;
+    Ok(cell::Cell(scenario::Cell::resolved(scenario)))
 }
 
 fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<Vec<cell::Cell>> {

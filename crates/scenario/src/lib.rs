@@ -9,6 +9,7 @@ pub mod quantity;
 mod read;
 pub mod records;
 pub mod register;
+mod resolved;
 mod section;
 mod sweep;
 mod trace;

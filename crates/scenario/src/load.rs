@@ -31,6 +31,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// What another process has read: `locate` gives the key alone, behind the mark `?`, for there is no file here.
+    pub fn resolved(scenario: Scenario) -> Cell {
+        Cell { axes: vec![], scenario, tree: Table::default(), place: Place::File("?".into()) }
+    }
+
     /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
     /// what surrounds the key if it is not written.
     pub fn locate(&self, key: &str) -> String {

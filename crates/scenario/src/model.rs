@@ -1,13 +1,14 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Nanos, Rate};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// What the file calls itself.
     pub name: String,
@@ -75,7 +76,7 @@ impl Scenario {
 }
 
 /// What queues, delays and loses packets where they are real. The simulator knows its own way only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emulator {
     /// Ours, the simulator's own code on the real clock.
@@ -101,7 +102,7 @@ impl std::fmt::Display for OnlyInTheKernel {
 }
 
 /// One direction of a link: a queue, a transmitter, a wire.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// The key under `[link]`; the way back is `NAME.reverse`.
     pub name: String,
@@ -116,7 +117,7 @@ pub struct Link {
 }
 
 /// What decides when a packet may leave the queue.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Service {
     /// A transmitter of constant rate.
     Rate(Rate),
@@ -135,7 +136,8 @@ impl Service {
 }
 
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenTrace")]
 pub struct Trace {
     /// The file it came from.
     pub path: PathBuf,
@@ -146,7 +148,7 @@ pub struct Trace {
 }
 
 /// A queue discipline with its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Queue {
     /// First in, first out; what finds it full is dropped.
@@ -170,7 +172,7 @@ pub struct KernelQueue {
 }
 
 /// A parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Setting {
     Number(u64),
@@ -202,7 +204,7 @@ impl Queue {
 }
 
 /// A queue length, in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// Bytes of IP packets.
     Bytes(Bytes),
@@ -222,7 +224,7 @@ impl PartialOrd for Limit {
 }
 
 /// `count` flows that differ in their start time only.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowGroup {
     /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the scenario's folder by the reader).
     pub cc: CongestionControl,
@@ -249,7 +251,7 @@ pub struct FlowGroup {
 }
 
 /// A congestion control with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CongestionControl {
     /// Built-in name or source file.
     pub source: CcSource,
@@ -258,7 +260,7 @@ pub struct CongestionControl {
 }
 
 /// Where a congestion control comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CcSource {
     /// A file of `algorithms/congestion`, by its kernel name.
     Builtin(String),
@@ -269,7 +271,7 @@ pub enum CcSource {
 }
 
 /// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParamValue {
     /// `true` or `false`.
     Bool(bool),
@@ -280,7 +282,7 @@ pub enum ParamValue {
 }
 
 /// A sender's own link to the bottleneck: its queue never drops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// `None` = no constraint.
     pub rate: Option<Rate>,
@@ -289,7 +291,7 @@ pub struct Access {
 }
 
 /// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does; see `spec/loss-recovery.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
     pub sack: bool,

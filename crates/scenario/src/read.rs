@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::profile::Profile;
 use crate::quantity::Share;
-use crate::register::{self, Kind};
+use crate::register::{self, Kind, OF_THE_KERNEL};
 use crate::section::Section;
 use crate::tree::{Table, Value};
 use crate::units::{Bytes, Rate};
@@ -205,9 +205,6 @@ fn settings(section: &Section) -> Vec<(&'static str, Setting)> {
     };
     register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
 }
-
-/// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
-const OF_THE_KERNEL: &str = "kernel:";
 
 /// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.
 pub fn is_path(cc: &str) -> bool {

@@ -64,6 +64,9 @@ pub enum Absence {
 
 use Absence::{Default, Means, Required};
 
+/// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
+pub(crate) const OF_THE_KERNEL: &str = "kernel:";
+
 /// The names of `profile`.
 pub const PROFILES: &[&str] = &["linux", "sack", "newreno"];
 /// The names of a queue's `kind`.

@@ -113,18 +113,14 @@ def sleep_until_multiple_of(step_s: float) -> None:
 
 def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
     """Do a task; give records and series, or the sentence that says why there are none."""
-    Path(task["folder"]).mkdir(parents=True, exist_ok=True)
-    os.chdir(task["folder"])
     for path, data in task["files"].items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(base64.b64decode(data))
-    path, text, overrides = task["source"]
-    pairs = [(key, value) for key, value in overrides]
     pcap = Path("/trace.pcapng") if task["pcap"] else None
     try:
-        cells = _core.parse(text, Path.cwd(), pairs) if text is not None else _core.load(path, pairs)
+        cell = _core.resolved(task["cell"])
         sleep_until_multiple_of(BEGIN_S)
-        record, columns = cells[task["cell"]].run(
+        record, columns = cell.run(
             ALGORITHMS,
             on="vm",
             series_ns=task["series_ns"],

@@ -12,17 +12,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
-from unbloat.places import ALGORITHMS, cache_folder
+from unbloat.places import cache_folder
 from unbloat.pool import Task
-from unbloat.source import Source
 from unbloat.store import code_hash, hash_files
 from unbloat.vm import initramfs, qemu, shared
 from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
+from unbloat.vm.letter import letter, located
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""
@@ -100,18 +99,12 @@ def forget_old(guests: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(
-    guest: Guest,
-    source: Source,
-    cell: _core.Cell,
-    task: Task,
-    progress: Callable[[float], None],
-) -> tuple[str, Columns | None]:
-    """Run a cell of `source` in a guest of its own; give the records as JSON, and the series that `task` asks for."""
+def run(guest: Guest, cell: _core.Cell, task: Task, progress: Callable[[float], None]) -> tuple[str, Columns | None]:
+    """Run a cell in a guest of its own; give the records as JSON, and the series that `task` asks for."""
     guest.use()
     with qemu.resume(guest.state) as machine:
         try:
-            machine.memory.give_task(json.dumps(letter(source, cell, task)).encode())
+            machine.memory.give_task(letter(cell, task))
         except ValueError as error:
             raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
         machine.go()
@@ -122,32 +115,10 @@ def run(
 
         answer = json.loads(machine.memory.take_answer(wait))
     if "error" in answer:
-        raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
+        raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], cell))
     if task.pcap:
         Path(task.pcap).write_bytes(base64.b64decode(answer["pcap"]))
     return answer["record"], answer["columns"] and columns_of(answer["columns"])
-
-
-def letter(source: Source, cell: _core.Cell, task: Task) -> dict[str, Any]:
-    """Write to the agent what it is to run, with every file that this reads."""
-    files = [*cell.sources(ALGORITHMS), *cell.traces]
-    if source.text is None:
-        files.append(Path(source.path or ""))
-    encoded = {str(file): base64.b64encode(file.read_bytes()).decode() for file in files}
-    return {
-        "source": [source.path, source.text, source.overrides],
-        "folder": str(Path.cwd()),
-        "files": encoded,
-        "objects": encoded_objects(cell),
-        "cell": task.cell,
-        "series_ns": task.series_ns,
-        "pcap": bool(task.pcap),
-    }
-
-
-def encoded_objects(cell: _core.Cell) -> dict[str, str]:
-    """Compile a cell's congestion controls for the guest, which has no compiler; as text."""
-    return {name: base64.b64encode(data).decode() for name, data in cell.objects(ALGORITHMS).items()}
 
 
 def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:

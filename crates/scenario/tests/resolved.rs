@@ -1,0 +1,76 @@
+//! A scenario's JSON, read again by another process.
+
+use scenario::model::{Scenario, Service, Trace};
+use serde_json::Value;
+use std::path::Path;
+
+const LTE: &str = "../../scenarios/traces/lte-small.down";
+
+const EVERYTHING: &str = r#"
+    duration = "10s"
+    seed = 5
+
+    [link.bottleneck]
+    rate = "8mbit"
+    delay = "10ms"
+    loss = "0.1%"
+    queue = { kind = "kernel:fq_codel", target = "7ms" }
+    reverse = { trace = "TRACE", queue = { limit = "20p", ecn_threshold = "10p" } }
+
+    [[flows]]
+    cc = "kernel:vegas"
+    count = 3
+    access = { rate = "5mbit", delay = "3ms" }
+
+    [[flows]]
+    cc = "cubic_plus"
+    params = { threshold = "25ms" }
+    profile = { base = "linux", rto_min = "1s" }
+    size = "1mb"
+
+    [[flows]]
+    cc = "/elsewhere/mine.bpf.c#second"
+    params = { gain = 7, gentle = true }
+"#;
+
+fn read() -> Scenario {
+    let text = EVERYTHING.replace("TRACE", LTE);
+    scenario::load_text(&text, "everything.toml", Path::new(""), &[]).expect("a scenario").cells.remove(0).scenario
+}
+
+fn with_text(written: &Scenario) -> Value {
+    let mut json = serde_json::to_value(written).expect("JSON");
+    json["reverse"]["service"]["Trace"]["text"] = std::fs::read_to_string(LTE).expect("a trace").into();
+    json
+}
+
+#[test]
+fn it_is_the_same_scenario() {
+    let mut written = read();
+    let read: Scenario = serde_json::from_value(with_text(&written)).expect("a scenario");
+    // A trace is known by its name and its content, not by its folder.
+    let Service::Trace(trace) = &written.reverse.service else { panic!("a trace") };
+    let without_folder = Trace { path: "lte-small.down".into(), ..Trace::clone(trace) };
+    written.reverse.service = Service::Trace(without_folder.into());
+    assert_eq!(read, written);
+}
+
+#[test]
+fn what_is_not_known_here_is_refused() {
+    let mut json = with_text(&read());
+    json["bottleneck"]["queue"]["discipline"] = "cake".into();
+    let error = serde_json::from_value::<Scenario>(json).expect_err("no such queue");
+    assert!(error.to_string().starts_with("there is no queue kernel:cake"), "{error}");
+
+    let mut json = with_text(&read());
+    json["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();
+    let error = serde_json::from_value::<Scenario>(json).expect_err("no such trace");
+    assert!(error.to_string().contains("a trace never goes back in time"), "{error}");
+}
+
+#[test]
+fn errors_name_the_key_alone() {
+    let cell = scenario::Cell::resolved(read());
+    assert_eq!(cell.locate("flows.0.cc"), "?: flows.0.cc");
+    assert_eq!(cell.locate_param(1, "threshold"), "?: flows.1.params.threshold");
+}
