@@ -92,6 +92,20 @@ fn a_third_block_sends_what_waits() {
     assert!((acks[third].0 - acks[third - 1].0).as_millis_f64() > 0.5, "{ack:?}: the third block itself may wait");
 }
 
+/// The segment that sends what waits is itself taken for acknowledged, so where each begins a new block, every second one calls forth an
+/// acknowledgement.
+#[test]
+fn a_segment_that_sends_what_waits_does_not_wait_itself() {
+    let acks =
+        acknowledgements(&settled(Stack::LINUX), losing(std::array::from_fn::<_, 50, _>(|n| (1000 + 2 * n as u32, 1))));
+    let reports: Vec<u32> = acks
+        .iter()
+        .filter_map(|(_, ack)| ack.blocks().first().filter(|_| ack.next == 1000).map(|newest| newest.end))
+        .filter(|end| (1020..1100).contains(end))
+        .collect();
+    assert!(reports.len() > 15 && reports.windows(2).all(|pair| pair[1] - pair[0] == 4), "{reports:?}");
+}
+
 /// One acknowledgement that reports two blocks at once, the newer first, is no sign of reordering: each loss is repaired when it is reported, as Linux does
 /// (card loss-recovery, section 4).
 #[test]

@@ -43,6 +43,22 @@ fn a_lone_flow_fills_the_link_exactly() {
     assert_eq!((flow.lost_packets, flow.retransmitted_packets), (0, 0));
 }
 
+/// The steady path's RTTs, too, are not equal: a host that wakes up reads its clock up to 3 us late. No packet leaves later for that.
+#[test]
+fn a_host_reads_its_clock_a_little_late() {
+    let mut s = scenario(65);
+    s.warmup = Nanos::from_secs(5);
+    s.flows[0].cc = fixed_window(60);
+    s.flows[0].stack = PROMPT;
+    let [one, other] = [1, 2].map(|seed| records(&Scenario { seed, ..s.clone() }).flows[0].clone());
+    for flow in [&one, &other] {
+        let above_us = (flow.rtt.rtt_ms_max.unwrap() - 72.0) * 1e3;
+        assert!((1.0..=3.1).contains(&above_us), "the longest RTT is {above_us} us above 72 ms");
+    }
+    assert_ne!(one.rtt.rtt_ms_mean, other.rtt.rtt_ms_mean);
+    assert_eq!((one.goodput_mbps, one.sent_packets), (other.goodput_mbps, other.sent_packets));
+}
+
 trait Rtt {
     fn rtt_ms_mean(&self) -> f64;
 }
