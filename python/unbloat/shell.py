@@ -13,7 +13,7 @@ from unbloat import InputError, _core
 from unbloat.arguments import assignment, check_kernel, kernel_argument
 from unbloat.places import ALGORITHMS
 from unbloat.progress import Waiting
-from unbloat.source import Source, source_of
+from unbloat.source import source_of
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -63,8 +63,7 @@ def shell_command(args: argparse.Namespace) -> int:
     overrides: dict[str, object] = dict(args.set)
     if args.cc:
         overrides["flows.*.cc"] = args.cc
-    source = source_of(args.scenario, overrides)
-    cells = source.cells()
+    cells = source_of(args.scenario, overrides).cells()
     if len(cells) > 1:
         axes = ", ".join(axis for axis, _ in cells[0].axes)
         raise InputError(
@@ -73,19 +72,17 @@ def shell_command(args: argparse.Namespace) -> int:
     program = args.program or [os.environ.get("SHELL") or "/bin/sh"]
     far = ["/bin/sh", "-c", args.far] if args.far else None
     if args.on == "vm":
-        return in_guest(args, source, cells[0], program, far)
+        return in_guest(args, cells[0], program, far)
     # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
     return cells[0].shell(ALGORITHMS, at=args.at, program=program, far=far)
 
 
-def in_guest(
-    args: argparse.Namespace, source: Source, cell: _core.Cell, program: Sequence[str], far: Sequence[str] | None
-) -> int:
+def in_guest(args: argparse.Namespace, cell: _core.Cell, program: Sequence[str], far: Sequence[str] | None) -> int:
     """Run the program in a guest; give its status."""
     from unbloat.vm import guest
     from unbloat.vm.program import Link, run
 
     with closing(Waiting()) as say:
         prepared = guest.prepare(args.kernel, say)
-    return run(prepared, program, link=Link(source, cell, args.at, far))
+    return run(prepared, program, link=Link(cell, args.at, far))

@@ -101,9 +101,7 @@ def behind_link(task: dict[str, Any]) -> int:
     os.environ.clear()
     os.environ.update(task["environment"])
     link = task["link"]
-    path, text, overrides = link["source"]
-    pairs = [(key, value) for key, value in overrides]
-    (cell,) = _core.parse(text, Path.cwd(), pairs) if text is not None else _core.load(path, pairs)
+    cell = _core.resolved(link["cell"])
     # It will be in a process namespace of its own, where a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}

@@ -17,10 +17,9 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS
-from unbloat.source import Source
 from unbloat.vm import qemu
 from unbloat.vm.guest import Guest
-from unbloat.vm.letter import encoded_objects
+from unbloat.vm.letter import encoded_objects, located, scenario_with_traces
 from unbloat.vm.shared import SharedMemory
 
 STDIN, STDOUT = 0, 1
@@ -30,16 +29,14 @@ STDIN, STDOUT = 0, 1
 class Link:
     """A link that a program is behind, with the arguments of `Cell.shell`."""
 
-    source: Source
     cell: _core.Cell
     at: str
     far: Sequence[str] | None
 
     def as_dict(self) -> dict[str, Any]:
         """Describe it to the agent; its congestion controls go along, compiled."""
-        source = self.source
         return {
-            "source": [source.path, source.text, source.overrides],
+            "cell": scenario_with_traces(self.cell),
             "algorithms": str(ALGORITHMS),
             "at": self.at,
             "far": self.far,
@@ -74,7 +71,8 @@ def run(
             answer = json.loads(memory.take_answer(wait))
             relay.finish()
     if "error" in answer:
-        raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
+        sentence = located(answer["error"], link.cell) if link else answer["error"]
+        raise (InputError if answer["wrong_input"] else RunError)(sentence)
     status: int = answer["status"]
     return status
 
