@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{ack, acknowledge, at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
-use mechanism::sock::{INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
+use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
 
 /// A member of `struct cubic`, by its place among the 32-bit ones.
@@ -118,7 +118,7 @@ fn idle_time_does_not_count() {
     let epoch = state(&sk, EPOCH_START);
     at(&control, &mut sk, 4_000_000);
     control.cwnd_event(&mut sk, ca_event::TX_START);
-    assert_eq!(state(&sk, EPOCH_START) - epoch, 3_000);
+    assert_eq!(state(&sk, EPOCH_START) - epoch, 3 * HZ as u32);
 }
 
 /// Slow start at a least RTT of 20 ms, then one round of ACKs `spacing_us` apart with the RTT given.

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{ack, at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
-use mechanism::sock::{INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
+use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
 
 /// One period of 100 ms with an ACK every 10 ms, all with the RTT given; its verdict falls with the last ACK.
@@ -160,7 +160,7 @@ fn a_pause_restarts_the_period() {
 fn an_empty_flight_is_no_pause() {
     let control = builtin("reno_plus");
     let mut sk = connection(&control, 100, 50);
-    sk.inet_conn.icsk_rto = 320;
+    sk.inet_conn.icsk_rto = 320 * HZ as u32 / 1000;
     for _ in 0..10 {
         // Longer than a period of 100 ms, shorter than the timeout.
         let later = sk.tcp_mstamp + 120_000;
@@ -189,7 +189,7 @@ fn cubics_clock_stands_still_while_the_window_is_held() {
             period_of(&control, &mut sk, &mixed);
         }
         period(&control, &mut sk, 20_000);
-        let shift = epoch_start(&sk) - epoch;
+        let shift = (epoch_start(&sk) - epoch) * 1000 / HZ as u32;
         assert!(shifted_ms.contains(&shift), "{shift} ms");
     }
 }

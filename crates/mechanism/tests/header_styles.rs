@@ -135,7 +135,7 @@ fn each_instance_has_its_own_globals_clock_and_generator() {
     one.cong_avoid(&mut a, 1, 1);
     other.cong_avoid(&mut b, 1, 1);
     let epoch_start = |sk: &mechanism::sock::TcpSock| sk.inet_conn.icsk_ca_priv[3] >> 32;
-    assert_eq!((epoch_start(&a), epoch_start(&b)), (5_000, 1_000));
+    assert_eq!((epoch_start(&a), epoch_start(&b)), (5 * mechanism::sock::HZ, mechanism::sock::HZ));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{builtin, library, socket};
 use mechanism::replay::{Callback, Difference, Event, Member, Moment, Recording, Replay};
-use mechanism::sock::{AckSample, RateSample, TcpSock, ca_state};
+use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_state};
 use scenario::model::{CcSource, CongestionControl};
 use scenario::units::Nanos;
 use std::mem::offset_of;
@@ -33,7 +33,7 @@ fn recording() -> Recording {
         events.push(Event {
             socket: 1,
             program: program.into(),
-            moment: Moment { ns: ms * MILLISECOND, jiffies: ms, random: 0 },
+            moment: Moment { ns: ms * MILLISECOND, jiffies: ms * HZ / 1000, random: 0 },
             arguments: [arguments[0], arguments[1], 0],
             ack_sample: AckSample { pkts_acked: 2, rtt_us: 20_000, in_flight: 0 },
             rate_sample: RateSample::default(),
@@ -59,7 +59,7 @@ fn recording() -> Recording {
         call("pkts_acked", 5 * round, [0, 0], &|sk| nothing(&|sk| control.pkts_acked(sk, &sample), sk));
         call("cong_avoid", 5 * round, [0, 2], &|sk| nothing(&|sk| control.cong_avoid(sk, 0, 2), sk));
     }
-    Recording { jiffies_per_second: 1000, members: members(), events }
+    Recording { jiffies_per_second: HZ, members: members(), events }
 }
 
 fn replay(recording: &Recording) -> Result<(), Difference> {
@@ -78,7 +78,7 @@ fn the_build_for_replays_is_the_simulators() {
 #[test]
 fn another_clock_shows() {
     let mut recording = recording();
-    recording.jiffies_per_second = 250;
+    recording.jiffies_per_second = 4 * HZ;
     assert!(replay(&recording).is_err());
 }
 

@@ -1,7 +1,7 @@
 //! A mechanism and a socket to drive by hand.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use mechanism::sock::{AckSample, RateSample, TcpSock, ca_event, ca_state};
+use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
 use mechanism::{Control, Error, Library};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use scenario::units::Nanos;
@@ -101,7 +101,7 @@ pub fn acknowledge(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
 pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     sk.snd_una = sk.snd_una.wrapping_add(segments * sk.mss_cache);
     sk.delivered += segments;
-    sk.lsndtime = (sk.tcp_mstamp / 1000) as u32;
+    sk.lsndtime = (sk.tcp_mstamp * HZ / 1_000_000) as u32;
     control.in_ack_event(sk, 0);
     control.pkts_acked(sk, &AckSample { pkts_acked: segments, rtt_us, in_flight: sk.packets_out * sk.mss_cache });
     let una = sk.snd_una;
