@@ -46,9 +46,6 @@ pub fn socket(cwnd: u32, ssthresh: u32) -> TcpSock {
     }
 }
 
-/// Between two steps of a life.
-pub const ROUND_TRIP_US: u64 = 20_000;
-
 /// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause, marks.
 /// Returns the window after each step.
 pub fn live(control: &Control) -> Vec<u32> {
@@ -57,10 +54,10 @@ pub fn live(control: &Control) -> Vec<u32> {
     sk.ecn_flags = mechanism::sock::ecn::OK;
     sk.srtt_us = 8 * 20_000;
     sk.snd_cwnd_clamp = 5_000;
-    at(control, &mut sk, ROUND_TRIP_US);
+    at(control, &mut sk, 20_000);
     control.init(&mut sk);
     for round in 1..200_u64 {
-        at(control, &mut sk, ROUND_TRIP_US * (round + 1));
+        at(control, &mut sk, 20_000 * (round + 1));
         match round {
             8 | 60 => lose(control, &mut sk, ca_state::RECOVERY),
             10 | 62 | 122 => change_state(control, &mut sk, ca_state::OPEN),
@@ -74,7 +71,7 @@ pub fn live(control: &Control) -> Vec<u32> {
             control.cwnd_event(&mut sk, ca_event::ECN_NO_CE);
             sk.delivered_ce += 1;
         }
-        acknowledge(control, &mut sk, ROUND_TRIP_US as i32 + 100 * (round % 50) as i32);
+        acknowledge(control, &mut sk, 20_000 + 100 * (round % 50) as i32);
         windows.push(sk.snd_cwnd);
     }
     control.release(&mut sk);
