@@ -78,7 +78,8 @@ def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
 @pytest.mark.parametrize("label", ["bfifo", "netem"])
 def test_the_kernel_s_fifos_do_what_ours_does(runs: Records, label: str) -> None:
     ours, theirs = runs["ours"], runs[label]
-    assert sum(goodputs(theirs)) == pytest.approx(sum(goodputs(ours)), rel=0.01)
+    # What the link carries; how much of it is in order by the end turns on which packet was lost last.
+    assert of(theirs, "utilisation_percent") == pytest.approx(of(ours, "utilisation_percent"), rel=0.01)
     assert of(theirs, "queue_delay_ms_mean") == pytest.approx(of(ours, "queue_delay_ms_mean"), rel=0.05, abs=PACKET_MS)
     assert of(theirs, "queue_delay_ms_max") == pytest.approx(of(ours, "queue_delay_ms_max"), abs=PACKET_MS)
     assert of(theirs, "drops") > 0
