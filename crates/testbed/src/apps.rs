@@ -105,7 +105,7 @@ impl<'a> Apps<'a> {
         let pair = &self.pairs[number];
         let flow = Flow {
             listener: sockets::listen(scenario, &pair.receiver, group, control.needs_ecn.then_some(&control.name))?,
-            sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario))?,
+            sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario, group))?,
             receiver: None,
             opened: false,
             left: group.size.map_or(u64::MAX, |size| size.0),
