@@ -58,7 +58,11 @@ fn the_kernels_examples_compile_and_live() {
     }
 }
 
-/// The kernel's example CUBIC has another cube root, and counts the least RTT in microseconds where CUBIC itself rounds it up to jiffies; its DCTCP is the same to the last bit.
+/// By how much at most the cube root of the kernel's example, a table and one step, differs from the root, for windows up to 5000.
+const ROOT_ERROR: f64 = 0.0015;
+
+/// The kernel's example CUBIC differs in its cube root alone: K is off by as much, and with it the curve, for C K^3 = W_max - cwnd,
+/// by three times as much of the distance to W_max. Its DCTCP is the same to the last bit.
 #[test]
 fn the_built_ins_do_as_the_kernels_examples() {
     for tree in trees() {
@@ -67,10 +71,12 @@ fn the_built_ins_do_as_the_kernels_examples() {
             |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
         assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));
         let (theirs, ours) = (windows("bpf_cubic.c"), live(&builtin("cubic")));
-        // Both look at their curve every 32nd of a second, and a jiffy of RTT more or less decides with which round trip.
-        let growth = |round: usize| ours[round].saturating_sub(ours[round.saturating_sub(3)]);
-        for (round, (a, b)) in theirs.iter().zip(&ours).enumerate() {
-            assert!(a.abs_diff(*b) <= 1 + growth(round), "round trip {round}: {theirs:?}\n{ours:?}");
-        }
+        let apart = theirs.iter().zip(&ours).map(|(a, b)| a.abs_diff(*b)).max().expect("round trips");
+        println!("bpf_cubic.c and cubic are at most {apart} segments apart in {} round trips", ours.len());
+        // A recovery leaves seven tenths; a timeout leaves less, and forgets W_max.
+        let recoveries = ours.windows(2).filter(|w| w[1] < w[0] && w[1] > w[0] / 2);
+        let distance = recoveries.map(|w| w[0] - w[1]).max().expect("a recovery");
+        let curve = (3.0 * ROOT_ERROR * f64::from(distance)) as u32;
+        assert!(apart <= 1 + curve, "more than {curve} and a segment:\n{theirs:?}\n{ours:?}");
     }
 }

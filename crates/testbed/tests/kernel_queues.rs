@@ -63,7 +63,8 @@ fn compare(text: &str, theirs: &str, packet_ms: f64) -> (Run, Run) {
         assert!((queue_ms(a) - queue_ms(b)).abs() < packet_ms.max(0.05 * queue_ms(a)));
         assert!(a.drops.abs_diff(b.drops) <= 2 + a.drops / 5);
         assert!(a.wire_losses.abs_diff(b.wire_losses) <= 2 + a.wire_losses / 5);
-        assert!((a.utilisation_percent / b.utilisation_percent - 1.0).abs() < 0.02);
+        // In points of the link's rate: the way back carries two of a hundred, and a drop more is a few acknowledgements more.
+        assert!((a.utilisation_percent - b.utilisation_percent).abs() < 1.0);
         assert!((a.queue_bytes_mean - b.queue_bytes_mean).abs() < 1500.0 + 0.05 * a.queue_bytes_mean);
     }
     (ours, theirs)

@@ -71,7 +71,7 @@ pub fn live(control: &Control) -> Vec<u32> {
             control.cwnd_event(&mut sk, ca_event::ECN_NO_CE);
             sk.delivered_ce += 1;
         }
-        acknowledge(control, &mut sk, 20_000 + 100 * (round % 50) as i32);
+        acknowledge(control, &mut sk, 20_000 + 100 * ((round - 1) % 50) as i32);
         windows.push(sk.snd_cwnd);
     }
     control.release(&mut sk);
