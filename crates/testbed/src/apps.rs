@@ -259,9 +259,9 @@ impl Flow {
         (self.info.total_rto as u32 - self.timeouts_before) as u64
     }
 
-    /// Share of its busy time that it could not send for want of room in a buffer of either end.
-    pub fn held_by_buffers(&self) -> f64 {
-        let busy = self.info.busy_time.max(1);
-        (self.info.rwnd_limited + self.info.sndbuf_limited) as f64 / busy as f64
+    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own buffer.
+    pub fn held_by_buffers(&self) -> (f64, f64) {
+        let share = |time| time as f64 / self.info.busy_time.max(1) as f64;
+        (share(self.info.rwnd_limited), share(self.info.sndbuf_limited))
     }
 }

@@ -134,8 +134,12 @@ pub fn complaint(
     }
     // The receiver's window may hold a flow back only where the scenario says so.
     let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
-    let held = groups.zip(flows).find(|(group, flow)| group.receive_window.is_none() && flow.held_by_buffers() > 0.01);
-    Ok(held.map(|(_, flow)| {
-        format!("a flow waited for the kernel's own buffers during {:.0} % of its time", 100.0 * flow.held_by_buffers())
+    let free = groups.zip(flows).filter(|(group, _)| group.receive_window.is_none());
+    let held = free.map(|(_, flow)| flow.held_by_buffers()).find(|(window, room)| window + room > 0.01);
+    Ok(held.map(|(window, room)| {
+        let [window, room] = [window, room].map(|share| 100.0 * share);
+        format!(
+            "a flow waited {window:.1} % of its time for its receiver's window, {room:.1} % for room in its own buffer"
+        )
     }))
 }
