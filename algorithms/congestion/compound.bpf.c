@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * C-TCP: Reno's window and beside it a second one, which grows fast while little is queued and gives way to a queue.
+ * Compound TCP: Reno's window and beside it a second one, which grows fast while little is queued and gives way to a queue.
  *
- * Compound TCP. From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006, and
+ * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006, and
  * draft-sridharan-tcpm-ctcp (card compound). win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged; once a round
  * trip, with the segments queued reckoned as diff = win (RTT - baseRTT) / RTT,
  *
