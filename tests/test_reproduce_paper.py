@@ -207,7 +207,7 @@ def test_every_paper_in_the_repository_reads_and_names_quantities_that_exist(fol
         for group in table.groups:
             for row in group.rows:
                 quantity_named(row.quantity)
-    for _, call in published.expression_calls(paper):
+    for _, _, call in published.expression_calls(paper):
         quantity_named(call.name)
 
 

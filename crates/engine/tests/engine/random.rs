@@ -56,11 +56,14 @@ fn access() -> impl Strategy<Value = Access> {
     (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
 }
 
-const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
+/// Every built-in control.
+fn controls() -> Vec<String> {
+    mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms")).names()
+}
 
 prop_compose! {
     fn group()(
-        cc in prop::sample::select(&CONTROLS[..]),
+        cc in prop::sample::select(controls()),
         count in 1u32..3,
         access in access(),
         start in millis(0.0..300.0),
@@ -74,7 +77,7 @@ prop_compose! {
         let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
         let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
         FlowGroup {
-            cc: control(cc),
+            cc: control(&cc),
             count,
             access,
             start,
