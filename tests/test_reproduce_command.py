@@ -138,6 +138,16 @@ def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
     assert (tiny / "README.md").read_text() == page, "the same runs write the same page"
 
 
+def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--full"]) == 2
+    assert "tiny has no more repeats than it always makes, 3: leave --full out" in capsys.readouterr().err
+    (tiny / "published.toml").write_text(PUBLISHED.replace("seeds = 3", "seeds = 3, full = 4"))
+    assert main(["reproduce", str(tiny), "--full", "--choices"]) == 2
+    assert main(["reproduce", str(tiny), "--full", "-j", "1"]) == 0
+    told = capsys.readouterr().err
+    assert "unbloat: 4 cells, 4 times each where they draw anything, 1 at a time: 0 minutes at most" in told
+
+
 def test_choices_are_printed_alone(tiny, capsys):
     assert main(["reproduce", str(tiny), "--choices"]) == 0
     words = capsys.readouterr().out
