@@ -105,6 +105,7 @@ def test_flows_converge_when_their_windows_stay_alike():
     early = window([80, 80, 70, 60, 50, 42, 40, 41])
     assert windows.converged([early, late], index=0.9, seconds=2) == 4
     assert windows.converged([early, late], index=0.999, seconds=4) == math.inf
+    assert windows.converged([early, late[:, 6:]], index=0.9, seconds=2) == 6, "not before the last flow is there"
 
 
 def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):

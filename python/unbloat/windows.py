@@ -43,15 +43,19 @@ def after_slow_start(window: Window) -> Window:
 
 
 def converged(windows: Sequence[Window], index: float, seconds: float) -> float:
-    """Give the time from which on Jain's index of the windows, averaged over `seconds`, stays at `index` or above."""
-    time = windows[0][0]
-    slots = (time // seconds).astype(int)
+    """Give the time from which on Jain's index of the windows, averaged over `seconds`, stays at `index` or above.
+
+    It does not before the last flow is there.
+    """
+    slots = [(window[0] // seconds).astype(int) for window in windows]
+    last = max(int(each[-1]) for each in slots)
     unfair = -1
-    for slot in range(slots[-1] + 1):
-        means = np.array([window[1, slots == slot].mean() for window in windows])
-        if jain(means) < index:
+    for slot in range(last + 1):
+        present = all(np.any(each == slot) for each in slots)
+        means = [window[1, each == slot].mean() for window, each in zip(windows, slots, strict=True)] if present else []
+        if not present or jain(np.array(means)) < index:
             unfair = slot
-    return float((unfair + 1) * seconds) if unfair < slots[-1] else float("inf")
+    return float((unfair + 1) * seconds) if unfair < last else float("inf")
 
 
 def jain(shares: npt.NDArray[np.float64]) -> float:
