@@ -87,7 +87,7 @@ def window(sizes, lost_at=()):
     return np.array([times, sizes, np.searchsorted(sorted(lost_at), times, side="right")], dtype=float)
 
 
-OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[3])
+OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
 
 
 def test_slow_start_ends_when_the_first_loss_is_repaired():

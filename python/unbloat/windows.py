@@ -30,16 +30,17 @@ def rests(window: Window, seconds: float) -> list[tuple[int, int]]:
     return [(start, end) for start, end in stretches if window[0, end] - window[0, start] >= seconds]
 
 
-def after_slow_start(window: Window) -> Window:
-    """Leave out what comes before the repair of the first loss is over; all of it if nothing is lost.
+QUIET_S = 0.5
+"""A repair is over when nothing has been sent again for so long."""
 
-    In a repair the window is taken down to what is still in flight: it is over when the window first rises again.
-    """
-    lost = np.flatnonzero(np.diff(window[2]) > 0)
-    if not len(lost):
+
+def after_slow_start(window: Window) -> Window:
+    """Leave out what comes before the repair of the first losses is over; all of it if nothing is lost."""
+    resent = np.flatnonzero(np.diff(window[2]) > 0) + 1
+    if not len(resent):
         return window
-    rises = np.flatnonzero(np.diff(window[1, lost[0] + 1 :]) > 0)
-    return window[:, lost[0] + 1 + (rises[0] if len(rises) else 0) :]
+    ends = np.append(np.diff(window[0, resent]) > QUIET_S, True)  # The last one ends a repair in any case.
+    return window[:, resent[np.flatnonzero(ends)[0]] :]
 
 
 def converged(windows: Sequence[Window], index: float, seconds: float) -> float:
