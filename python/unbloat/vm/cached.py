@@ -31,7 +31,7 @@ def made(place: Path) -> Iterator[Path]:
             yield folder
             publish(folder, place)
     except OSError as error:
-        raise RunError(f"{place.parent}: a guest cannot be kept there: {error.strerror}") from None
+        raise RunError(f"{place.parent}: what a guest needs cannot be kept there: {error}") from None
 
 
 def publish(folder: Path, place: Path) -> None:
