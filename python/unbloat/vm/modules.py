@@ -55,7 +55,7 @@ def chosen(folder: Path) -> list[tuple[str, bytes]]:
         if name not in order:
             module = contents(paths[name])
             for needed in depends(module):
-                if False:
+                if needed not in paths:
                     raise RunError(f"{folder}: the kernel's module {name} needs {needed}, which is not there")
                 add(needed)
             order[name] = module
