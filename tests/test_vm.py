@@ -17,7 +17,7 @@ import guests
 import pcapng
 import pytest
 import unbloat as ub
-from conftest import Cli
+from conftest import Cli, Write
 from leftovers import descendants, is_alive, wait_until
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
@@ -46,27 +46,12 @@ char _license[] SEC("license") = "GPL";
 """
 """A user's own control: four packets, whatever happens."""
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture(autouse=True)
 def kernel(cache: Path) -> str:
     """The kernel of all guests here; they are booted once."""
     guests.share(cache)
     return guests.oldest_kernel()
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Write:
-    """Write a scenario file: its link, and flow groups."""
-
-    def write(link: str, *groups: str, duration: str = "2s", top: str = "") -> Path:
-        flows = "\n".join(f"[[flows]]\n{group}" for group in groups)
-        file = tmp_path / "scenario.toml"
-        file.write_text(f'duration = "{duration}"\n{top}\n[link.bottleneck]\n{link}\n{flows}\n')
-        return file
-
-    return write
 
 
 @contextmanager
