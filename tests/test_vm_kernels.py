@@ -202,6 +202,15 @@ def test_without_a_name_it_is_the_distribution_s_current_one(distribution: Distr
     assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
 
 
+def test_the_newest_of_a_series_is_fetched(distribution: Distribution) -> None:
+    newest = "6.1.0-10-amd64"
+    names = f"linux-image-{newest}\n{NAMES}"
+    image = package(f"./boot/vmlinuz-{newest}", f"./lib/modules/{newest}/kernel/net/veth.ko", release=newest)
+    calls = distribution({f"linux-image-{newest}": image}, names=names)
+    assert find_kernel("6.1").release == newest
+    assert calls.read_text().splitlines() == [f"linux-image-{newest}"]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

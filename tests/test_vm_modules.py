@@ -85,10 +85,18 @@ def test_without_zstd(folder: Path, zstd: Path) -> None:
         modules.chosen(folder)
 
 
+PACKED = gzip.compress(module_that_needs(), mtime=0)
+BROKEN = {
+    "empty": b"",
+    "not packed": b"nothing that was packed",
+    "cut off": PACKED[:-12],
+    "damaged": PACKED[:10] + b"\xff" * 40,
+    "no module": gzip.compress(b"text", mtime=0),
+}
+
+
 @pytest.mark.parametrize("name", ["veth.ko", "veth.ko.xz", "veth.ko.gz", "veth.ko.zst"])
-@pytest.mark.parametrize(
-    "data", [b"", b"nothing that was packed", gzip.compress(bytes(9999))[:20], gzip.compress(b"text")]
-)
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_module_is_named(folder: Path, zstd: Path, name: str, data: bytes) -> None:
     file = put(folder, name, data)
     with pytest.raises(RunError, match=f"^{file}: the kernel's module cannot be read: ") as refusal:
