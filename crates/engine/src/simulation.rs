@@ -78,13 +78,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
     pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let (now, source) = self.network.agenda.first();
+                let (now, occasion) = self.network.first();
                 if now > self.scenario.duration {
                     return Ok(());
                 }
-                self.handle(now, self.network.occasion(source));
+                self.handle(now, occasion);
             }
-            if progress(self.network.agenda.first().0.min(self.scenario.duration)).is_break() {
+            if progress(self.network.first().0.min(self.scenario.duration)).is_break() {
                 return Err(Error::Interrupted);
             }
         }
