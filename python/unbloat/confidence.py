@@ -1,0 +1,109 @@
+"""What repeated runs say about a mean, and about the difference of two: 95 % confidence intervals of Student's t.
+
+A single run says nothing about how far another one would lie from it: its interval is none, not zero. Repeats that draw
+nothing agree to the last digit, and theirs is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import mean, stdev
+
+from scipy.special import stdtrit  # A tenth of the time that scipy.stats takes to load.
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of repeats."""
+
+    n: int
+    """Repeats that have a value."""
+    mean: float | None
+    """None without any value."""
+    deviation: float | None
+    """Standard deviation of one run (n - 1 in the denominator); none with less than two."""
+    half_width: float | None
+    """The interval reaches so far to either side of the mean; none with less than two."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
+
+
+def estimate(values: Iterable[float | None]) -> Estimate:
+    """Sum repeats up; those without a value (None, NaN) are left out. Next to an infinite one there is no interval."""
+    known = _known(values)
+    if len(known) < 2 or math.inf in map(abs, known):
+        return Estimate(len(known), mean(known) if known else None, None, None)
+    deviation = stdev(known)
+    half_width = _quantile(len(known) - 1) * deviation / math.sqrt(len(known))
+    return Estimate(len(known), mean(known), deviation, half_width)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far the mean of B lies above that of A."""
+
+    mean: float
+    half_width: float | None
+    """Of its interval; none where a side has less than two repeats."""
+    is_paired: bool
+    """Repeats were held against each other one by one."""
+
+    @property
+    def is_clear(self) -> bool | None:
+        """Tell whether the interval leaves zero out; none where there is no interval."""
+        return None if self.half_width is None else abs(self.mean) > self.half_width
+
+
+def difference(a: Mapping[int, float | None], b: Mapping[int, float | None]) -> Difference | None:
+    """Take A from B; each has a value by the seed of its run. None where a side has no value, or an infinite one.
+
+    The same seeds on both sides make pairs: runs that met the same luck (the same losses) are held against each other,
+    and what luck they had drops out. Otherwise this is Welch's interval, which lets the two scatter differently.
+    """
+    a, b = ({seed: value for seed, value in side.items() if _known([value])} for side in (a, b))
+    if not a or not b or math.inf in map(abs, _known([*a.values(), *b.values()])):
+        return None
+    if a.keys() == b.keys():
+        pairs = estimate(_minus(b[seed], a[seed]) for seed in a)
+        assert pairs.mean is not None
+        return Difference(pairs.mean, pairs.half_width, is_paired=True)
+    return _welch(estimate(a.values()), estimate(b.values()))
+
+
+def _welch(a: Estimate, b: Estimate) -> Difference:
+    """Welch's interval, with the degrees of freedom of Welch and Satterthwaite."""
+    assert a.mean is not None and b.mean is not None
+    between = b.mean - a.mean
+    if a.deviation is None or b.deviation is None:
+        return Difference(between, None, is_paired=False)
+    errors = [side.deviation**2 / side.n for side in (a, b) if side.deviation]
+    if not errors:
+        return Difference(between, 0.0, is_paired=False)
+    freedom = sum(errors) ** 2 / sum((side.deviation or 0.0) ** 4 / side.n**2 / (side.n - 1) for side in (a, b))
+    return Difference(between, _quantile(freedom) * math.sqrt(sum(errors)), is_paired=False)
+
+
+def _quantile(freedom: float) -> float:
+    """Give how many standard errors the interval reaches to either side."""
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [float(value) for value in values if value is not None and not math.isnan(value)]
+
+
+def _minus(b: float | None, a: float | None) -> float:
+    assert a is not None and b is not None
+    return b - a
