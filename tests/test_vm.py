@@ -19,7 +19,8 @@ import pytest
 import unbloat as ub
 from conftest import Cli, Write
 from leftovers import descendants, is_alive, wait_until
-from unbloat.vm import kernels
+from unbloat import RunError
+from unbloat.vm import guest, kernels, qemu
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 SEGMENT = 1448
@@ -217,6 +218,15 @@ def test_without_qemu(cli: Cli, small: Path, kernel: str, monkeypatch: pytest.Mo
     done = cli("run", small, "--on", "vm", "--kernel", kernel)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "qemu-system-x86_64" in done.stderr and "apt-get install" in done.stderr
+
+
+def test_a_guest_that_stumbles_tells_over_what(cache: Path, kernel: str) -> None:
+    """Its last words are its own, not a dump of a kernel that has lost its first process."""
+    with qemu.resume(guest.prepare(kernel, lambda _: None).state) as machine:
+        machine.begin(b"no task at all")
+        with pytest.raises(RunError, match=r"^the guest has ended by itself; it said last:\n") as refusal:
+            machine.memory.take_answer(machine.pause)
+    assert "json.decoder.JSONDecodeError: Expecting value: line 1 column 1" in str(refusal.value)
 
 
 # ---------------------------------------------------------------- Who has no rights

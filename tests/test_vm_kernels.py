@@ -256,6 +256,7 @@ def test_another_distribution(root: Path) -> None:
 def test_a_cache_that_cannot_be_written_to(distribution: Distribution, cache: Path) -> None:
     distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH)})
     (cache / "kernels").write_text("no folder")
-    with pytest.raises(RunError, match=f"^{cache / 'kernels'}: what a guest needs cannot be kept there: ") as refusal:
+    with pytest.raises(RunError) as refusal:
         find_kernel("6.1")
-    assert "\n" not in str(refusal.value)
+    there = cache / "kernels"
+    assert str(refusal.value) == f"{there}: what a guest needs cannot be kept there: {there}: File exists"
