@@ -184,7 +184,7 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
 
 @pytest.mark.parametrize(
     ("paper", "ids"),
-    [("cubic-plus", ["choices", "starts", "bases"]), ("elastic-tcp", ["choices", "half", "paths"])],
+    [("cubic-plus", ["choices", "starts", "bases"]), ("elastic-tcp", ["choices", "one-flow", "half", "paths"])],
 )
 def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper, ids):
     folder = reproduce.folder_of(paper)
