@@ -172,7 +172,8 @@ impl fmt::Display for Value {
     }
 }
 
-fn quoted(value: &Value) -> String {
+/// As TOML, strings in quotes.
+pub(crate) fn quoted(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("{text:?}"),
         other => other.to_string(),
