@@ -100,6 +100,41 @@ def test_unsound_runs_are_listed_and_not_judged(cli: Cli, tmp_path: Path) -> Non
     assert "0 within the goal, 0 outside, 1 unsound" in text
 
 
+def trifle(goodput: float, label: str) -> dict[str, Any]:
+    """The run of Reno once more, along an axis that should make no difference."""
+    near = run("reno", goodput=goodput)
+    return {**near, "axes": {**near["axes"], "farther": label}}
+
+
+def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"))
+    write(tmp_path, "b", run("reno", goodput=12.3), run("cubic", goodput=12.3))
+    write(tmp_path, "spread", trifle(9.0, "1 us"), trifle(12.0, "5 us"))
+    command = ("compare", "a.json", "b.json", "--spread", "spread.json")
+    said = json.loads(cli(*command, "--json").stdout)
+    assert [cell["figures"]["goodput"]["spread"] for cell in said["cells"]] == [[9.0, 12.0], None]
+    counts = said["counts"]
+    assert (counts["outside"], counts["outside, within A's spread"], counts["outside without a reason"]) == (2, 1, 1)
+    text = cli(*command).stdout
+    assert "goodput 9.00..12.0 in A alone" in text and "1 within what trifles make of A, 1 without a reason" in text
+
+
+def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run())
+    write(tmp_path, "b", run(goodput=12.4))
+    write(tmp_path, "spread", trifle(12.0, "1 us"))
+    said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
+    assert said["counts"]["outside without a reason"] == 1
+
+
+def test_a_spread_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"))
+    write(tmp_path, "spread", run("vegas"))
+    done = cli("compare", "a.json", "a.json", "--spread", "spread.json")
+    assert done.returncode == 2
+    assert "the spread's runs lie in none of a.json's cells: they begin with (two: vegas)" in done.stderr
+
+
 REASONS = """
 [[reasons]]
 at      = { cc = ["ren*"] }
@@ -188,7 +223,7 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "c", run("reno", delay=91.0, why="late"))
     said = cli("compare", "a.json", "b.json", "c.json").stdout
     reno, cubic = (next(line for line in said.splitlines() if line.startswith(cc)) for cc in ("reno", "cubic"))
-    assert reno.split()[4:7] == ["50.0", "90.0", "x"] and "91.0" in reno and reno.endswith("no reason unsound")
+    assert reno.split()[4:7] == ["50.0", "90.0", "x"] and "91.0" in reno and reno.endswith("no reason, unsound")
     assert cubic.split()[1:5] == ["10.0", "10.0", "50.0", "50.0"], "C has no such cell"
     assert "C: late" in said and "Only in" not in said
     assert "B against A: 2 cells: 1 within the goal" in said and "C against B: 1 cells: 0 within" in said

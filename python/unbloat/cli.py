@@ -112,6 +112,12 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AXIS=LABEL_A,LABEL_B",
         help="compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic",
     )
+    add(
+        "--spread",
+        metavar="RESULTS",
+        type=Path,
+        help="A's cells once more, along an axis that should make no difference: what it makes is no difference of B's",
+    )
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
     add("--json", action="store_true", help="print JSON")

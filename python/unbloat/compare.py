@@ -95,6 +95,10 @@ class Place:
         labels = dict(self.labels)
         return {axis: labels[axis] for axis in self.order}
 
+    def holds(self, other: Place) -> bool:
+        """Tell whether the other lies here, whatever axes it has besides."""
+        return self.scenario == other.scenario and self.labels <= other.labels
+
     def __str__(self) -> str:
         labels = ", ".join(self.axes.values())
         return f"{self.scenario}: {labels}" if labels else self.scenario
@@ -123,8 +127,15 @@ class Compared:
     a: Value
     b: Value
     is_near: bool
+    spread: Value | None = None
+    """What trifles make of A, where A alone then comes as near to B as the goal asks though its own value does not."""
     reason: Reason | None = None
-    """Why it is not near, where that is known."""
+    """Why it is not near, where that is known otherwise."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Tell whether it is known why it is not near."""
+        return self.spread is not None or self.reason is not None
 
     @property
     def change(self) -> float | None:
@@ -162,7 +173,12 @@ class Cell:
     @property
     def is_explained(self) -> bool:
         """Tell whether every figure that is not near has its reason."""
-        return all(compared.reason for compared in self.outside)
+        return all(compared.is_explained for compared in self.outside)
+
+    @property
+    def is_in_spread(self) -> bool:
+        """Tell whether trifles do as much to A as lies between the two."""
+        return all(compared.spread for compared in self.outside)
 
 
 @dataclass(frozen=True)
@@ -182,9 +198,11 @@ class Comparison:
         """Count the verdicts, and the cells that stand alone."""
         counter = Counter(cell.verdict for cell in self.cells)
         unexplained = sum(cell.verdict == "outside" and not cell.is_explained for cell in self.cells)
+        in_spread = sum(cell.verdict == "outside" and cell.is_in_spread for cell in self.cells)
         alone = {"only in A": len(self.only[0]), "only in B": len(self.only[1])}
         return {
             **{verdict: counter[verdict] for verdict in VERDICTS},
+            "outside, within A's spread": in_spread,
             "outside without a reason": unexplained,
             **alone,
         }
@@ -233,9 +251,16 @@ def axis_named(name: str, axes: Iterable[str]) -> str:
 
 
 def compare(
-    names: tuple[str, str], a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason] = ()
+    names: tuple[str, str],
+    a: Sequence[Record],
+    b: Sequence[Record],
+    reasons: Sequence[Reason] = (),
+    trifles: Sequence[Record] = (),
 ) -> Comparison:
-    """Hold two sets of runs against each other; raises `InputError` if they have nothing in common."""
+    """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
+
+    `trifles` are A's cells once more, along an axis that A has not and that should make no difference.
+    """
     sides = (_by_place(a), _by_place(b))
     both = [place for place in sides[0] if place in sides[1]]
     if not both:
@@ -244,7 +269,11 @@ def compare(
             f"{names[0]} and {names[1]} have no cell in common: "
             f"the first begins with ({first[0]}), the second with ({first[1]})"
         )
-    cells = [_compare_cell(place, sides[0][place], sides[1][place], reasons) for place in both]
+    others = [(Place.of(record), record) for record in trifles]
+    around = {place: [record for where, record in others if place.holds(where)] for place in both}
+    if trifles and not any(around.values()):
+        raise InputError(f"the spread's runs lie in none of {names[0]}'s cells: they begin with ({others[0][0]})")
+    cells = [_compare_cell(place, sides[0][place], sides[1][place], reasons, around[place]) for place in both]
     used = {compared.reason for cell in cells for compared in cell.compared}
     return Comparison(
         names,
@@ -274,23 +303,35 @@ def _kernels(records: Sequence[Record]) -> str:
     return ", ".join(dict.fromkeys(filter(None, (record.run.get("kernel") for record in records))))
 
 
-def _compare_cell(place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason]) -> Cell:
+def _compare_cell(
+    place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason], trifles: Sequence[Record]
+) -> Cell:
     packet_ms = a[0].run.get("packet_ms") or 0.0
-    compared = tuple(_compare_figure(figure, place, a, b, packet_ms, reasons) for figure in FIGURES)
+    compared = tuple(_compare_figure(figure, place, (a, b, trifles), packet_ms, reasons) for figure in FIGURES)
     runs = [("A", record.run) for record in a] + [("B", record.run) for record in b]
     unsound = tuple(f"{side}: {why_unsound(run)}" for side, run in runs if not run["sound"])
     return Cell(place, (len(a), len(b)), compared, unsound)
 
 
 def _compare_figure(
-    figure: Figure, place: Place, a: Sequence[Record], b: Sequence[Record], packet_ms: float, reasons: Sequence[Reason]
+    figure: Figure,
+    place: Place,
+    sides: tuple[Sequence[Record], Sequence[Record], Sequence[Record]],
+    packet_ms: float,
+    reasons: Sequence[Reason],
 ) -> Compared:
-    first, second = (Value.of([figure.take(record.run) for record in side]) for side in (a, b))
-    if first.mean is None or second.mean is None:
-        is_near = first.mean is second.mean
-    else:
-        is_near = figure.near(first.mean, second.mean, packet_ms)
-    reason = None
-    if not is_near:
-        reason = next((each for each in reasons if each.matches(place.scenario, place.axes, figure.name)), None)
-    return Compared(figure, first, second, is_near, reason)
+    a, b, around = (Value.of([figure.take(record.run) for record in side]) for side in sides)
+    is_near = a.mean is b.mean if a.mean is None or b.mean is None else figure.near(a.mean, b.mean, packet_ms)
+    if is_near:
+        return Compared(figure, a, b, is_near)
+    spread = Value.of([a.least, a.greatest, around.least, around.greatest])
+    if _comes_near(figure, spread, b, packet_ms):
+        return Compared(figure, a, b, is_near, spread)
+    reason = next((each for each in reasons if each.matches(place.scenario, place.axes, figure.name)), None)
+    return Compared(figure, a, b, is_near, reason=reason)
+
+
+def _comes_near(figure: Figure, spread: Value, b: Value, packet_ms: float) -> bool:
+    if spread.least is None or spread.greatest is None or b.mean is None:
+        return False
+    return figure.near(min(max(b.mean, spread.least), spread.greatest), b.mean, packet_ms)

@@ -11,6 +11,7 @@ from unbloat._core import InputError
 from unbloat.compare import FIGURES, Between, Comparison, compare
 from unbloat.pages import write_parts
 from unbloat.reasons import Reason
+from unbloat.results import Record
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
@@ -42,10 +43,10 @@ def compared(args: argparse.Namespace) -> Comparison:
     b = result_files.read(args.b) if args.b else a
     names = (str(args.a), str(args.b or args.a))
     if not args.between:
-        return compare(names, a, b, why(args))
+        return compare(names, a, b, why(args), trifles(args))
     between = Between.parse(args.between)
     labels = [f"{name} with {between.axis} = {label}" for name, label in zip(names, between.labels, strict=True)]
-    return compare((labels[0], labels[1]), between.pick(a, 0), between.pick(b, 1), why(args))
+    return compare((labels[0], labels[1]), between.pick(a, 0), between.pick(b, 1), why(args), trifles(args))
 
 
 def why(args: argparse.Namespace) -> list[Reason]:
@@ -53,10 +54,15 @@ def why(args: argparse.Namespace) -> list[Reason]:
     return reasons.read(args.reasons, [figure.name for figure in FIGURES]) if args.reasons else []
 
 
+def trifles(args: argparse.Namespace) -> list[Record]:
+    """Read what trifles make of A."""
+    return result_files.read(args.spread) if args.spread else []
+
+
 def command_of(args: argparse.Namespace) -> list[str]:
     """Give the command again."""
     command = ["unbloat", "compare", *(str(each) for each in (args.a, args.b, args.c) if each)]
-    for option in ("between", "reasons", "page"):
+    for option in ("between", "spread", "reasons", "page"):
         if value := getattr(args, option):
             command += [f"--{option}", str(value)]
     return command

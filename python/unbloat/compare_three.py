@@ -60,7 +60,7 @@ def columns(first: Comparison, second: Comparison) -> list[Column]:
         table.append(Column(figure.head, f"A {figure.unit}", [_left(cell, number) for cell, _ in rows], True))
         table.append(Column("", "B", [_right(cell, number) for cell, _ in rows], True))
         table.append(Column("", "C", [_right(cell, number) for _, cell in rows], True))
-    notes = [" ".join(filter(None, (views.note_of(cell, numbers) for cell in row if cell))) for row in rows]
+    notes = [", ".join(filter(None, (views.note_of(cell, numbers) for cell in row if cell))) for row in rows]
     table.append(Column("", "", notes))
     return table
 

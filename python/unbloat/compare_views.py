@@ -97,8 +97,14 @@ def note_of(cell: Cell, numbers: dict[Reason, int]) -> str:
     """Say what the marks of a row are about: the numbers of the reasons, or that there is none."""
     if cell.verdict == "unsound":
         return "unsound"
-    notes = {f"[{numbers[each.reason]}]" if each.reason else "no reason" for each in cell.outside}
-    return " ".join(sorted(notes))
+    return ", ".join(sorted({_note(each, numbers) for each in cell.outside}))
+
+
+def _note(compared: Compared, numbers: dict[Reason, int]) -> str:
+    if spread := compared.spread:
+        low, high = (written(compared.figure, Value.of([end])) for end in (spread.least, spread.greatest))
+        return f"{compared.figure.head} {low}..{high} in A alone"
+    return f"[{numbers[compared.reason]}]" if compared.reason else "no reason"
 
 
 def numbered(comparison: Comparison) -> dict[Reason, int]:
@@ -115,7 +121,7 @@ def remarks(comparison: Comparison) -> list[str]:
     parts = [f"[{number}] {reason.text}" for reason, number in numbered(comparison).items()]
     unsound = [f"({cell.place}) {why}" for cell in comparison.cells for why in cell.unsound]
     unexplained = [
-        f"({cell.place}) {', '.join(each.figure.head for each in cell.outside if not each.reason)}"
+        f"({cell.place}) {', '.join(each.figure.head for each in cell.outside if not each.is_explained)}"
         for cell in comparison.cells
         if cell.verdict == "outside" and not cell.is_explained
     ]
@@ -134,9 +140,12 @@ def counted(comparison: Comparison) -> str:
     """Count the verdicts in a sentence."""
     counts = comparison.counts()
     total = len(comparison.cells)
-    outside = f"{counts['outside']} outside"
-    if counts["outside without a reason"]:
-        outside += f" ({counts['outside without a reason']} without a reason)"
+    parts = {
+        "within what trifles make of A": "outside, within A's spread",
+        "without a reason": "outside without a reason",
+    }
+    outside = ", ".join(f"{counts[name]} {words}" for words, name in parts.items() if counts[name])
+    outside = f"{counts['outside']} outside" + (f" ({outside})" if outside else "")
     sound = [cell for cell in comparison.cells if not cell.unsound]
     main = sum(all(each.figure.is_count for each in cell.outside) for cell in sound)
     return (
@@ -188,5 +197,6 @@ def _dict_of_figure(compared: Compared) -> dict[str, Any]:
         "b": vars(compared.b),
         "b_over_a": None if change is None or math.isinf(change) else change,
         "within": compared.is_near,
+        "spread": compared.spread and [compared.spread.least, compared.spread.greatest],
         "reason": compared.reason.text if compared.reason else None,
     }

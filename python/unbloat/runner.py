@@ -180,6 +180,9 @@ class Experiment:
 
     def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
+        if pcap and self._manner.on == "vm":
+            # Writing packets takes the guest's time: such a run is another one.
+            self._keys = {number: f"{key}-packets" for number, key in self._keys.items()}
         attempt = self._attempt()
         tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
         if attempt and len(tasks) < len(self._runs):

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The exponent of the time stamps' unit: nanoseconds.
 const NANOSECONDS: u8 = 9;
+/// Written at a time: more would hold up the packets behind.
+const CHUNK: usize = 1 << 16;
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM: usize = 16;
 
@@ -28,7 +30,7 @@ pub struct Pcap {
 impl Pcap {
     /// Creates the file.
     pub fn create(path: &Path) -> io::Result<Pcap> {
-        let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let file = BufWriter::with_capacity(CHUNK, File::create(path)?);
         let mut file = PcapNgWriter::new(file).map_err(into_io)?;
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::IPV4,
