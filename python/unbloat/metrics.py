@@ -10,6 +10,16 @@ Flow = Mapping[str, Any]
 Metrics = dict[str, float | None]
 
 ALL = "all flows"
+FLOW_COLUMNS = [
+    ("goodput", "Mbit/s", "goodput_mbps"),
+    ("RTT mean", "ms", "rtt_ms_mean"),
+    ("loss", "%", "loss_percent"),
+    ("resent", "packets", "retransmitted_packets"),
+    ("completed", "s", "completion_s"),
+    ("Jain index", "", "jain_index"),
+]
+LINK_COLUMNS = [("used", "%", "utilisation_percent"), ("waiting mean", "ms", "queue_delay_ms_mean")]
+"""What is shown of all flows and of the bottleneck: head, unit, metric."""
 MANY = 12
 """Runs with more flows than this are not looked at flow by flow."""
 
@@ -22,7 +32,7 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
         together["jain_index"] = run["jain_index"]
     yield ALL, together
     if 1 < len(flows) <= MANY:
-        yield from ((f"flow {flow['flow']}: {flow['cc']}", _of_flows([flow])) for flow in flows)
+        yield from ((f"flow {flow['flow']}", _of_flows([flow])) for flow in flows)
     bottleneck = run["links"][0]
     yield bottleneck["link"], {name: value for name, value in bottleneck.items() if name != "link"}
 

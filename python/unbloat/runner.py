@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unbloat import _core
@@ -182,7 +182,7 @@ class Experiment:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
         if pcap and self._manner.on == "vm":
             # Writing packets takes the guest's time: such a run is another one.
-            self._keys = {number: f"{key}-packets" for number, key in self._keys.items()}
+            self._runs = [replace(run, key=f"{run.key}-packets") for run in self._runs]
         attempt = self._attempt()
         tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
         if attempt and len(tasks) < len(self._runs):

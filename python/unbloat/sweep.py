@@ -76,7 +76,7 @@ class Repeated(Experiment):
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         guest = self._manner.guest()
         kept = len({run.key for run in self._runs}) - len(tasks)
-        print(f"unbloat: {len(tasks)} runs to do, {kept} are there", file=sys.stderr)
+        print(f"unbloat: {len(tasks)} runs to do, {kept} are kept", file=sys.stderr)
         durations = [run.cell.duration_s for run in tasks.values()]
         with closing(SweepProgress(durations, self._manner.progress, on=self._manner.on)) as bar:
             place = {task: i for i, task in enumerate(tasks)}

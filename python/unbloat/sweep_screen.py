@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unbloat.confidence import Estimate
-from unbloat.metrics import ALL
+from unbloat.confidence import Difference, Estimate
+from unbloat.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
 from unbloat.results import why_unsound
 from unbloat.sweep_results import Cell, Sweep, estimates
 from unbloat.table import Column, render, show
 
-FLOW_COLUMNS = [
-    ("goodput", "Mbit/s", "goodput_mbps"),
-    ("RTT mean", "ms", "rtt_ms_mean"),
-    ("loss", "%", "loss_percent"),
-    ("resent", "packets", "retransmitted_packets"),
-    ("completed", "s", "completion_s"),
-    ("Jain index", "", "jain_index"),
-]
-LINK_COLUMNS = [("used", "%", "utilisation_percent"), ("waiting mean", "ms", "queue_delay_ms_mean")]
 LISTED = 20
 """Not more failures than this are listed."""
 
@@ -57,12 +48,12 @@ def table(sweep: Sweep) -> str:
     return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
 
 
-def written(estimate: Estimate | None) -> str:
+def written(value: Estimate | Difference | None) -> str:
     """Write a mean with its interval, where there is one."""
-    if estimate is None or estimate.mean is None:
+    if value is None or value.mean is None:
         return "-"
-    mean = show(float(estimate.mean))
-    return f"{mean} ± {show(estimate.half_width)}" if estimate.half_width else mean
+    mean = show(float(value.mean))
+    return f"{mean} ± {show(value.half_width)}" if value.half_width else mean
 
 
 def note(cell: Cell) -> str:

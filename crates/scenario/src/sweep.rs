@@ -186,6 +186,13 @@ pub(crate) fn apply(tree: &mut Table, points: &[&Point]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Takes out the axis that an override `sweep.NAME` gives anew, where the file has its name in quotes.
+pub(crate) fn make_room(tree: &mut Table, key: &str) {
+    if let (Some(name), Some(Value::Table(axes))) = (key.strip_prefix("sweep."), tree.get_value_mut("sweep")) {
+        axes.remove(name);
+    }
+}
+
 /// Sets one dotted key, or says at its place why not.
 pub(crate) fn set(tree: &mut Table, key: &str, node: &Node) -> Result<(), Error> {
     tree::set(tree, key, node).map_err(|message| Error::one(node.place.clone(), key, message))

@@ -258,6 +258,14 @@ fn a_range_may_be_a_table_of_its_own() {
 }
 
 #[test]
+fn an_axis_from_the_command_line_replaces_the_file_s() {
+    let text = format!("{SAMPLE}[sweep]\n\"flows.0.count\" = [1, 2, 3]\n");
+    for value in ["[7, 8]", "{ from = 7, to = 8, step = 1 }"] {
+        assert_eq!(axes(&experiment(&text, &[("sweep.flows.0.count", value)])), [["7"], ["8"]]);
+    }
+}
+
+#[test]
 fn a_table_on_an_axis_replaces_the_whole_table() {
     let sweep = "[sweep]\n\"flows.0.params\" = [{ a = 1 }, { b = true }]";
     let experiment = experiment(&format!("{SAMPLE}{sweep}"), &[]);
