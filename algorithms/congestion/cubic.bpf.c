@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "roots.h"
 
 PARAM(u32, c, 410, 1, 1000, "/1024", "scale C of the curve, segments per cubic second");
 PARAM(u32, beta, 717, 512, 1000, "/1024", "window that a loss leaves");
@@ -82,41 +83,6 @@ static __always_inline void cubic_init(struct sock *sk)
 {
 	cubic_reset(inet_csk_ca(sk));
 	hystart_new_round(sk);
-}
-
-/* All ones if x is negative, else none: a choice that is no branch, for the kernel's verifier follows each side of every branch. */
-static __always_inline __u64 if_negative(__s64 x)
-{
-	return x >> 63;
-}
-
-/* Position of the highest bit set in a, from 0. */
-static __always_inline __u32 highest_bit(__u64 a)
-{
-	__u32 position = 0;
-
-	for (__u32 step = 32; step; step >>= 1) {
-		__u32 move = step & if_negative(-(__s64)(a >> step));
-
-		a >>= move;
-		position += move;
-	}
-	return position;
-}
-
-#define ROOT_STEPS 7 /* from twice the root down to it, for any 64-bit number */
-
-/* The largest x whose cube is at most a, for a > 0: Newton's steps from a power of two above it, until they no longer fall. */
-static __always_inline __u32 cube_root(__u64 a)
-{
-	__u64 x = 1ULL << (highest_bit(a) / 3 + 1);
-
-	for (int step = 0; step < ROOT_STEPS; step++) {
-		__u64 next = (2 * x + a / (x * x)) / 3;
-
-		x += (next - x) & if_negative(next - x);
-	}
-	return x;
 }
 
 /* K = cbrt((W_max - cwnd) / C), in 1/1024 s, rounded up: the curve does not begin above the window. */

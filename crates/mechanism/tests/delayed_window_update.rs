@@ -37,11 +37,11 @@ fn flag(name: &str, value: bool) -> (&str, ParamValue) {
     (name, ParamValue::Bool(value))
 }
 
-const PLUS: [&str; 3] = ["cubic_plus", "reno_plus", "vegas_plus"];
+const PLUS: [&str; 4] = ["cubic_plus", "elastic_plus", "reno_plus", "vegas_plus"];
 
 #[test]
 fn a_queue_that_appears_cuts_a_tenth_and_ends_slow_start() {
-    for name in ["cubic_plus", "reno_plus"] {
+    for name in ["cubic_plus", "elastic_plus", "reno_plus"] {
         let control = with_params(name, &[]);
         let mut sk = connection(&control, 100, INFINITE_SSTHRESH);
         period(&control, &mut sk, 40_000);

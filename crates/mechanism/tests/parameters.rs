@@ -22,7 +22,8 @@ fn described(name: &str) -> Description {
 fn every_mechanism_describes_itself() {
     let list = library().list().expect("a list");
     let names: Vec<_> = list.iter().map(|d| d.name.as_str()).collect();
-    assert_eq!(names, ["bbr", "cubic", "cubic_plus", "dctcp", "reno", "reno_plus", "vegas", "vegas_plus"]);
+    assert_eq!(names, library().names(), "one for each file, by name");
+    assert!(names.is_sorted() && ["bbr", "cubic", "reno"].iter().all(|known| names.contains(known)), "{names:?}");
     for description in &list {
         assert!(description.summary.ends_with('.') && description.summary.len() < 130, "{}", description.summary);
         assert!(description.prose.contains("\n\nFrom "), "{} names no source", description.name);

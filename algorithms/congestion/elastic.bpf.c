@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Elastic-TCP: grows by the root of the window, stretched by how far the RTT is below the largest seen.
+ *
+ * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks", IEEE Systems Journal,
+ * 2019 (card elastic-tcp). A long queue shows in RTT_cur close to RTT_max; until then the path has room:
+ *
+ *    WWF = sqrt(cwnd RTT_max / RTT_cur)     cwnd += WWF / cwnd for each segment acknowledged: WWF segments a round trip
+ *
+ * Departures and choices, where the paper is silent (in brackets: the card's name of the question):
+ *  - the paper leaves the reaction to a loss to the stack it is built on: `beta`, half the window as Reno [E2];
+ *  - RTT_max is "over this connection" in the text, while ports of the algorithm forget it at a timeout: `horizon` [E3];
+ *  - the pseudocode looks at the RTT in congestion avoidance only; here every sample counts, for the overshoot of slow start is what
+ *    later tells an empty queue from a full one [E4].
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+#include "roots.h"
+
+PARAM(u32, beta, 512, 1, 1023, "/1024", "window that a loss leaves");
+PARAM(u32, horizon, 1, 0, 2, "", "the largest RTT is that of: 0 the connection, 1 the time since a timeout, 2 the time since a loss");
+
+enum elastic_horizon {
+	SINCE_THE_START,
+	SINCE_A_TIMEOUT,
+	SINCE_A_LOSS,
+};
+
+#define SHARE_BITS 10 /* beta is in 1/1024 */
+/* WWF is in 1/32 segment; the number it is the root of, with windows up to 2^30 and RTTs up to 16 s, fits 64 bits. */
+#define WWF_BITS 5
+#define LONGEST_RTT ((1U << 24) - 1)
+
+/* RTTs in us. All zero: no sample yet. */
+struct elastic {
+	__u32 rtt_cur;
+	__u32 rtt_max;
+	__u64 earned; /* the sum of WWF over segments acknowledged, less the windows that became a segment each; 1/32 segment */
+};
+
+static __always_inline void elastic_init(struct sock *sk)
+{
+	*(struct elastic *)inet_csk_ca(sk) = (struct elastic){};
+}
+
+/* In 1/32 segment (equations 2 to 5). */
+static __always_inline __u32 elastic_wwf(__u32 cwnd, __u32 rtt_max, __u32 rtt_cur)
+{
+	return square_root(((__u64)cwnd * rtt_max << 2 * WWF_BITS) / rtt_cur);
+}
+
+static __always_inline void elastic_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct elastic *ca = inet_csk_ca(sk);
+
+	if (sample->rtt_us < 0)
+		return;
+	ca->rtt_cur = min((__u32)sample->rtt_us + 1, LONGEST_RTT); /* never zero */
+	ca->rtt_max = max(ca->rtt_max, ca->rtt_cur);
+}
+
+/* Equation 6. The remainder stays, so that no growth is lost however small its share in a segment. */
+static __always_inline void elastic_grow(struct tcp_sock *tp, struct elastic *ca, __u32 acked)
+{
+	__u32 rtt_cur = max(ca->rtt_cur, 1U);
+	__u32 rtt_max = max(ca->rtt_max, rtt_cur); /* after a timeout there may be no sample yet */
+	__u64 window = (__u64)tp->snd_cwnd << WWF_BITS;
+
+	ca->earned += (__u64)acked * elastic_wwf(tp->snd_cwnd, rtt_max, rtt_cur);
+	__u64 segments = ca->earned / window;
+
+	ca->earned -= segments * window;
+	tp->snd_cwnd = min(tp->snd_cwnd + segments, (__u64)tp->snd_cwnd_clamp);
+}
+
+static __always_inline void elastic_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	elastic_grow(tp, inet_csk_ca(sk), acked);
+}
+
+static __always_inline __u32 elastic_ssthresh(struct sock *sk)
+{
+	struct elastic *ca = inet_csk_ca(sk);
+
+	ca->earned = 0;
+	if (horizon == SINCE_A_LOSS)
+		ca->rtt_max = 0;
+	return max((__u32)((__u64)tcp_sk(sk)->snd_cwnd * beta >> SHARE_BITS), 2U);
+}
+
+static __always_inline void elastic_set_state(struct sock *sk, __u8 new_state)
+{
+	struct elastic *ca = inet_csk_ca(sk);
+
+	if (new_state == TCP_CA_Loss && horizon != SINCE_THE_START)
+		ca->rtt_max = 0;
+}
+
+#ifndef ELASTIC_AS_BASE
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	elastic_init(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	elastic_pkts_acked(sk, sample);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	elastic_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return elastic_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
+{
+	elastic_set_state(sk, new_state);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops elastic = {
+	.init = (void *)init,
+	.pkts_acked = (void *)pkts_acked,
+	.cong_avoid = (void *)cong_avoid,
+	.ssthresh = (void *)ssthresh,
+	.set_state = (void *)set_state,
+	.undo_cwnd = (void *)undo_cwnd,
+	.name = "elastic",
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+#endif
