@@ -115,7 +115,7 @@ def test_a_failed_run_is_a_row_with_its_reason(cli: Cli, small: Path, tmp_path: 
     assert "4 of 8 runs failed:" in done.stdout and f"({crash}) repeat 2: " in done.stdout
     runs = pd.read_parquet(tmp_path / "out" / "runs.parquet")
     reasons = runs.groupby("flows.0.cc", sort=False)["failed"].first()
-    assert reasons["reno"] is None and reasons["cubic"] is None
+    assert reasons[["reno", "cubic"]].isna().all()
     assert "SIGSEGV" in reasons[str(crash)] and "--on kernel" in reasons["kernel:cubic"]
     assert len(records(cache)) == 4, "the others are kept"
     summary = pd.read_parquet(tmp_path / "out" / "summary.parquet")
