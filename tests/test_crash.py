@@ -15,6 +15,8 @@ import pytest
 from conftest import Cli
 from leftovers import LINKS, Holdings, descendants, holdings, wait_until
 
+pytestmark = pytest.mark.realtime
+
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nseed = [1, 2]\n"flows.0.cc" = ["vegas"]\n'
 End = Callable[[int], None]

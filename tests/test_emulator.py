@@ -13,6 +13,8 @@ from statistics import median
 
 import pytest
 
+pytestmark = pytest.mark.realtime
+
 TRAIN = Path(__file__).with_name("train.py")
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 WITHIN = 0.01

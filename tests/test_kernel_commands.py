@@ -12,6 +12,8 @@ from threading import Event, Thread
 
 import pytest
 
+pytestmark = pytest.mark.realtime
+
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 NUMBERS = itertools.count()
 

@@ -12,6 +12,8 @@ from conftest import Cli
 from unbloat.cli import parser
 from unbloat.shell import split
 
+pytestmark = pytest.mark.realtime
+
 
 def test_what_stands_behind_the_dashes_is_the_program_s() -> None:
     words, program = split(["shell", "home-dsl", "--at", "receiver", "--", "iperf3", "-s", "--", "--at"])

@@ -12,6 +12,8 @@ import unbloat as ub
 from conftest import Cli
 from pcapng import ECE, SYN, Segment
 
+pytestmark = pytest.mark.realtime
+
 SEGMENT = 1448
 """Payload of a packet of 1500 bytes: IP, TCP and time stamps take the rest."""
 

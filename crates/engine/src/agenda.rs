@@ -1,6 +1,6 @@
 //! When each source of events has its next one.
 //!
-//! A source is a link, a pipe or a flow's timer; only its earliest event is here, so the agenda's size is the number of sources, never
+//! A source is an access link, a pipe or a flow's timer; only its earliest event is here, so the agenda's size is the number of sources, never
 //! the number of packets.
 
 use scenario::units::Nanos;
@@ -8,62 +8,62 @@ use scenario::units::Nanos;
 /// Number of a source of events.
 pub type Source = u32;
 
-/// A heap with four children a node: shallow, and a node's children share a cache line.
-const ARITY: usize = 4;
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at: Nanos,
     source: Source,
 }
 
-impl Entry {
-    /// Equal times go by source, so that the order of events is the same on every machine.
-    #[inline]
-    fn before(&self, other: &Entry) -> bool {
-        (self.at, self.source) < (other.at, other.source)
-    }
-}
-
-/// An indexed heap: the earliest source on top, any source's time changeable in place.
+/// A tournament: two sources meet, the earlier goes on to meet the winner beside it, and so on up to the earliest of all. A source that changes its
+/// time replays its own matches only, and stops at the first whose winner stays the same.
 pub struct Agenda {
-    heap: Vec<Entry>,
-    /// Where in the heap a source stands.
-    place: Vec<u32>,
+    /// Entry 1 is the winner of all; entries 2i and 2i + 1 met for place i; from `leaves` on stand the sources themselves.
+    matches: Vec<Entry>,
+    leaves: usize,
 }
 
 impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
-        Agenda {
-            heap: (0..sources).map(|source| Entry { at: Nanos::NEVER, source }).collect(),
-            place: (0..sources).collect(),
+        let leaves = (sources as usize).next_power_of_two();
+        let mut matches = vec![Entry { at: Nanos::NEVER, source: 0 }; 2 * leaves];
+        for (source, entry) in (0..).zip(&mut matches[leaves..]) {
+            entry.source = source;
         }
+        for place in (1..leaves).rev() {
+            matches[place] = matches[2 * place];
+        }
+        Agenda { matches, leaves }
     }
 
-    /// The earliest event.
+    /// The earliest event. Equal times go by source, so that the order of events is the same on every machine.
     #[inline]
     pub fn first(&self) -> (Nanos, Source) {
-        let top = &self.heap[0];
-        (top.at, top.source)
+        let winner = &self.matches[1];
+        (winner.at, winner.source)
     }
 
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: Source) -> Nanos {
-        self.heap[self.place[source as usize] as usize].at
+        self.matches[self.leaves + source as usize].at
     }
 
     /// Sets the time of `source`.
     #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
-        let index = self.place[source as usize] as usize;
-        let old = self.heap[index].at;
-        if at == old {
-            return;
+        let mut place = self.leaves + source as usize;
+        self.matches[place].at = at;
+        while place > 1 {
+            let (left, right) = (self.matches[place & !1], self.matches[place | 1]);
+            // The left has the lower number.
+            let winner = if right.at < left.at { right } else { left };
+            place /= 2;
+            if self.matches[place] == winner {
+                break;
+            }
+            self.matches[place] = winner;
         }
-        self.heap[index].at = at;
-        if at < old { self.up(index) } else { self.down(index) }
     }
 
     /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it rings.
@@ -72,46 +72,6 @@ impl Agenda {
         if at < self.at(source) {
             self.set(source, at);
         }
-    }
-
-    fn up(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        while index > 0 {
-            let parent = (index - 1) / ARITY;
-            if !entry.before(&self.heap[parent]) {
-                break;
-            }
-            self.put(index, self.heap[parent]);
-            index = parent;
-        }
-        self.put(index, entry);
-    }
-
-    fn down(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        loop {
-            let first = index * ARITY + 1;
-            let Some(children) = self.heap.get(first..self.heap.len().min(first + ARITY)) else {
-                break;
-            };
-            let Some((offset, least)) = children.iter().enumerate().reduce(|a, b| if b.1.before(a.1) { b } else { a })
-            else {
-                break;
-            };
-            if !least.before(&entry) {
-                break;
-            }
-            let least = *least;
-            self.put(index, least);
-            index = first + offset;
-        }
-        self.put(index, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, index: usize, entry: Entry) {
-        self.heap[index] = entry;
-        self.place[entry.source as usize] = index as u32;
     }
 }
 

@@ -31,6 +31,13 @@ impl SegmentSet {
         SegmentSet { words: vec![0; end as usize].into(), ends, mask: capacity - 1, len: 0 }
     }
 
+    /// A set of all the numbers that such a window can hold.
+    pub fn full(capacity: u32) -> SegmentSet {
+        let mut set = SegmentSet::new(capacity);
+        (0..capacity).for_each(|segment| set.insert(segment));
+        set
+    }
+
     #[inline]
     fn level(&self, height: usize) -> &[u64] {
         let start = if height == 0 { 0 } else { self.ends[height - 1] };
@@ -172,6 +179,7 @@ mod tests {
                 let (low, high) = (a.min(b), a.max(b));
                 prop_assert_eq!(set.first_in(low, high), model.range(low..high).next().copied());
             }
+            prop_assert_eq!(SegmentSet::full(capacity).first_in(base, base + capacity), Some(base));
             let larger = set.grown(capacity * 2, base, base + capacity);
             prop_assert_eq!(larger.first_in(base, base + capacity), model.iter().next().copied());
             prop_assert_eq!(larger.len(), set.len());

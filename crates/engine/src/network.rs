@@ -42,7 +42,10 @@ pub struct Network {
     /// Data packets of each flow that were dropped or lost since the end of the warm-up.
     lost: Vec<u64>,
     warmup: Nanos,
-    flows: u32,
+    /// Where the agenda's sources of each kind begin.
+    first_back: Source,
+    first_sender: Source,
+    first_receiver: Source,
 }
 
 impl Network {
@@ -59,13 +62,17 @@ impl Network {
             back_of: vec![],
             lost: vec![0; flows as usize],
             warmup: scenario.warmup,
-            flows,
+            first_back: 0,
+            first_sender: 0,
+            first_receiver: 0,
         };
         for group in &scenario.flows {
             network.connect(&group.access, group.count);
         }
-        let sources = 3 + network.access.len() as u32 + network.back.len() as u32 + 2 * flows;
-        network.agenda = Agenda::new(sources);
+        network.first_back = Self::FIRST_ACCESS + network.access.len() as u32;
+        network.first_sender = network.first_back + network.back.len() as u32;
+        network.first_receiver = network.first_sender + flows;
+        network.agenda = Agenda::new(network.first_receiver + flows);
         network
     }
 
@@ -87,48 +94,54 @@ impl Network {
         self.back_of.extend((0..count).map(|_| if delayed { back } else { DIRECT }));
     }
 
-    // Sources in the order of their numbers; at equal times the lower goes first.
-    const REVERSE: Source = 0;
-    const FORWARD: Source = 1;
-    const SAMPLE: Source = 2;
+    // Sources in the order of their numbers; at equal times the lower goes first, and both directions of the link before all of them.
+    const SAMPLE: Source = 0;
+    const FIRST_ACCESS: Source = 1;
 
-    fn access_source(&self, link: u32) -> Source {
-        3 + link
+    fn access_source(link: u32) -> Source {
+        Self::FIRST_ACCESS + link
     }
     fn back_source(&self, pipe: u32) -> Source {
-        3 + self.access.len() as u32 + pipe
-    }
-    fn timers(&self) -> Source {
-        3 + (self.access.len() + self.back.len()) as u32
+        self.first_back + pipe
     }
 
     /// The source of a sender's timer.
     #[inline]
     pub fn sender_timer(&self, flow: u32) -> Source {
-        self.timers() + flow
+        self.first_sender + flow
     }
     /// The source of a receiver's timer.
     #[inline]
     pub fn receiver_timer(&self, flow: u32) -> Source {
-        self.timers() + self.flows + flow
+        self.first_receiver + flow
     }
     /// Sets the time of the next sample.
     pub fn sample_at(&mut self, at: Nanos) {
         self.agenda.set(Self::SAMPLE, at);
     }
 
-    /// What a source stands for.
+    /// The earliest event. Most are packets at the end of the link, so its two directions are not in the agenda.
     #[inline]
-    pub fn occasion(&self, source: Source) -> Occasion {
-        let timers = self.timers();
+    pub fn first(&self) -> (Nanos, Occasion) {
+        let (at, source) = self.agenda.first();
+        let (forward, reverse) = (self.forward.next(), self.reverse.next());
+        if reverse <= forward && reverse <= at {
+            (reverse, Occasion::Reverse)
+        } else if forward <= at {
+            (forward, Occasion::Forward)
+        } else {
+            (at, self.occasion(source))
+        }
+    }
+
+    /// What a source stands for.
+    fn occasion(&self, source: Source) -> Occasion {
         match source {
-            Self::REVERSE => Occasion::Reverse,
-            Self::FORWARD => Occasion::Forward,
             Self::SAMPLE => Occasion::Sample,
-            s if s >= timers + self.flows => Occasion::Receiver(s - timers - self.flows),
-            s if s >= timers => Occasion::Sender(s - timers),
-            s if s < self.back_source(0) => Occasion::Access(s - 3),
-            s => Occasion::AccessBack(s - self.back_source(0)),
+            s if s < self.first_back => Occasion::Access(s - Self::FIRST_ACCESS),
+            s if s < self.first_sender => Occasion::AccessBack(s - self.first_back),
+            s if s < self.first_receiver => Occasion::Sender(s - self.first_sender),
+            s => Occasion::Receiver(s - self.first_receiver),
         }
     }
 
@@ -144,7 +157,7 @@ impl Network {
             link => {
                 self.access[link as usize].send(now, data);
                 let next = self.access[link as usize].next();
-                self.agenda.set(self.access_source(link), next);
+                self.agenda.set(Self::access_source(link), next);
             }
         }
     }
@@ -160,7 +173,6 @@ impl Network {
         if lost && now >= self.warmup {
             self.lost[data.flow as usize] += 1;
         }
-        self.agenda.set(Self::FORWARD, self.forward.next());
     }
 
     /// A data packet is at the end of an access link: on to the bottleneck.
@@ -168,7 +180,7 @@ impl Network {
         let access = &mut self.access[link as usize];
         let taken = access.take();
         let next = access.next();
-        self.agenda.set(self.access_source(link), next);
+        self.agenda.set(Self::access_source(link), next);
         if let Some(data) = taken {
             self.offer_forward(now, data, tap);
         }
@@ -183,23 +195,18 @@ impl Network {
             Fate::LostOnTheWire => tap.ack(now, Event::LostOnTheWire, &ack),
             Fate::Dropped => tap.ack(now, Event::Dropped, &ack),
         }
-        self.agenda.set(Self::REVERSE, self.reverse.next());
     }
 
     /// Takes the data packet that has come to the receivers' end.
     #[inline]
     pub fn arrived(&mut self) -> Option<Data> {
-        let data = self.forward.take();
-        self.agenda.set(Self::FORWARD, self.forward.next());
-        data
+        self.forward.take()
     }
 
     /// Takes the acknowledgement that has come to the senders' end; none if its access link still lies ahead.
     #[inline]
     pub fn returned(&mut self, now: Nanos) -> Option<Ack> {
-        let ack = self.reverse.take();
-        self.agenda.set(Self::REVERSE, self.reverse.next());
-        let ack = ack?;
+        let ack = self.reverse.take()?;
         match self.back_of[ack.flow as usize] {
             DIRECT => Some(ack),
             pipe => {

@@ -53,7 +53,9 @@ pub struct Scoreboard {
     pub nxt: u32,
     /// One above the highest selectively acknowledged segment; `una` if there is none.
     pub highest_sacked: u32,
-    /// Neither selectively nor cumulatively acknowledged.
+    /// Every segment from this one on was sent once and is in flight, and nothing more is known of it.
+    plain_from: u32,
+    /// All but the selectively acknowledged; also what stands for no segment, so that segments sent once and acknowledged in order leave it alone.
     undelivered: SegmentSet,
     /// Lost, and its retransmission not in flight.
     to_resend: SegmentSet,
@@ -70,7 +72,8 @@ impl Scoreboard {
             una: 0,
             nxt: 0,
             highest_sacked: 0,
-            undelivered: SegmentSet::new(FIRST_CAPACITY),
+            plain_from: 0,
+            undelivered: SegmentSet::full(FIRST_CAPACITY),
             to_resend: SegmentSet::new(FIRST_CAPACITY),
             oldest: NONE,
             newest: NONE,
@@ -99,7 +102,6 @@ impl Scoreboard {
         }
         let number = self.nxt;
         *self.get_mut(number) = segment;
-        self.undelivered.insert(number);
         self.nxt += 1;
         self.list_as_newest(number);
     }
@@ -108,10 +110,15 @@ impl Scoreboard {
     fn grow(&mut self) {
         let capacity = (self.mask + 1) * 2;
         let mut ring = vec![Segment::default(); capacity as usize];
+        let mut undelivered = SegmentSet::full(capacity);
         for number in self.una..self.nxt {
-            ring[(number & (capacity - 1)) as usize] = *self.get(number);
+            let segment = *self.get(number);
+            ring[(number & (capacity - 1)) as usize] = segment;
+            if segment.state & state::SACKED != 0 {
+                undelivered.remove(number);
+            }
         }
-        self.undelivered = self.undelivered.grown(capacity, self.una, self.nxt);
+        self.undelivered = undelivered;
         self.to_resend = self.to_resend.grown(capacity, self.una, self.nxt);
         self.ring = ring;
         self.mask = capacity - 1;
@@ -122,13 +129,36 @@ impl Scoreboard {
     pub fn pop(&mut self) -> Segment {
         let number = self.una;
         self.unlist(number);
-        self.undelivered.remove(number);
-        if self.to_resend.len() > 0 {
-            self.to_resend.remove(number);
-        }
+        self.undelivered.insert(number);
+        self.to_resend.remove(number);
         self.una += 1;
         self.highest_sacked = self.highest_sacked.max(self.una);
         *self.get(number)
+    }
+
+    /// True if every segment was sent once and is in flight: an acknowledgement then takes them as one.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.una >= self.plain_from
+    }
+
+    /// Removes the plain segments below `next`, of which there is at least one; gives what was known of the first and of the last.
+    #[inline]
+    pub fn pop_plain(&mut self, next: u32) -> (Segment, Segment) {
+        let (first, last) = (*self.get(self.una), *self.get(next - 1));
+        self.una = next;
+        self.highest_sacked = self.highest_sacked.max(next);
+        // The list holds them in their order.
+        self.oldest = last.later;
+        match last.later {
+            NONE => self.newest = NONE,
+            later => self.get_mut(later).earlier = NONE,
+        }
+        (first, last)
+    }
+
+    fn no_longer_plain(&mut self, number: u32) {
+        self.plain_from = self.plain_from.max(number + 1);
     }
 
     /// The lowest segment of `from..to` that has not been delivered.
@@ -140,6 +170,7 @@ impl Scoreboard {
     /// Notes a selective acknowledgement.
     #[inline]
     pub fn mark_sacked(&mut self, number: u32) {
+        self.no_longer_plain(number);
         self.get_mut(number).state |= state::SACKED;
         self.undelivered.remove(number);
         self.to_resend.remove(number);
@@ -150,6 +181,7 @@ impl Scoreboard {
     /// Notes a loss: the segment waits to be sent again.
     #[inline]
     pub fn mark_lost(&mut self, number: u32) {
+        self.no_longer_plain(number);
         let s = self.get_mut(number);
         s.state = (s.state | state::LOST) & !state::RETRANS;
         self.to_resend.insert(number);
@@ -171,6 +203,7 @@ impl Scoreboard {
     /// Notes a new transmission of a segment: it becomes the newest of those in flight.
     #[inline]
     pub fn resent(&mut self, number: u32) {
+        self.no_longer_plain(number);
         self.to_resend.remove(number);
         self.unlist(number);
         self.list_as_newest(number);
@@ -261,6 +294,22 @@ mod tests {
         assert_eq!(board.undelivered_in(7, 1000), Some(8));
         let expected: Vec<u32> = (0..1000).filter(|n| *n != 3 && *n != 7).collect();
         assert_eq!(in_flight(&board), expected);
+    }
+
+    #[test]
+    fn plain_segments_are_taken_as_one() {
+        let mut board = sent(9);
+        board.mark_sacked(2);
+        assert!(!board.is_plain());
+        for _ in 0..3 {
+            board.pop();
+        }
+        assert!(board.is_plain());
+        let (first, last) = board.pop_plain(7);
+        assert_eq!((first.sent_us, last.sent_us), (3, 6));
+        assert_eq!((board.una, in_flight(&board), board.undelivered_in(0, 9)), (7, vec![7, 8], Some(7)));
+        board.pop_plain(9);
+        assert_eq!((board.is_empty(), in_flight(&board)), (true, vec![]));
     }
 
     #[test]

@@ -78,13 +78,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
     pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let (now, source) = self.network.agenda.first();
+                let (now, occasion) = self.network.first();
                 if now > self.scenario.duration {
                     return Ok(());
                 }
-                self.handle(now, self.network.occasion(source));
+                self.handle(now, occasion);
             }
-            if progress(self.network.agenda.first().0.min(self.scenario.duration)).is_break() {
+            if progress(self.network.first().0.min(self.scenario.duration)).is_break() {
                 return Err(Error::Interrupted);
             }
         }
@@ -117,9 +117,12 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.tap.data(now, Event::Arrived, &data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
-        let answers: Answers = receiver.on_data(control, now, &data);
+        let [early, answer]: Answers = receiver.on_data(control, now, &data);
         let deadline = receiver.deadline();
-        for ack in answers.into_iter().flatten() {
+        if let Some(ack) = early {
+            self.network.reply(now, ack, &mut self.tap);
+        }
+        if let Some(ack) = answer {
             self.network.reply(now, ack, &mut self.tap);
         }
         let source = self.network.receiver_timer(data.flow);

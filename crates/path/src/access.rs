@@ -1,27 +1,27 @@
 //! A host's own way to the bottleneck: an endless queue before a transmitter, then a delay.
 
 use crate::Packet;
+use crate::ring::Ring;
 use scenario::model::Access;
 use scenario::units::{Bytes, Nanos, Rate};
-use std::collections::VecDeque;
 
 /// A first-in-first-out of packets on their way, each with its time of arrival.
 #[derive(Debug)]
 pub struct Pipe<P> {
-    packets: VecDeque<(Nanos, P)>,
+    packets: Ring<(Nanos, P)>,
 }
 
 impl<P> Default for Pipe<P> {
     fn default() -> Pipe<P> {
-        Pipe { packets: VecDeque::new() }
+        Pipe { packets: Ring::default() }
     }
 }
 
-impl<P> Pipe<P> {
+impl<P: Copy> Pipe<P> {
     /// Puts a packet in that arrives at `at`, not before the one in front of it.
     #[inline]
     pub fn push(&mut self, at: Nanos, packet: P) {
-        self.packets.push_back((at, packet));
+        self.packets.push((at, packet));
     }
 
     /// When the next packet arrives; `Nanos::NEVER` when the pipe is empty.
@@ -33,7 +33,7 @@ impl<P> Pipe<P> {
     /// Takes the packet that `next` announced.
     #[inline]
     pub fn take(&mut self) -> Option<P> {
-        self.packets.pop_front().map(|(_, packet)| packet)
+        self.packets.pop().map(|(_, packet)| packet)
     }
 }
 

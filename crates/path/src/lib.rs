@@ -4,6 +4,7 @@ mod access;
 mod line;
 mod link;
 mod queue;
+mod ring;
 mod service;
 mod usage;
 

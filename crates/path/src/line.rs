@@ -1,22 +1,20 @@
 //! What comes behind a link's queue, whoever keeps that: a transmitter, then a wire.
 
 use crate::link::{Fate, Packet};
+use crate::ring::Ring;
 use crate::service::Transmitter;
 use crate::{Draws, Usage, draws};
 use rand::RngCore;
 use scenario::model;
 use scenario::records;
 use scenario::units::Nanos;
-use std::collections::VecDeque;
 
 /// A packet on its way through.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passage<P> {
-    /// When its transmission starts: until then it waits in the queue.
-    pub start: Nanos,
+struct Passage<P> {
     /// When it is at the far end.
     arrival: Nanos,
-    pub packet: P,
+    packet: P,
     lost: bool,
 }
 
@@ -28,7 +26,9 @@ pub struct Line<P> {
     /// A wire loses a packet when a 64-bit draw falls below this.
     loss_below: u64,
     draws: Draws,
-    pub(crate) passages: VecDeque<Passage<P>>,
+    passages: Ring<Passage<P>>,
+    /// When the first of them arrives.
+    next: Nanos,
     /// What was counted.
     pub usage: Usage,
 }
@@ -42,7 +42,8 @@ impl<P: Packet> Line<P> {
             delay: link.delay,
             loss_below: (link.loss * 2f64.powi(64)) as u64,
             draws: draws(seed, purpose),
-            passages: VecDeque::new(),
+            passages: Ring::default(),
+            next: Nanos::NEVER,
             usage: Usage::new(from, to, link.queue.limit()),
         }
     }
@@ -50,36 +51,37 @@ impl<P: Packet> Line<P> {
     /// Sends a packet that came to the queue at `arrival`, as soon after `ready` as all before it are out.
     #[inline]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, packet: P) -> Fate {
+        self.send_telling(arrival, ready, packet).1
+    }
+
+    /// The same, and says when its transmission starts: until then it waits in the queue.
+    #[inline]
+    pub(crate) fn send_telling(&mut self, arrival: Nanos, ready: Nanos, packet: P) -> (Nanos, Fate) {
         let bytes = packet.bytes();
         let slot = self.transmitter.serve(ready, bytes);
         self.usage.account(arrival, slot.start, bytes);
         let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
         let at = slot.end + self.delay;
-        self.passages.push_back(Passage { start: slot.start, arrival: at, packet, lost });
+        self.passages.push(Passage { arrival: at, packet, lost });
+        self.next = self.next.min(at);
         if !lost {
-            return Fate::Arrives(at);
+            return (slot.start, Fate::Arrives(at));
         }
         self.usage.lost(arrival);
-        Fate::LostOnTheWire
+        (slot.start, Fate::LostOnTheWire)
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is on its way.
     #[inline]
     pub fn next(&self) -> Nanos {
-        self.passages.front().map_or(Nanos::NEVER, |p| p.arrival)
+        self.next
     }
 
     /// Takes the packet that `next` announced; none if the wire lost it.
     #[inline]
     pub fn take(&mut self) -> Option<P> {
-        self.take_telling(|_| ())
-    }
-
-    /// The same, and tells whoever keeps the queue of each packet.
-    #[inline]
-    pub(crate) fn take_telling(&mut self, tell: impl FnOnce(&P)) -> Option<P> {
-        let passage = self.passages.pop_front()?;
-        tell(&passage.packet);
+        let passage = self.passages.pop()?;
+        self.next = self.passages.front().map_or(Nanos::NEVER, |p| p.arrival);
         if passage.lost {
             return None;
         }

@@ -4,6 +4,7 @@
 //! transmission: it keeps the packets in the order of their arrival at the far end, and its head is its only event.
 
 use crate::queue::{Admission, Droptail};
+use crate::ring::Ring;
 use crate::{Line, Usage};
 use measure::LinkSample;
 use scenario::model::{self, Scenario};
@@ -40,8 +41,8 @@ pub enum Fate {
 pub struct Link<P> {
     queue: Droptail,
     line: Line<P>,
-    /// How many of the line's packets, from the front, have left the queue.
-    departed: usize,
+    /// Those of the line's packets, its last, that may still wait in the queue: until when, and their size.
+    waiting: Ring<(Nanos, u32)>,
 }
 
 impl<P: Packet> Link<P> {
@@ -60,7 +61,11 @@ impl<P: Packet> Link<P> {
     /// # Panics
     /// If its queue is one of the kernel's, which whoever runs the scenario has to refuse.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Link<P> {
-        Link { queue: Droptail::new(&link.queue), line: Line::new(link, seed, purpose, from, to), departed: 0 }
+        Link {
+            queue: Droptail::new(&link.queue),
+            line: Line::new(link, seed, purpose, from, to),
+            waiting: Ring::default(),
+        }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call.
@@ -81,8 +86,12 @@ impl<P: Packet> Link<P> {
             }
             Admission::Join => {}
         }
-        self.queue.enter(bytes);
-        self.line.send(now, now, packet)
+        let (start, fate) = self.line.send_telling(now, now, packet);
+        if start > now {
+            self.queue.enter(bytes);
+            self.waiting.push((start, bytes));
+        }
+        fate
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the link is empty.
@@ -94,22 +103,26 @@ impl<P: Packet> Link<P> {
     /// Takes the packet that `next` announced; none if the wire lost it.
     #[inline]
     pub fn take(&mut self) -> Option<P> {
-        let Link { queue, line, departed } = self;
-        line.take_telling(|packet| match departed.checked_sub(1) {
-            Some(n) => *departed = n,
-            None => queue.leave(packet.bytes()),
-        })
+        let packet = self.line.take();
+        // Nothing was offered since its transmission started.
+        if self.waiting.len() > self.line.inside() {
+            self.let_one_leave();
+        }
+        packet
     }
 
     /// Lets the packets leave the queue whose transmission has started by `now`.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        while let Some(p) = self.line.passages.get(self.departed) {
-            if p.start > now {
-                break;
-            }
-            self.queue.leave(p.packet.bytes());
-            self.departed += 1;
+        while self.waiting.front().is_some_and(|(start, _)| *start <= now) {
+            self.let_one_leave();
+        }
+    }
+
+    #[inline]
+    fn let_one_leave(&mut self) {
+        if let Some((_, bytes)) = self.waiting.pop() {
+            self.queue.leave(bytes);
         }
     }
 

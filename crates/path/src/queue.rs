@@ -17,10 +17,30 @@ pub enum Admission {
 /// First in, first out, bounded in bytes or packets; marks ECN-capable packets above a threshold.
 #[derive(Clone, Debug)]
 pub struct Droptail {
-    limit: Option<Limit>,
-    ecn_threshold: Option<Limit>,
+    /// No more than this.
+    most: Amount,
+    /// What arrives at this much or more is marked.
+    marks_from: Amount,
+    waiting: Amount,
+}
+
+/// So many bytes, so many packets.
+#[derive(Clone, Copy, Debug)]
+struct Amount {
     bytes: u64,
     packets: u64,
+}
+
+impl Amount {
+    /// A bound in bytes or packets; what is not bounded is endless.
+    fn bound(limit: Option<Limit>) -> Amount {
+        let endless = Amount { bytes: u64::MAX, packets: u64::MAX };
+        match limit {
+            None => endless,
+            Some(Limit::Bytes(Bytes(bytes))) => Amount { bytes, ..endless },
+            Some(Limit::Packets(packets)) => Amount { packets, ..endless },
+        }
+    }
 }
 
 impl Droptail {
@@ -28,44 +48,37 @@ impl Droptail {
         let Queue::Droptail { limit, ecn_threshold } = *queue else {
             panic!("a queue of the kernel's is no part of this program");
         };
-        Droptail { limit, ecn_threshold, bytes: 0, packets: 0 }
+        let waiting = Amount { bytes: 0, packets: 0 };
+        Droptail { most: Amount::bound(limit), marks_from: Amount::bound(ecn_threshold), waiting }
     }
 
     #[inline]
     pub fn admit(&self, bytes: u32, ecn_capable: bool) -> Admission {
-        let full = match self.limit {
-            None => false,
-            Some(Limit::Bytes(Bytes(limit))) => self.bytes + bytes as u64 > limit,
-            Some(Limit::Packets(limit)) => self.packets >= limit,
-        };
-        if full {
+        let Droptail { most, marks_from, waiting } = self;
+        if waiting.bytes + bytes as u64 > most.bytes || waiting.packets >= most.packets {
             return Admission::Drop;
         }
-        let mark = match self.ecn_threshold {
-            None => false,
-            Some(Limit::Bytes(Bytes(threshold))) => self.bytes >= threshold,
-            Some(Limit::Packets(threshold)) => self.packets >= threshold,
-        };
+        let mark = waiting.bytes >= marks_from.bytes || waiting.packets >= marks_from.packets;
         if mark && ecn_capable { Admission::JoinMarked } else { Admission::Join }
     }
 
     #[inline]
     pub fn enter(&mut self, bytes: u32) {
-        self.bytes += bytes as u64;
-        self.packets += 1;
+        self.waiting.bytes += bytes as u64;
+        self.waiting.packets += 1;
     }
 
     #[inline]
     pub fn leave(&mut self, bytes: u32) {
-        self.bytes -= bytes as u64;
-        self.packets -= 1;
+        self.waiting.bytes -= bytes as u64;
+        self.waiting.packets -= 1;
     }
 
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.waiting.bytes
     }
 
     pub fn packets(&self) -> u64 {
-        self.packets
+        self.waiting.packets
     }
 }

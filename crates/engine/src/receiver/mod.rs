@@ -204,15 +204,8 @@ impl Receiver {
 
     fn acknowledgement_of(&mut self, next: u32, now: Nanos) -> Ack {
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
-        let mut count = 0;
-        if self.stack.sack {
-            let most = MAX_SACK_BLOCKS - self.stack.timestamps as usize;
-            let known = self.out_of_order.blocks[..self.out_of_order.block_count].iter().copied();
-            for (slot, block) in blocks.iter_mut().zip(self.duplicate.take().into_iter().chain(known)).take(most) {
-                *slot = block;
-                count += 1;
-            }
-        }
+        let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;
+        let count = if nothing_to_report || !self.stack.sack { 0 } else { self.report(&mut blocks) };
         Ack {
             flow: self.flow,
             next,
@@ -224,6 +217,18 @@ impl Receiver {
             block_count: count as u8,
             blocks,
         }
+    }
+
+    /// Fills in the SACK blocks; returns how many.
+    fn report(&mut self, blocks: &mut [Block; MAX_SACK_BLOCKS]) -> usize {
+        let most = MAX_SACK_BLOCKS - self.stack.timestamps as usize;
+        let known = self.out_of_order.blocks[..self.out_of_order.block_count].iter().copied();
+        let mut count = 0;
+        for (slot, block) in blocks.iter_mut().zip(self.duplicate.take().into_iter().chain(known)).take(most) {
+            *slot = block;
+            count += 1;
+        }
+        count
     }
 
     // ECN (RFC 3168; DCTCP's own echo where the control asks for it).

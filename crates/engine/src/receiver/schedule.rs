@@ -32,6 +32,8 @@ pub struct Schedule {
     quick_ack: bool,
     sack_compression: bool,
     mss: u32,
+    /// What a segment that waits takes of the window, bytes.
+    segment_memory: u32,
     /// What is offered in the end, bytes.
     room: u32,
     /// What is offered so far (`rcv_ssthresh`), bytes.
@@ -48,8 +50,9 @@ pub struct Schedule {
     syn_answered: Nanos,
     /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
     round_trip: Nanos,
-    /// The retransmission timeout that follows from it, jiffies.
+    /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
     timeout: u32,
+    longest_delay: u32,
     /// Duplicates acknowledged at once since `duplicates_of` was the next segment in order.
     duplicates: u8,
     duplicates_of: u32,
@@ -63,6 +66,7 @@ impl Schedule {
     pub fn new(stack: &Stack, room: u32, mss: u32) -> Schedule {
         Schedule {
             mss,
+            segment_memory: memory_of_segment(mss),
             room,
             offered: FIRST_WINDOW,
             delayed_ack: stack.delayed_ack,
@@ -75,6 +79,7 @@ impl Schedule {
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
+            longest_delay: ATO_MIN,
             duplicates: 0,
             duplicates_of: 0,
             compressed: 0,
@@ -108,6 +113,7 @@ impl Schedule {
             // RFC 6298, section 2.2, with Linux's floor.
             let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
             self.timeout = micros_to_jiffies(timeout.as_micros());
+            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).clamp(ATO_MIN, DELACK_MAX);
         }
     }
 
@@ -134,19 +140,15 @@ impl Schedule {
     /// shall know at once (`tcp_grow_window`). One segment of the room is never offered (`tcp_init_buffer_space`).
     #[inline]
     pub fn widen(&mut self, held: u32) {
-        let taken = held.saturating_mul(self.memory_of_segment()).max(self.mss);
+        if !self.quick_ack {
+            return;
+        }
+        let taken = held.saturating_mul(self.segment_memory).max(self.mss);
         let most = self.room.saturating_sub(taken);
-        if self.quick_ack && self.offered < most {
+        if self.offered < most {
             self.offered = most.min(self.offered + 2 * self.mss);
             self.quick |= 1;
         }
-    }
-
-    /// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that. Its packet lies in a
-    /// buffer of a power of two, with 384 bytes around it and 256 for the description.
-    fn memory_of_segment(&self) -> u32 {
-        const HEADERS: u32 = 52;
-        ((self.mss + HEADERS + 384).next_power_of_two() + 256) / 2
     }
 
     /// A duplicate came: the sender may be in slow start after a timeout (`tcp_enter_quickack_mode`).
@@ -175,8 +177,7 @@ impl Schedule {
         if holes {
             return !self.compress(now, next);
         }
-        let longest = micros_to_jiffies(self.round_trip.as_micros()).clamp(ATO_MIN, DELACK_MAX);
-        self.delayed_until = self.delayed_until.min(clock::timer(now, self.delay.min(longest)));
+        self.delayed_until = self.delayed_until.min(clock::timer(now, self.delay.min(self.longest_delay)));
         false
     }
 
@@ -214,6 +215,13 @@ impl Schedule {
         self.compressed = 0;
         self.compressed_until = Nanos::NEVER;
     }
+}
+
+/// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that. Its packet lies in a
+/// buffer of a power of two, with 384 bytes around it and 256 for the description.
+fn memory_of_segment(mss: u32) -> u32 {
+    const HEADERS: u32 = 52;
+    ((mss + HEADERS + 384).next_power_of_two() + 256) / 2
 }
 
 #[cfg(test)]

@@ -233,6 +233,9 @@ impl Sender {
     fn clean_retransmission_queue(&mut self, next: u32, g: &mut Gathered) -> Removed {
         let mut removed = Removed::default();
         let ece = g.flags & flag::ECE != 0;
+        if self.board.is_plain() && self.board.una < next {
+            removed = self.remove_plain(next, ece, g);
+        }
         while self.board.una < next {
             self.remove_head(ece, &mut removed, g);
         }
@@ -247,6 +250,29 @@ impl Sender {
             }
         }
         removed
+    }
+
+    /// The same at once for segments that were sent once and are in flight: what `remove_head` makes of the last of them covers what it
+    /// would make of those before, for they went out in their order.
+    #[inline]
+    fn remove_plain(&mut self, next: u32, ece: bool, g: &mut Gathered) -> Removed {
+        let head = self.board.una;
+        let count = next - head;
+        let (first, last) = self.board.pop_plain(next);
+        let end_seq = self.seq(next);
+        self.sk.packets_out -= count;
+        rate::on_delivered(&mut self.sk, &mut g.rate, &last, end_seq);
+        if !after(self.seq(head + 1), self.sk.high_seq) {
+            g.flags |= flag::ORIG_SACK_ACKED;
+        }
+        if self.stack.sack {
+            self.count_delivered(count, ece);
+            if self.stack.rack {
+                self.rack_advance(last.state, end_seq, last.sent_us);
+            }
+        }
+        self.lost_below = self.lost_below.max(next);
+        Removed { count, first_us: Some(first.sent_us), last_us: last.sent_us, lowest_original: Some(head) }
     }
 
     #[inline]

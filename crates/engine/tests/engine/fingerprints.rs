@@ -1,36 +1,70 @@
-//! Six runs whose every packet event is known: any change of behaviour, wanted or not, shows here.
+//! Runs whose every packet event is known, and whose records and series are: any change of behaviour, wanted or not, shows here.
 //!
 //! After a wanted change, write the new values with
 //! `REGENERATE=1 cargo test -p unbloat-engine --test engine fingerprints` and say in the commit why they changed.
 
+use crate::random;
 use crate::world::run;
 use engine::Options;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use scenario::model::Scenario;
+use scenario::units::Nanos;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
+/// Besides those of the folder, so many of the scenarios that the properties are tried on: together they use every switch of the stack.
+const RANDOM: usize = 400;
+const SERIES_STEP: Nanos = Nanos::from_millis(100);
 
-fn fingerprint(file: &Path) -> String {
-    let experiment = scenario::load(file, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let outcome = run(&experiment.cells[0].scenario, &Options { fingerprint: true, ..Options::default() });
-    format!("{:016x}", outcome.fingerprint.expect("asked for"))
+/// FNV-1a.
+fn hash(bytes: &[u8], from: u64) -> u64 {
+    bytes.iter().fold(from, |hash, byte| (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-fn measured() -> BTreeMap<String, String> {
+/// What happened, and what was recorded of it, hashed.
+fn fingerprints(scenario: &Scenario) -> (u64, u64) {
+    let options = Options { fingerprint: true, series: Some(SERIES_STEP), ..Options::default() };
+    let outcome = run(scenario, &options);
+    let records = serde_json::to_vec(&(&outcome.run, &outcome.series)).expect("records are plain");
+    (outcome.fingerprint.expect("asked for"), hash(&records, 0xcbf2_9ce4_8422_2325))
+}
+
+fn of_file(file: &Path) -> (u64, u64) {
+    let experiment = scenario::load(file, &[]).unwrap_or_else(|e| panic!("{e}"));
+    fingerprints(&experiment.cells[0].scenario)
+}
+
+/// Those of many random scenarios in one.
+fn of_random_scenarios() -> (u64, u64) {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[5; 32]);
+    let mut runner = TestRunner::new_with_rng(Default::default(), rng);
+    let strategy = random::scenario();
+    (0..RANDOM).fold((0, 0), |(events, records), _| {
+        let scenario = strategy.new_tree(&mut runner).expect("nothing is rejected").current();
+        let one = fingerprints(&scenario);
+        (hash(&one.0.to_le_bytes(), events), hash(&one.1.to_le_bytes(), records))
+    })
+}
+
+fn measured() -> BTreeMap<String, (u64, u64)> {
     let files = std::fs::read_dir(FOLDER).expect("the folder is there").map(|entry| entry.expect("readable").path());
     let scenarios = files.filter(|path| path.extension().is_some_and(|e| e == "toml"));
-    scenarios.map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), fingerprint(&path))).collect()
+    let named = scenarios.map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), of_file(&path)));
+    named.chain([("(random scenarios)".into(), of_random_scenarios())]).collect()
 }
 
 #[test]
 fn every_event_is_as_it_was() {
     let measured = measured();
-    assert_eq!(measured.len(), 6);
-    let text: String = measured.iter().map(|(name, hash)| format!("{hash}  {name}\n")).collect();
+    assert_eq!(measured.len(), 15);
+    let line = |(name, (events, records)): (&String, &(u64, u64))| format!("{events:016x}  {records:016x}  {name}\n");
+    let text: String = measured.iter().map(line).collect();
     let file = Path::new(FOLDER).join("expected");
     if std::env::var_os("REGENERATE").is_some() {
         std::fs::write(&file, &text).expect("writable");
     }
     let expected = std::fs::read_to_string(&file).expect("readable");
-    assert_eq!(text, expected, "the engine behaves differently; see the top of fingerprints.rs");
+    assert_eq!(text, expected, "events or records are not what they were; see the top of fingerprints.rs");
 }
