@@ -26,9 +26,7 @@ class Metric:
     @property
     def exceeds(self) -> bool | None:
         """Tell whether the difference exceeds its interval; none where single runs leave that open."""
-        if self.difference is None:
-            return None
-        return self.difference.mean != 0 and self.difference.is_clear
+        return None if self.difference is None else self.difference.is_clear
 
     @property
     def change_percent(self) -> float | None:
