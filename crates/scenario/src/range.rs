@@ -35,7 +35,11 @@ pub(crate) fn values(name: &str, table: &Table, place: &Place) -> Result<Vec<Val
         ("factor", node) => range.multiplied(from, to, node)?,
         (_, node) => range.counted(from, to, node)?,
     };
-    Ok(steps.into_iter().map(|steps| kind.value(steps)).collect())
+    // The ends stay as they are written: "64kib" does not become "65536b".
+    let ends = [(from, table.get("from")), (to, table.get("to"))];
+    let written = |steps| ends.iter().find(|(end, _)| *end == steps).and_then(|(_, node)| *node);
+    let value = |steps| written(steps).map_or_else(|| kind.value(steps), |node| node.value.clone());
+    Ok(steps.into_iter().map(value).collect())
 }
 
 /// What a range runs over.
