@@ -136,7 +136,7 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         "--spread",
         metavar="RESULTS",
         type=Path,
-        help="A's cells once more, along an axis that should make no difference: what it makes is no difference of B's",
+        help="A's or B's cells once more, along an axis that should make no difference: as much may lie between them",
     )
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
