@@ -278,14 +278,8 @@ def compare(
 
     `around` each of them there may be more runs, whose axes are its own and maybe others.
     """
-    sides = (_by_place(a), _by_place(b))
-    both = [place for place in sides[0] if place in sides[1]]
-    if not both:
-        first = [next(iter(side)) for side in sides]
-        raise InputError(
-            f"{names[0]} and {names[1]} have no cell in common: "
-            f"the first begins with ({first[0]}), the second with ({first[1]})"
-        )
+    sides = (by_place(a), by_place(b))
+    both = in_both(names, sides)
     near = [_by_cell(each, both) for each in around]
     cells = [
         _compare_cell(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]))
@@ -294,29 +288,51 @@ def compare(
     used = {compared.reason for cell in cells for compared in cell.compared}
     return Comparison(
         names,
-        (_backends(a), _backends(b)),
-        (_kernels(a), _kernels(b)),
+        (backends_of(a), backends_of(b)),
+        (kernels_of(a), kernels_of(b)),
         cells,
-        (
-            [place for place in sides[0] if place not in sides[1]],
-            [place for place in sides[1] if place not in sides[0]],
-        ),
+        in_one(sides),
         [reason for reason in reasons if reason not in used],
     )
 
 
-def _by_place(records: Sequence[Record]) -> dict[Place, list[Record]]:
-    places: dict[Place, list[Record]] = {}
+Places = dict[Place, list[Record]]
+"""The runs of a set by their places."""
+
+
+def in_both(names: tuple[str, str], sides: tuple[Places, Places]) -> list[Place]:
+    """List the places that two sets have in common; raises `InputError` if there are none."""
+    both = [place for place in sides[0] if place in sides[1]]
+    if not both:
+        first = [next(iter(side), "nothing") for side in sides]
+        raise InputError(
+            f"{names[0]} and {names[1]} have no cell in common: "
+            f"the first begins with ({first[0]}), the second with ({first[1]})"
+        )
+    return both
+
+
+def in_one(sides: tuple[Places, Places]) -> tuple[list[Place], list[Place]]:
+    """List the places that only the first has, and those that only the second has."""
+    a, b = sides
+    return [place for place in a if place not in b], [place for place in b if place not in a]
+
+
+def by_place(records: Sequence[Record]) -> Places:
+    """Sort runs by their places."""
+    places: Places = {}
     for record in records:
         places.setdefault(Place.of(record), []).append(record)
     return places
 
 
-def _backends(records: Sequence[Record]) -> str:
+def backends_of(records: Sequence[Record]) -> str:
+    """Name where they ran."""
     return ", ".join(dict.fromkeys(record.run["on"] for record in records))
 
 
-def _kernels(records: Sequence[Record]) -> str:
+def kernels_of(records: Sequence[Record]) -> str:
+    """Name the kernels whose TCP it was; empty for the simulator's."""
     return ", ".join(dict.fromkeys(filter(None, (record.run.get("kernel") for record in records))))
 
 

@@ -6,8 +6,10 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from unbloat import compare_three, compare_views, reasons, result_files
+from unbloat import compare_sweeps, compare_three, compare_views, reasons, result_files
+from unbloat import compare_sweeps_views as sweep_views
 from unbloat._core import InputError
 from unbloat.compare import FIGURES, Around, Between, Comparison, compare
 from unbloat.pages import write_parts
@@ -20,32 +22,44 @@ PART = "comparison"
 
 def main(args: argparse.Namespace) -> None:
     """Carry the command out; raises `InputError`."""
-    command = command_of(args)
-    if args.c:
-        first, second = compared_three(args)
-        data = compare_three.dict_of(first, second)
-        text, page = compare_three.text_of(first, second), compare_three.markdown_of(first, second, command)
-    else:
-        comparison = compared(args)
-        data = compare_views.dict_of(comparison)
-        text, page = compare_views.text_of(comparison), compare_views.markdown_of(comparison, command)
+    data, text, page = laid_out(args)
     print(json.dumps(data, indent=2) if args.json else text)
     if args.page:
         write_page(args.page, page)
 
 
-def compared(args: argparse.Namespace) -> Comparison:
-    """Hold B against A, or one label against another."""
+def laid_out(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    """Compare; give what came out as JSON, for the terminal and for a page."""
+    command = command_of(args)
+    if args.c:
+        three = compared_three(args)
+        return compare_three.dict_of(*three), compare_three.text_of(*three), compare_three.markdown_of(*three, command)
+    names, a, b = sides(args)
+    if is_sweep([*a, *b]) and not (args.reasons or args.spread):
+        sweeps = compare_sweeps.compare(names, a, b)
+        return sweep_views.dict_of(sweeps), sweep_views.text_of(sweeps), sweep_views.markdown_of(sweeps, command)
+    spread = (None, None) if args.between else around(args, a, b)
+    two = compare(names, a, b, why(args), spread)
+    return compare_views.dict_of(two), compare_views.text_of(two), compare_views.markdown_of(two, command)
+
+
+def sides(args: argparse.Namespace) -> tuple[tuple[str, str], list[Record], list[Record]]:
+    """Read what is compared: B and A, or one label and another."""
     if args.b is None and not args.between:
         raise InputError("compare needs two sets of results A and B, or one and --between AXIS=LABEL_A,LABEL_B")
     a = result_files.read(args.a)
     b = result_files.read(args.b) if args.b else a
     names = (str(args.a), str(args.b or args.a))
     if not args.between:
-        return compare(names, a, b, why(args), around(args, a, b))
+        return names, a, b
     between = Between.parse(args.between)
     labels = [f"{name} with {between.axis} = {label}" for name, label in zip(names, between.labels, strict=True)]
-    return compare((labels[0], labels[1]), between.pick(a, 0), between.pick(b, 1), why(args))
+    return (labels[0], labels[1]), between.pick(a, 0), between.pick(b, 1)
+
+
+def is_sweep(records: Sequence[Record]) -> bool:
+    """Tell whether `unbloat sweep` made them, which numbers its repeats."""
+    return all("repeat" in record.run for record in records)
 
 
 def compared_three(args: argparse.Namespace) -> tuple[Comparison, Comparison]:
