@@ -146,7 +146,7 @@ impl Network {
     }
 
     /// A sender's packet leaves its host.
-    #[inline]
+    #[inline(always)]
     pub fn send<T: Tap>(&mut self, now: Nanos, data: Data, tap: &mut T) {
         tap.data(now, Event::Sent, &data);
         if tap.loses(now, &data) {
