@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -13,7 +14,7 @@ import distributed
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from test_sweep import crashing, records, until
+from test_sweep import UNBLOAT, crashing, records, until
 from unbloat import cluster
 from unbloat.places import ALGORITHMS
 from unbloat.store import Store, Tables
@@ -98,6 +99,16 @@ def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: P
     done = cli("sweep", sweep, "--dask", "local", "-j", "2", "--repeat", "2")
     assert done.returncode == 0 and "8 runs in" in done.stderr and "Traceback" not in done.stderr
     assert cli("sweep", sweep, "--repeat", "2").stdout == done.stdout
+
+
+def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:
+    words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
+    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until(lambda: records(cache))
+    os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
+    _, said = sweeping.communicate(timeout=30)
+    assert sweeping.returncode == 130 and said.endswith("interrupted; the runs that were finished are kept\n")
+    assert "Traceback" not in said and said.count("\n") == 2
 
 
 def test_another_build_on_the_workers_is_refused(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 UNDER_WAY = 1000
 """Runs that the scheduler knows of at a time: enough for every worker, few enough for its memory."""
+SILENCE = logging.CRITICAL + 1
 PATIENCE_S = 20
 """How long a scheduler may take to answer."""
 
@@ -96,8 +97,14 @@ def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
             with distributed.Client(address, timeout=PATIENCE_S) as client:
                 yield client
             return
+        # It cries out over what it loses while it goes down, which is when we have lost interest.
+        logging.getLogger("distributed").setLevel(SILENCE)
         local = distributed.LocalCluster(
-            n_workers=processes, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=processes,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=SILENCE,
+            preload=[cluster_worker.__name__],
         )
         with local, distributed.Client(local) as client:
             yield client

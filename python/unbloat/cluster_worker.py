@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import signal
 import tempfile
 import threading
 from pathlib import Path
@@ -59,6 +60,11 @@ def absolute(path: str | Path) -> str:
 def code() -> str:
     """Identify what runs depend on besides their scenario."""
     return code_hash()
+
+
+def dask_setup(_: object) -> None:
+    """Called by Dask in each worker of a local cluster: whoever started the cluster decides what an interrupt ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Hand:

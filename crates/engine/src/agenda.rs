@@ -8,10 +8,18 @@ use scenario::units::Nanos;
 /// Number of a source of events.
 pub type Source = u32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    at: Nanos,
-    source: Source,
+/// A source's next event as one number, the time above the source: the smaller comes first, and equal times go by source, so that the order of
+/// events is the same on every machine.
+type Entry = u128;
+
+#[inline]
+fn entry(at: Nanos, source: Source) -> Entry {
+    (at.0 as u128) << 64 | source as u128
+}
+
+#[inline]
+fn time(entry: Entry) -> Nanos {
+    Nanos((entry >> 64) as u64)
 }
 
 /// A tournament: two sources meet, the earlier goes on to meet the winner beside it, and so on up to the earliest of all. A source that changes its
@@ -26,9 +34,9 @@ impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
         let leaves = (sources as usize).next_power_of_two();
-        let mut matches = vec![Entry { at: Nanos::NEVER, source: 0 }; 2 * leaves];
-        for (source, entry) in (0..).zip(&mut matches[leaves..]) {
-            entry.source = source;
+        let mut matches = vec![Entry::MAX; 2 * leaves];
+        for (source, leaf) in (0..).zip(&mut matches[leaves..]) {
+            *leaf = entry(Nanos::NEVER, source);
         }
         for place in (1..leaves).rev() {
             matches[place] = matches[2 * place];
@@ -36,33 +44,31 @@ impl Agenda {
         Agenda { matches, leaves }
     }
 
-    /// The earliest event. Equal times go by source, so that the order of events is the same on every machine.
+    /// The earliest event.
     #[inline]
     pub fn first(&self) -> (Nanos, Source) {
-        let winner = &self.matches[1];
-        (winner.at, winner.source)
+        let winner = self.matches[1];
+        (time(winner), winner as Source)
     }
 
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: Source) -> Nanos {
-        self.matches[self.leaves + source as usize].at
+        time(self.matches[self.leaves + source as usize])
     }
 
     /// Sets the time of `source`.
     #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
         let mut place = self.leaves + source as usize;
-        self.matches[place].at = at;
-        while place > 1 {
-            let (left, right) = (self.matches[place & !1], self.matches[place | 1]);
-            // The left has the lower number.
-            let winner = if right.at < left.at { right } else { left };
-            place /= 2;
-            if self.matches[place] == winner {
+        let mut winner = entry(at, source);
+        while self.matches[place] != winner {
+            self.matches[place] = winner;
+            if place == 1 {
                 break;
             }
-            self.matches[place] = winner;
+            winner = winner.min(self.matches[place ^ 1]);
+            place /= 2;
         }
     }
 

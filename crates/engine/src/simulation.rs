@@ -117,14 +117,14 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.tap.data(now, Event::Arrived, &data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
-        let [early, answer]: Answers = receiver.on_data(control, now, &data);
-        let deadline = receiver.deadline();
+        let (early, answers): Answers = receiver.on_data(control, now, &data);
         if let Some(ack) = early {
-            self.network.reply(now, ack, &mut self.tap);
+            self.network.reply_out_of_turn(now, ack, &mut self.tap);
         }
-        if let Some(ack) = answer {
-            self.network.reply(now, ack, &mut self.tap);
+        if answers {
+            self.network.reply(now, receiver.acknowledge(now), &mut self.tap);
         }
+        let deadline = receiver.deadline();
         let source = self.network.receiver_timer(data.flow);
         self.network.agenda.no_later_than(source, deadline);
     }
@@ -162,7 +162,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let ack = receiver.wake(now);
         let deadline = receiver.deadline();
         if let Some(ack) = ack {
-            self.network.reply(now, ack, &mut self.tap);
+            self.network.reply_out_of_turn(now, ack, &mut self.tap);
         }
         self.network.agenda.set(self.network.receiver_timer(flow), deadline);
     }

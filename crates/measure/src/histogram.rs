@@ -7,7 +7,7 @@ const STEPS: u64 = 128;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 
 /// Counts durations in bins under 1 % wide; mean and maximum are exact. Grows with the span of what it saw, not with the number of samples.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// `counts[i]` belongs to bin `first + i`.
     counts: Vec<u32>,
@@ -18,6 +18,13 @@ pub struct Histogram {
     max: Nanos,
 }
 
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: Vec::new(), first: 0, samples: 0, sum: 0, min: Nanos::NEVER, max: Nanos::ZERO }
+    }
+}
+
+#[inline]
 fn bin_of(value: Nanos) -> u32 {
     let v = value.0;
     if v < STEPS {
@@ -42,7 +49,7 @@ impl Histogram {
     /// Adds one sample.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
-        self.min = if self.samples == 0 { value } else { self.min.min(value) };
+        self.min = self.min.min(value);
         self.samples += 1;
         self.sum += value.0 as u128;
         self.max = self.max.max(value);

@@ -2,8 +2,9 @@
 
 use crate::Packet;
 use crate::ring::Ring;
+use crate::service::Pace;
 use scenario::model::Access;
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::Nanos;
 
 /// A first-in-first-out of packets on their way, each with its time of arrival.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl<P: Copy> Pipe<P> {
 /// The sender's side of the bottleneck.
 #[derive(Debug)]
 pub struct AccessLink<P> {
-    rate: Option<Rate>,
+    pace: Option<Pace>,
     delay: Nanos,
     free_at: Nanos,
     pipe: Pipe<P>,
@@ -49,15 +50,20 @@ pub struct AccessLink<P> {
 impl<P: Packet> AccessLink<P> {
     /// An idle one.
     pub fn new(access: &Access) -> AccessLink<P> {
-        AccessLink { rate: access.rate, delay: access.delay, free_at: Nanos::ZERO, pipe: Pipe::default() }
+        AccessLink {
+            pace: access.rate.map(Pace::new),
+            delay: access.delay,
+            free_at: Nanos::ZERO,
+            pipe: Pipe::default(),
+        }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call.
     #[inline]
     pub fn send(&mut self, now: Nanos, packet: P) {
-        let out = match self.rate {
+        let out = match &mut self.pace {
             None => now,
-            Some(rate) => now.max(self.free_at) + rate.time_to_send(Bytes(packet.bytes() as u64)),
+            Some(pace) => now.max(self.free_at) + pace.time_to_send(packet.bytes()),
         };
         self.free_at = out;
         self.pipe.push(out + self.delay, packet);

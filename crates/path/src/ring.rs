@@ -3,7 +3,10 @@
 /// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
+    /// As many as were ever needed at once.
     slots: Vec<T>,
+    /// Room for this many and one more.
+    mask: usize,
     /// Pushes and pops so far.
     pushed: usize,
     popped: usize,
@@ -13,7 +16,7 @@ const FIRST_SLOTS: usize = 4;
 
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { slots: Vec::new(), pushed: 0, popped: 0 }
+        Ring { slots: Vec::new(), mask: FIRST_SLOTS - 1, pushed: 0, popped: 0 }
     }
 }
 
@@ -27,29 +30,30 @@ impl<T: Copy> Ring<T> {
     /// Puts one in at the end.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.len() == self.slots.len() {
-            self.grow(value);
+        if self.len() > self.mask {
+            self.grow();
         }
-        let place = self.pushed & (self.slots.len() - 1);
-        self.slots[place] = value;
+        // In the first round each place comes into being.
+        match self.slots.get_mut(self.pushed & self.mask) {
+            Some(slot) => *slot = value,
+            None => self.slots.push(value),
+        }
         self.pushed = self.pushed.wrapping_add(1);
     }
 
-    /// Doubles the ring; `filler` stands where nothing is yet.
+    /// Doubles a full ring.
     #[cold]
-    fn grow(&mut self, filler: T) {
-        let mut larger = vec![filler; (2 * self.slots.len()).max(FIRST_SLOTS)];
-        for (slot, value) in larger.iter_mut().zip(self.iter()) {
-            *slot = *value;
-        }
+    fn grow(&mut self) {
+        self.slots.rotate_left(self.popped & self.mask);
         (self.popped, self.pushed) = (0, self.len());
-        self.slots = larger;
+        self.slots.reserve_exact(self.mask + 1);
+        self.mask = 2 * self.mask + 1;
     }
 
     /// The one that went in first.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        (self.len() > 0).then(|| &self.slots[self.popped & (self.slots.len() - 1)])
+        (self.len() > 0).then(|| &self.slots[self.popped & self.mask])
     }
 
     /// Takes the one that went in first.
@@ -62,7 +66,7 @@ impl<T: Copy> Ring<T> {
 
     /// All of them, the first first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).map(|n| &self.slots[self.popped.wrapping_add(n) & (self.slots.len() - 1)])
+        (0..self.len()).map(|n| &self.slots[self.popped.wrapping_add(n) & self.mask])
     }
 }
 

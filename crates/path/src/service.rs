@@ -60,13 +60,32 @@ impl Transmitter {
     }
 }
 
+/// The division by a rate, remembered for the size seen last: sizes hardly vary.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    rate: Rate,
+    last: (u32, Nanos),
+}
+
+impl Pace {
+    pub fn new(rate: Rate) -> Pace {
+        Pace { rate, last: (0, Nanos::ZERO) }
+    }
+
+    #[inline]
+    pub fn time_to_send(&mut self, bytes: u32) -> Nanos {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.rate.time_to_send(Bytes(bytes as u64)));
+        }
+        self.last.1
+    }
+}
+
 /// A fixed bit rate.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    rate: Rate,
+    pace: Pace,
     free_at: Nanos,
-    /// The division by the rate, remembered for the size seen last: sizes hardly vary.
-    last: (u32, Nanos),
     from: Nanos,
     to: Nanos,
     /// Time spent sending, inside the counting interval.
@@ -75,16 +94,13 @@ pub struct Constant {
 
 impl Constant {
     pub fn new(rate: Rate, from: Nanos, to: Nanos) -> Constant {
-        Constant { rate, free_at: Nanos::ZERO, last: (0, Nanos::ZERO), from, to, busy_ns: 0 }
+        Constant { pace: Pace::new(rate), free_at: Nanos::ZERO, from, to, busy_ns: 0 }
     }
 
     #[inline]
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
-        if self.last.0 != bytes {
-            self.last = (bytes, self.rate.time_to_send(Bytes(bytes as u64)));
-        }
         let start = now.max(self.free_at);
-        let end = start + self.last.1;
+        let end = start + self.pace.time_to_send(bytes);
         self.free_at = end;
         self.busy_ns += end.min(self.to).0.saturating_sub(start.max(self.from).0);
         Slot { start, end }

@@ -40,8 +40,8 @@ pub struct Receiver {
     pub meter: ReceiverMeter,
 }
 
-/// Acknowledgements that one segment calls forth: at most one for the state before it, and one for the state after.
-pub type Answers = [Option<Ack>; 2];
+/// What one segment calls forth: an acknowledgement for the state before it, and whether the state after it is to be acknowledged.
+pub type Answers = (Option<Ack>, bool);
 
 impl Receiver {
     /// The receiver of flow `flow`. `room`: the window that it comes to offer; `control`: of its flow, if it needs ECN.
@@ -93,10 +93,10 @@ impl Receiver {
         Some(self.acknowledge(now))
     }
 
-    /// A segment arrives.
+    /// A segment arrives. If the answer is true, `acknowledge` comes next.
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> Answers {
         if data.is_handshake() {
-            return [None, self.on_handshake(now, data)];
+            return (self.on_handshake(now, data), false);
         }
         self.meter.arrived(now, data.bytes as u32);
         self.schedule.measure_round_trip(now);
@@ -114,12 +114,12 @@ impl Receiver {
             let flushed = self.out_of_order(now, data);
             if flushed.is_some() {
                 // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was scheduled.
-                return [early.or(flushed), None];
+                return (early.or(flushed), false);
             }
             (early, false)
         };
         let forced = self.take_forced_acknowledgement();
-        [early, (urgent || forced || self.acknowledges_now(now)).then(|| self.acknowledge(now))]
+        (early, urgent || forced || self.acknowledges_now(now))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -191,7 +191,8 @@ impl Receiver {
     }
 
     /// The acknowledgement of all that has arrived.
-    fn acknowledge(&mut self, now: Nanos) -> Ack {
+    #[inline]
+    pub fn acknowledge(&mut self, now: Nanos) -> Ack {
         let ack = self.acknowledgement_of(self.next, now);
         self.acked = self.next;
         self.schedule.acknowledged();
@@ -202,6 +203,7 @@ impl Receiver {
         ack
     }
 
+    #[inline]
     fn acknowledgement_of(&mut self, next: u32, now: Nanos) -> Ack {
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;

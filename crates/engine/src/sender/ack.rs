@@ -230,18 +230,14 @@ impl Sender {
     }
 
     /// `tcp_clean_rtx_queue`: removes the segments below `next`.
+    #[inline]
     fn clean_retransmission_queue(&mut self, next: u32, g: &mut Gathered) -> Removed {
-        let mut removed = Removed::default();
+        if self.board.una >= next {
+            return Removed::default();
+        }
         let ece = g.flags & flag::ECE != 0;
-        if self.board.is_plain() && self.board.una < next {
-            removed = self.remove_plain(next, ece, g);
-        }
-        while self.board.una < next {
-            self.remove_head(ece, &mut removed, g);
-        }
-        if removed.count == 0 {
-            return removed;
-        }
+        let removed =
+            if self.board.is_plain() { self.remove_plain(next, ece, g) } else { self.remove_each(next, ece, g) };
         g.flags |= flag::DATA_ACKED;
         if !self.stack.sack {
             self.remove_duplicates(removed.count, ece);
@@ -273,6 +269,14 @@ impl Sender {
         }
         self.lost_below = self.lost_below.max(next);
         Removed { count, first_us: Some(first.sent_us), last_us: last.sent_us, lowest_original: Some(head) }
+    }
+
+    fn remove_each(&mut self, next: u32, ece: bool, g: &mut Gathered) -> Removed {
+        let mut removed = Removed::default();
+        while self.board.una < next {
+            self.remove_head(ece, &mut removed, g);
+        }
+        removed
     }
 
     #[inline]
@@ -312,6 +316,7 @@ impl Sender {
     }
 
     /// RTT sample, timer flag, `pkts_acked`: the second half of `tcp_clean_rtx_queue`.
+    #[inline]
     fn sample_rtt<T: Tap>(&mut self, env: &mut Env<T>, removed: &Removed, prior_highest_sacked: u32, g: &mut Gathered) {
         let now_us = self.sk.tcp_mstamp;
         let mut sample_us = None;
@@ -359,6 +364,7 @@ impl Sender {
     }
 
     /// `tcp_ack_update_rtt`: `sample_us` feeds the timeout, `latest_us` the congestion control.
+    #[inline]
     fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut Gathered) -> bool {
         // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section 4).
         let by_timestamp = || {
@@ -386,6 +392,7 @@ impl Sender {
     }
 
     /// `tcp_cong_control`: the window after this acknowledgement.
+    #[inline]
     fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &Gathered, lost: u32) {
         let ack = self.sk.snd_una;
         if env.control.has_cong_control() {

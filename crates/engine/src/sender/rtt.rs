@@ -11,6 +11,7 @@ pub const TIMEOUT_INIT: u32 = HZ as u32;
 const MIN_RTT_WINDOW_JIFFIES: u32 = 300 * HZ as u32;
 
 /// Takes one sample (us) into srtt, mdev and rttvar.
+#[inline]
 pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
     let floor = sk.inet_conn.icsk_rto_min * (1_000_000 / HZ as u32);
     let mut m = rtt_us as i64;
@@ -50,12 +51,14 @@ pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
 }
 
 /// The timeout that follows from the estimate, without back-off.
+#[inline]
 pub fn set_timeout(sk: &mut TcpSock) {
     let us = (sk.srtt_us >> 3) as u64 + sk.rttvar_us as u64;
     sk.inet_conn.icsk_rto = micros_to_jiffies(us).min(RTO_MAX);
 }
 
 /// Takes a sample (us) at `now` (jiffies) into the windowed minimum.
+#[inline]
 pub fn update_minimum(min: &mut Minmax, now: u32, rtt_us: u32) {
     let sample = MinmaxSample { t: now, v: rtt_us.max(1) };
     let s = &mut min.s;

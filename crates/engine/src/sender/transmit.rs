@@ -77,6 +77,7 @@ impl Sender {
     }
 
     /// Sends the next segment for the first time.
+    #[inline]
     pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.packets_in_flight() == 0 {
             env.control.cwnd_event(&mut self.sk, ca_event::TX_START);
@@ -157,6 +158,7 @@ impl Sender {
     }
 
     /// Hands a segment to the network and keeps the counters that go with it.
+    #[inline(always)]
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
         if segment + 1 == self.segments {
             flags |= flag::LAST;
