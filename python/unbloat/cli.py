@@ -92,6 +92,7 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
     add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
     backend_argument(add)
+    add("--full", action="store_true", help="as many repeats as the paper itself; says first how long that takes")
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
