@@ -26,6 +26,7 @@ SWEEP = """
 "link.bottleneck.queue.limit" = ["15kb", "60kb"]
 """
 
+Write = Callable[..., Path]
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -64,3 +65,16 @@ def cli(tmp_path: Path) -> Cli:
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     return call
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Write:
+    """Write a scenario file: its link, and flow groups."""
+
+    def write(link: str, *groups: str, duration: str = "2s", top: str = "") -> Path:
+        flows = "\n".join(f"[[flows]]\n{group}" for group in groups)
+        file = tmp_path / "scenario.toml"
+        file.write_text(f'duration = "{duration}"\n{top}\n[link.bottleneck]\n{link}\n{flows}\n')
+        return file
+
+    return write

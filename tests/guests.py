@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from unbloat.vm import kernels
+from unbloat.vm import guest, kernels
 
 KEPT = Path(__file__).parents[1] / "build/guests"
 """Kernels and booted guests, as the user's cache has them."""
@@ -20,3 +20,10 @@ def share(cache: Path) -> None:
     for name in ("kernels", "guests"):
         (KEPT / name).mkdir(parents=True, exist_ok=True)
         (cache / name).symlink_to(KEPT / name)
+
+
+def booted(cache: Path) -> str:
+    """Let a cache have the guests of all tests, one with the oldest kernel among them; give that kernel."""
+    share(cache)
+    guest.prepare(oldest_kernel(), lambda _: None)
+    return oldest_kernel()

@@ -112,11 +112,13 @@ def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) 
     write(tmp_path, "spread", trifle(9.0, "1 us"), trifle(12.0, "5 us"))
     command = ("compare", "a.json", "b.json", "--spread", "spread.json")
     said = json.loads(cli(*command, "--json").stdout)
-    assert [cell["figures"]["goodput"]["spread"] for cell in said["cells"]] == [[9.0, 12.0], None]
+    spread = said["cells"][0]["figures"]["goodput"]["spread"]
+    assert (spread["in"], spread["least"], spread["greatest"]) == ("on A's side", 9.0, 12.0)
+    assert said["cells"][1]["figures"]["goodput"]["spread"] is None
     counts = said["counts"]
-    assert (counts["outside"], counts["outside, within A's spread"], counts["outside without a reason"]) == (2, 1, 1)
+    assert (counts["outside"], counts["outside, within the spread"], counts["outside without a reason"]) == (2, 1, 1)
     text = cli(*command).stdout
-    assert "goodput 9.00..12.0 in A alone" in text and "1 within what trifles make of A, 1 without a reason" in text
+    assert "goodput 9.00..12.0 on A's side" in text and "1 within the spread of one side, 1 without a reason" in text
 
 
 def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
@@ -127,12 +129,29 @@ def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
     assert said["counts"]["outside without a reason"] == 1
 
 
+def test_of_three_sets_the_third_belongs_to_the_spread(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"))
+    write(tmp_path, "b", run("reno", goodput=12.0), run("cubic"))
+    write(tmp_path, "c", run("reno", goodput=9.0), run("cubic", goodput=8.0))
+    write(tmp_path, "spread", trifle(9.1, "1 us"))
+    said = json.loads(cli("compare", "a.json", "b.json", "c.json", "--spread", "spread.json", "--json").stdout)
+    spreads = [
+        cell["figures"]["goodput"]["spread"] for half in ("b_against_a", "c_against_b") for cell in said[half]["cells"]
+    ]
+    assert [each and (each["in"], each["least"], each["greatest"]) for each in spreads] == [
+        ("on B's side", 9.0, 12.0),
+        None,
+        ("in A and B", 9.1, 12.0),
+        None,
+    ]
+
+
 def test_a_spread_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run("reno"))
     write(tmp_path, "spread", run("vegas"))
     done = cli("compare", "a.json", "a.json", "--spread", "spread.json")
     assert done.returncode == 2
-    assert "the spread's runs lie in none of a.json's cells: they begin with (two: vegas)" in done.stderr
+    assert "the spread's runs lie in none of the cells: they begin with (two: vegas)" in done.stderr
 
 
 REASONS = """

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from made_up_kernels import kernel
 from unbloat.vm import doctor, kernels
 from unbloat.vm.doctor import Check
-
-HEADER = 0x200
 
 
 @pytest.fixture(autouse=True)
@@ -24,20 +23,6 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder
-
-
-def image(root: Path, release: str, module: str) -> Path:
-    """Make what looks like a kernel with one module."""
-    header = bytearray(0x1000)
-    header[0x202:0x206] = b"HdrS"
-    header[0x20E:0x210] = HEADER.to_bytes(2, "little")
-    header[HEADER + 0x200 : HEADER + 0x200 + len(release)] = release.encode()
-    path = root / "boot" / f"vmlinuz-{release}"
-    file = root / "lib/modules" / release / "kernel/net" / module
-    for each, data in ((path, bytes(header)), (file, b"")):
-        each.parent.mkdir(parents=True, exist_ok=True)
-        each.write_bytes(data)
-    return path
 
 
 def checks() -> dict[str, Check]:
@@ -70,15 +55,15 @@ def test_other_machines_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_newest_kernel_is_named_with_its_place(tmp_path: Path) -> None:
-    old = image(tmp_path, "6.1.0-9-amd64", "veth.ko")
-    new = image(tmp_path, "6.12.1-1-amd64", "veth.ko.xz")
+    old = kernel(tmp_path, "6.1.0-9-amd64", "veth.ko")
+    new = kernel(tmp_path, "6.12.1-1-amd64", "veth.ko.xz")
     found = checks()
     assert found["kernel for a guest"]["found"] == f"6.12.1-1-amd64 ({new})"
     assert old.exists() and "zstd" not in found
 
 
 def test_zstd_is_needed_where_modules_are_packed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    image(tmp_path, "6.8.0-31-generic", "veth.ko.zst")
+    kernel(tmp_path, "6.8.0-31-generic", "veth.ko.zst")
     monkeypatch.setattr(shutil, "which", without("zstd"))
     assert checks()["zstd"]["remedy"] == "apt-get install zstd"
 

@@ -138,6 +138,16 @@ def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
     assert (tiny / "README.md").read_text() == page, "the same runs write the same page"
 
 
+def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--full"]) == 2
+    assert "tiny has no more repeats than it always makes, 3: leave --full out" in capsys.readouterr().err
+    (tiny / "published.toml").write_text(PUBLISHED.replace("seeds = 3", "seeds = 3, full = 4"))
+    assert main(["reproduce", str(tiny), "--full", "--choices"]) == 2
+    assert main(["reproduce", str(tiny), "--full", "-j", "1"]) == 0
+    told = capsys.readouterr().err
+    assert "unbloat: 4 cells, 4 times each where they draw anything, 1 at a time: " in told
+
+
 def test_choices_are_printed_alone(tiny, capsys):
     assert main(["reproduce", str(tiny), "--choices"]) == 0
     words = capsys.readouterr().out
@@ -172,12 +182,16 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
     assert len(measured["b"].pick(["steady"])) == 2
 
 
-def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist():
-    folder = reproduce.folder_of("cubic-plus")
+@pytest.mark.parametrize(
+    ("paper", "ids"),
+    [("cubic-plus", ["choices", "starts", "bases"]), ("elastic-tcp", ["choices", "one-flow", "half", "paths"])],
+)
+def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper, ids):
+    folder = reproduce.folder_of(paper)
     batches = [batch for table in choices.load(folder) for batch in choices.batches(table, folder)]
     picked = paper_runs.measure(batches, 1, pretend)
     tables = choices.load(folder)
-    assert [table.id for table in tables] == ["choices", "starts", "bases"]
+    assert [table.id for table in tables] == ids
     assert all(len(picked[batch.name].runs) == 1 for batch in batches)
 
 
@@ -188,13 +202,21 @@ def pretend(batch, seeds, only):
     return [Run(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
 
 
-def test_every_label_of_cubic_plus_picks_one_cell():
-    paper = published.load(reproduce.folder_of("cubic-plus"))
+@pytest.mark.parametrize("name", ["cubic-plus", "elastic-tcp"])
+def test_every_label_of_a_paper_picks_one_cell(name):
+    paper = published.load(reproduce.folder_of(name))
     measured = reproduce.measure_paper(paper, pretend)
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
                 for column in table.columns:
                     assert measured[group.scenario].pick([*group.at, *row.at, column])
-    for statements, call in published.expression_calls(paper):
-        assert measured[statements.scenario].pick([*statements.at, *call.labels])
+    for statements, claim, call in published.expression_calls(paper):
+        runs = measured[statements.scenario]
+        for labels in runs.labels(claim.over, statements.at):
+            assert runs.pick([*statements.at, *labels, *call.labels])
+    for figure in paper.figures:
+        for panel in figure.panels:
+            for line in figure.lines or [bar.at for bar in figure.bars]:
+                at = [*panel.at, *([line] if isinstance(line, str) else line)]
+                assert all(measured[panel.scenario].pick([*at, group]) for group in figure.groups)

@@ -207,7 +207,7 @@ def test_every_paper_in_the_repository_reads_and_names_quantities_that_exist(fol
         for group in table.groups:
             for row in group.rows:
                 quantity_named(row.quantity)
-    for _, call in published.expression_calls(paper):
+    for _, _, call in published.expression_calls(paper):
         quantity_named(call.name)
 
 
@@ -229,6 +229,20 @@ def test_cubic_plus_holds_every_row_of_its_tables():
     assert printed >= {"81.86", "98.14", "87", "42", "71", "8.12", "82.08", "17.41", "7.14", "20"}
     assert printed >= {"67.52", "72.65", "87.74", "75.47", "43.90", "13.64", "3.08"}
     assert len(statements) == 135
+
+
+def test_elastic_tcp_holds_every_number_of_its_text():
+    paper = published.load(PAPERS / "elastic-tcp")
+    assert (paper.seeds, paper.full) == (3, 30)
+    rows = {table.id: [row for group in table.groups for row in group.rows] for table in paper.tables}
+    assert [len(rows[table]) for table in ("table2", "table4", "figure13c")] == [1, 8, 3]
+    claims = [claim for group in paper.statements for claim in group.claims]
+    printed = {claim.published for claim in claims if claim.published and claim.id.startswith("fig")}
+    assert printed == {"31000", "30000", "10", "40", "1000", "26000", "35", "50", "22", "80", "47", "66", "5", "29"}
+    testbed = {claim.published for claim in claims if claim.published and claim.id.startswith("testbed")}
+    assert testbed == {"14", "13", "154", "23", "81", "0.01", "0.1", "0.3", "0.7", "1", "1.4", "2.1"}
+    again = {claim.id.removeprefix("beta875.") for claim in claims if claim.id.startswith("beta875.")}
+    assert again <= {claim.id for claim in claims}, "the same claims with another decrease"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

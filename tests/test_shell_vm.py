@@ -18,7 +18,6 @@ import pytest
 from conftest import Cli
 from leftovers import descendants
 from test_cli import wait_for_children
-from unbloat.vm.guest import prepare
 
 SEND = """
 import socket, sys, time
@@ -44,9 +43,7 @@ print(got, time.monotonic() - start, flush=True)
 @pytest.fixture(autouse=True)
 def kernel(cache: Path) -> str:
     """The kernel of the guests, which are booted before the test begins."""
-    guests.share(cache)
-    prepare(guests.oldest_kernel(), lambda _: None)
-    return guests.oldest_kernel()
+    return guests.booted(cache)
 
 
 def test_the_program_is_on_another_kernel_among_the_host_s_files(

@@ -2,35 +2,19 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pcapng
 import pytest
 import unbloat as ub
-from conftest import Cli
+from conftest import Cli, Write
 from pcapng import ECE, SYN, Segment
 
 pytestmark = pytest.mark.realtime
 
 SEGMENT = 1448
 """Payload of a packet of 1500 bytes: IP, TCP and time stamps take the rest."""
-
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Write:
-    """Write a scenario file: its link, and flow groups."""
-
-    def write(link: str, *groups: str, duration: str = "2s", top: str = "") -> Path:
-        flows = "\n".join(f"[[flows]]\n{group}" for group in groups)
-        file = tmp_path / "scenario.toml"
-        file.write_text(f'duration = "{duration}"\n{top}\n[link.bottleneck]\n{link}\n{flows}\n')
-        return file
-
-    return write
 
 
 def of_flows(trace: list[Segment]) -> dict[int, list[Segment]]:

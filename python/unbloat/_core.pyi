@@ -45,6 +45,8 @@ class Cell:
     axes: list[tuple[str, str]]
     """The axes of the sweep with this cell's labels, in the file's order."""
 
+    def seeded(self, seed: int) -> Cell:
+        """Give the same run with another seed."""
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     traces: list[Path]

@@ -8,13 +8,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, clean, kernel_commands, shell
-from unbloat.arguments import BACKENDS, assignment, kernel_argument
+from unbloat import Error, InputError, __version__, clean, kernel_commands, shell, sweep_command
+from unbloat.arguments import JOBS, assignment, backend_argument, cache_arguments
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
-
-
-JOBS = "number of processes (default: one for each core; with --on kernel one, because runs disturb each other)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
     )
     _run_arguments(commands.add_parser("run", help="run a scenario: simulated, on the running kernel, or in a guest"))
+    sweep_command.add_arguments(
+        commands.add_parser("sweep", help="a grid, every cell repeated, with confidence intervals")
+    )
     _reproduce_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     _compare_arguments(commands.add_parser("compare", help="two or three sets of results against each other"))
     kernel_commands.add(commands)
@@ -75,9 +75,9 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cc", metavar="NAME|FILE", help="congestion control of every flow: a name, or a .bpf.c file of your own")
     add("--set", metavar="KEY=VALUE", action="append", default=[], type=assignment, help="set a key of the scenario")
     add("--seed", metavar="N", type=int, help="seed of the run's draws")
-    _backend_argument(add)
+    backend_argument(add)
     add("--json", action="store_true", help="print the records as JSON")
-    _cache_arguments(parser)
+    cache_arguments(parser)
     add("-o", "--output", metavar="DIR", type=Path, help="write records and series as Parquet files")
     add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
     add("--plot", metavar="KIND,...", help="what to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf")
@@ -91,33 +91,14 @@ def _reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
     add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
-    _backend_argument(add)
+    backend_argument(add)
+    add("--full", action="store_true", help="as many repeats as the paper itself; says first how long that takes")
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
     add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
-    _cache_arguments(parser)
+    cache_arguments(parser)
     add("-j", "--jobs", metavar="N", type=int, help=JOBS)
-
-
-def _backend_argument(add: Callable[..., object]) -> None:
-    where = (
-        "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; "
-        "vm: a stock kernel's TCP likewise, in a guest with virtual time"
-    )
-    add("--on", choices=BACKENDS, default="simulator", help=f"{where} (default: %(default)s)")
-    kernel_argument(add)
-
-
-def _cache_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_mutually_exclusive_group().add_argument
-    add("--no-cache", dest="cache", action="store_false", default=None, help="run afresh, and keep nothing")
-    add(
-        "--cache",
-        action="store_true",
-        default=None,
-        help="take kept runs of --on kernel too, if code and kernel are the same",
-    )
 
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +117,7 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         "--spread",
         metavar="RESULTS",
         type=Path,
-        help="A's cells once more, along an axis that should make no difference: what it makes is no difference of B's",
+        help="A's or B's cells once more, along an axis that should make no difference: as much may lie between them",
     )
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")

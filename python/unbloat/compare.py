@@ -120,6 +120,23 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Around:
+    """More runs of a side's cells: along an axis that should make no difference, or of the same algorithm elsewhere."""
+
+    words: str
+    """Where the two together range: `on A's side`."""
+    records: Sequence[Record] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a side ranges over with the runs around it."""
+
+    range: Value
+    words: str
+
+
+@dataclass(frozen=True)
 class Compared:
     """One figure of one cell in both sets."""
 
@@ -127,8 +144,8 @@ class Compared:
     a: Value
     b: Value
     is_near: bool
-    spread: Value | None = None
-    """What trifles make of A, where A alone then comes as near to B as the goal asks though its own value does not."""
+    spread: Spread | None = None
+    """What one side ranges over, where that comes as near to the other as the goal asks and its own value does not."""
     reason: Reason | None = None
     """Why it is not near, where that is known otherwise."""
 
@@ -177,7 +194,7 @@ class Cell:
 
     @property
     def is_in_spread(self) -> bool:
-        """Tell whether trifles do as much to A as lies between the two."""
+        """Tell whether one side ranges over what lies between the two."""
         return all(compared.spread for compared in self.outside)
 
 
@@ -202,7 +219,7 @@ class Comparison:
         alone = {"only in A": len(self.only[0]), "only in B": len(self.only[1])}
         return {
             **{verdict: counter[verdict] for verdict in VERDICTS},
-            "outside, within A's spread": in_spread,
+            "outside, within the spread": in_spread,
             "outside without a reason": unexplained,
             **alone,
         }
@@ -255,83 +272,125 @@ def compare(
     a: Sequence[Record],
     b: Sequence[Record],
     reasons: Sequence[Reason] = (),
-    trifles: Sequence[Record] = (),
+    around: tuple[Around | None, Around | None] = (None, None),
 ) -> Comparison:
     """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
 
-    `trifles` are A's cells once more, along an axis that A has not and that should make no difference.
+    `around` each of them there may be more runs, whose axes are its own and maybe others.
     """
-    sides = (_by_place(a), _by_place(b))
-    both = [place for place in sides[0] if place in sides[1]]
-    if not both:
-        first = [next(iter(side)) for side in sides]
-        raise InputError(
-            f"{names[0]} and {names[1]} have no cell in common: "
-            f"the first begins with ({first[0]}), the second with ({first[1]})"
-        )
-    others = [(Place.of(record), record) for record in trifles]
-    around = {place: [record for where, record in others if place.holds(where)] for place in both}
-    if trifles and not any(around.values()):
-        raise InputError(f"the spread's runs lie in none of {names[0]}'s cells: they begin with ({others[0][0]})")
-    cells = [_compare_cell(place, sides[0][place], sides[1][place], reasons, around[place]) for place in both]
+    sides = (by_place(a), by_place(b))
+    both = in_both(names, sides)
+    near = [_by_cell(each, both) for each in around]
+    cells = [
+        _compare_cell(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]))
+        for place in both
+    ]
     used = {compared.reason for cell in cells for compared in cell.compared}
     return Comparison(
         names,
-        (_backends(a), _backends(b)),
-        (_kernels(a), _kernels(b)),
+        (backends_of(a), backends_of(b)),
+        (kernels_of(a), kernels_of(b)),
         cells,
-        (
-            [place for place in sides[0] if place not in sides[1]],
-            [place for place in sides[1] if place not in sides[0]],
-        ),
+        in_one(sides),
         [reason for reason in reasons if reason not in used],
     )
 
 
-def _by_place(records: Sequence[Record]) -> dict[Place, list[Record]]:
-    places: dict[Place, list[Record]] = {}
+Places = dict[Place, list[Record]]
+"""The runs of a set by their places."""
+
+
+def in_both(names: tuple[str, str], sides: tuple[Places, Places]) -> list[Place]:
+    """List the places that two sets have in common; raises `InputError` if there are none."""
+    both = [place for place in sides[0] if place in sides[1]]
+    if not both:
+        first = [next(iter(side), "nothing") for side in sides]
+        raise InputError(
+            f"{names[0]} and {names[1]} have no cell in common: "
+            f"the first begins with ({first[0]}), the second with ({first[1]})"
+        )
+    return both
+
+
+def in_one(sides: tuple[Places, Places]) -> tuple[list[Place], list[Place]]:
+    """List the places that only the first has, and those that only the second has."""
+    a, b = sides
+    return [place for place in a if place not in b], [place for place in b if place not in a]
+
+
+def by_place(records: Sequence[Record]) -> Places:
+    """Sort runs by their places."""
+    places: Places = {}
     for record in records:
         places.setdefault(Place.of(record), []).append(record)
     return places
 
 
-def _backends(records: Sequence[Record]) -> str:
+def backends_of(records: Sequence[Record]) -> str:
+    """Name where they ran."""
     return ", ".join(dict.fromkeys(record.run["on"] for record in records))
 
 
-def _kernels(records: Sequence[Record]) -> str:
+def kernels_of(records: Sequence[Record]) -> str:
+    """Name the kernels whose TCP it was; empty for the simulator's."""
     return ", ".join(dict.fromkeys(filter(None, (record.run.get("kernel") for record in records))))
 
 
+def _by_cell(around: Around | None, places: Sequence[Place]) -> dict[Place, Around | None]:
+    """Give each cell the runs around it."""
+    if around is None:
+        return dict.fromkeys(places)
+    others = [(Place.of(record), record) for record in around.records]
+    cells = {place: [record for where, record in others if place.holds(where)] for place in places}
+    if others and not any(cells.values()):
+        raise InputError(f"the spread's runs lie in none of the cells: they begin with ({others[0][0]})")
+    return {place: Around(around.words, records) for place, records in cells.items()}
+
+
 def _compare_cell(
-    place: Place, a: Sequence[Record], b: Sequence[Record], reasons: Sequence[Reason], trifles: Sequence[Record]
+    place: Place,
+    sides: tuple[Sequence[Record], Sequence[Record]],
+    reasons: Sequence[Reason],
+    around: tuple[Around | None, Around | None],
 ) -> Cell:
-    packet_ms = a[0].run.get("packet_ms") or 0.0
-    compared = tuple(_compare_figure(figure, place, (a, b, trifles), packet_ms, reasons) for figure in FIGURES)
-    runs = [("A", record.run) for record in a] + [("B", record.run) for record in b]
-    unsound = tuple(f"{side}: {why_unsound(run)}" for side, run in runs if not run["sound"])
-    return Cell(place, (len(a), len(b)), compared, unsound)
+    compared = tuple(_compare_figure(figure, place, sides, reasons, around) for figure in FIGURES)
+    unsound = [
+        f"{name}: {why_unsound(record.run)}"
+        for name, side in zip("AB", sides, strict=True)
+        for record in side
+        if not record.run["sound"]
+    ]
+    return Cell(place, (len(sides[0]), len(sides[1])), compared, tuple(unsound))
 
 
 def _compare_figure(
     figure: Figure,
     place: Place,
-    sides: tuple[Sequence[Record], Sequence[Record], Sequence[Record]],
-    packet_ms: float,
+    sides: tuple[Sequence[Record], Sequence[Record]],
     reasons: Sequence[Reason],
+    around: tuple[Around | None, Around | None],
 ) -> Compared:
-    a, b, around = (Value.of([figure.take(record.run) for record in side]) for side in sides)
+    packet_ms = sides[0][0].run.get("packet_ms") or 0.0
+    a, b = (_value(figure, side) for side in sides)
     is_near = a.mean is b.mean if a.mean is None or b.mean is None else figure.near(a.mean, b.mean, packet_ms)
     if is_near:
         return Compared(figure, a, b, is_near)
-    spread = Value.of([a.least, a.greatest, around.least, around.greatest])
-    if _comes_near(figure, spread, b, packet_ms):
-        return Compared(figure, a, b, is_near, spread)
+    for own, other, more in ((a, b, around[0]), (b, a, around[1])):
+        if more and (spread := _spread(figure, own, other, more, packet_ms)):
+            return Compared(figure, a, b, is_near, spread)
     reason = next((each for each in reasons if each.matches(place.scenario, place.axes, figure.name)), None)
     return Compared(figure, a, b, is_near, reason=reason)
 
 
-def _comes_near(figure: Figure, spread: Value, b: Value, packet_ms: float) -> bool:
-    if spread.least is None or spread.greatest is None or b.mean is None:
-        return False
-    return figure.near(min(max(b.mean, spread.least), spread.greatest), b.mean, packet_ms)
+def _value(figure: Figure, records: Sequence[Record]) -> Value:
+    return Value.of([figure.take(record.run) for record in records])
+
+
+def _spread(figure: Figure, own: Value, other: Value, around: Around, packet_ms: float) -> Spread | None:
+    """Give the range of a side with the runs around it, if it comes near the other."""
+    more = _value(figure, around.records)
+    whole = Value.of([own.least, own.greatest, more.least, more.greatest])
+    if whole.least is None or whole.greatest is None or other.mean is None:
+        return None
+    nearest = min(max(other.mean, whole.least), whole.greatest)
+    return Spread(whole, around.words) if figure.near(nearest, other.mean, packet_ms) else None

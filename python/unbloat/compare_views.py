@@ -102,8 +102,8 @@ def note_of(cell: Cell, numbers: dict[Reason, int]) -> str:
 
 def _note(compared: Compared, numbers: dict[Reason, int]) -> str:
     if spread := compared.spread:
-        low, high = (written(compared.figure, Value.of([end])) for end in (spread.least, spread.greatest))
-        return f"{compared.figure.head} {low}..{high} in A alone"
+        low, high = (written(compared.figure, Value.of([end])) for end in (spread.range.least, spread.range.greatest))
+        return f"{compared.figure.head} {low}..{high} {spread.words}"
     return f"[{numbers[compared.reason]}]" if compared.reason else "no reason"
 
 
@@ -141,7 +141,7 @@ def counted(comparison: Comparison) -> str:
     counts = comparison.counts()
     total = len(comparison.cells)
     parts = {
-        "within what trifles make of A": "outside, within A's spread",
+        "within the spread of one side": "outside, within the spread",
         "without a reason": "outside without a reason",
     }
     outside = ", ".join(f"{counts[name]} {words}" for words, name in parts.items() if counts[name])
@@ -197,6 +197,6 @@ def _dict_of_figure(compared: Compared) -> dict[str, Any]:
         "b": vars(compared.b),
         "b_over_a": None if change is None or math.isinf(change) else change,
         "within": compared.is_near,
-        "spread": compared.spread and [compared.spread.least, compared.spread.greatest],
+        "spread": compared.spread and {"in": compared.spread.words, **vars(compared.spread.range)},
         "reason": compared.reason.text if compared.reason else None,
     }

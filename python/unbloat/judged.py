@@ -8,18 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unbloat.claims import (
-    VERDICTS,
-    Printed,
-    Selector,
-    Verdict,
-    describe,
-    evaluate,
-    judge_number,
-    judge_reduction,
-    judge_statement,
-    number,
-)
+from unbloat.claims import VERDICTS, Printed, Selector, Verdict, judge_number, number
+from unbloat.judged_claims import judge_claim
 from unbloat.measured import Measurements
 from unbloat.published import Claim, Group, Paper, Row, Statements, Table, printed_row
 
@@ -190,27 +180,8 @@ def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
 
 
 def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Mapping[str, Measurements]) -> Judged:
-    runs = measurements[group.scenario]
-
-    def measure(name: str, labels: tuple[str, ...], selectors: dict[str, Selector]) -> float:
-        return runs.take(name, [*group.at, *labels], selectors)
-
-    published: float | str = claim.says
-    direction = None if claim.direction is None else bool(evaluate(claim.direction, measure))
-    if claim.quantity is not None:
-        printed = Printed.parse(claim.published)
-        value = float(evaluate(claim.quantity, measure))
-        published, measured = printed.value, _plain(value)
-        verdict = judge_number(value, printed, claim.unit, paper.bounds, [])
-        if verdict != "reproduced":
-            verdict = judge_statement(False, direction)
-    elif claim.reduction is not None:
-        printed = Printed.parse(claim.published)
-        ratio = float(evaluate(claim.reduction, measure))
-        published, measured = printed.value, _plain(100 * (1 - ratio))
-        verdict = judge_reduction(ratio, printed, paper.bounds)
-    else:
-        measured = describe(str(claim.holds), measure)
-        verdict = judge_statement(bool(evaluate(str(claim.holds), measure)), direction)
+    outcome = judge_claim(claim, group.at, measurements[group.scenario], paper.bounds)
+    published: float | str = claim.says if claim.holds is not None else Printed.parse(claim.published).value
+    measured = _plain(outcome.measured) if isinstance(outcome.measured, float) else outcome.measured
     where = f"{group.where}: {claim.says}" if published != claim.says else group.where
-    return Judged(claim.id, where, published, measured, verdict, _reason(paper, claim.id, verdict))
+    return Judged(claim.id, where, published, measured, outcome.verdict, _reason(paper, claim.id, outcome.verdict))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from unbloat import windows
 from unbloat.claims import ClaimError, Selector
+from unbloat.code_lines import lines_of
 
 Record = Mapping[str, Any]
-Windows = dict[int, npt.NDArray[np.float64]]
+Windows = dict[int, windows.Window]
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,23 @@ class Measurements:
 
     def take(self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "") -> float:
         """Measure in one cell, as the mean over its seeds, in `unit` (the quantity's own if empty)."""
+        return fmean(self.repeats(name, labels, selectors, unit))
+
+    def repeats(self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "") -> list[float]:
+        """Measure in one cell, for each of its seeds."""
         quantity = quantity_named(name)
-        mean = fmean(quantity.take(run, selectors) for run in self.pick(labels))
-        return mean * _factor(quantity.unit, unit or quantity.unit)
+        factor = _factor(quantity.unit, unit or quantity.unit)
+        return [quantity.take(run, selectors) * factor for run in self.pick(labels)]
+
+    def labels(self, axes: Sequence[str], at: Sequence[str]) -> list[tuple[str, ...]]:
+        """List the cells that axes span in a setting, each by its labels on them; no axes span one cell."""
+        known = self.runs[0].axes
+        for axis in axes:
+            if axis not in known:
+                raise ClaimError(f"{self.scenario}: no axis `{axis}`; there are {', '.join(known)}")
+        setting = {self._axis(label): label for label in at}
+        runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in setting.items())]
+        return list(dict.fromkeys(tuple(run.axes[axis] for axis in axes) for run in runs))
 
     def take_flows(self, name: str, labels: Sequence[str], unit: str = "") -> list[float]:
         """Measure each flow of a cell: the means over the seeds of the largest value, the second largest and so on."""
@@ -148,51 +162,61 @@ def _jain(run: Run, _: dict[str, Selector]) -> float:
     return _known(run.record["jain_index"])
 
 
+def _rtt_fairness(run: Run, _: dict[str, Selector]) -> float:
+    return windows.jain(np.array([_known(flow["rtt_ms_mean"]) for flow in run.record["flows"]]))
+
+
+def _code_lines(run: Run, selectors: dict[str, Selector]) -> float:
+    return float(lines_of(_flows(run, selectors)[0]["cc"]))
+
+
 # What a window does over time. `low` and `high` bound a fall (new over old window); it stands still for `seconds`.
 
 
-def _window(run: Run, selectors: dict[str, Selector]) -> npt.NDArray[np.float64]:
+def _all_windows(run: Run) -> Windows:
     if run.windows is None:
         raise ClaimError("this scenario's windows were not recorded; name it under `series` in [runs]")
-    return run.windows[int(selectors.get("flow", 1)) - 1]
+    return run.windows
 
 
-def _falls(window: npt.NDArray[np.float64], selectors: dict[str, Selector]) -> npt.NDArray[np.intp]:
-    ratio = window[1, 1:] / np.maximum(window[1, :-1], 1)
-    within = (ratio >= float(selectors["low"])) & (ratio <= float(selectors["high"]))
-    return np.flatnonzero(within)
+def _window(run: Run, selectors: dict[str, Selector]) -> windows.Window:
+    return _all_windows(run)[int(selectors.get("flow", 1)) - 1]
 
 
 def _window_steps(run: Run, selectors: dict[str, Selector]) -> float:
-    return float(len(_falls(_window(run, selectors), selectors)))
+    return float(len(windows.falls(_window(run, selectors), float(selectors["low"]), float(selectors["high"]))))
 
 
 def _window_regrowths(run: Run, selectors: dict[str, Selector]) -> float:
-    """Count the falls after which the window rises again before the next of them."""
-    window = _window(run, selectors)
-    falls = [*_falls(window, selectors), window.shape[1] - 1]
-    spans = itertools.pairwise(falls)
-    return float(sum(window[1, start + 1 : end + 1].max(initial=0) > window[1, start + 1] for start, end in spans))
-
-
-def _holds(run: Run, selectors: dict[str, Selector]) -> list[tuple[int, int]]:
-    """Find the stretches, first and last sample, over which the window stands still for at least `seconds`."""
-    window = _window(run, selectors)
-    edges = [0, *(np.flatnonzero(np.diff(window[1])) + 1), window.shape[1]]
-    stretches = ((start, end - 1) for start, end in itertools.pairwise(edges))
-    least = float(selectors["seconds"])
-    return [(start, end) for start, end in stretches if window[0, end] - window[0, start] >= least]
+    return float(windows.regrowths(_window(run, selectors), float(selectors["low"]), float(selectors["high"])))
 
 
 def _window_held(run: Run, selectors: dict[str, Selector]) -> float:
-    time = _window(run, selectors)[0]
-    return 100 * float(sum(time[end] - time[start] for start, end in _holds(run, selectors)) / (time[-1] - time[0]))
+    window = _window(run, selectors)
+    time, rests = window[0], windows.rests(window, float(selectors["seconds"]))
+    return 100 * float(sum(time[end] - time[start] for start, end in rests) / (time[-1] - time[0]))
 
 
 def _window_resumptions(run: Run, selectors: dict[str, Selector]) -> float:
-    window = _window(run, selectors)[1]
-    ends = [end for _, end in _holds(run, selectors)]
-    return float(sum(end + 1 < len(window) and window[end + 1] > window[end] for end in ends))
+    window = _window(run, selectors)
+    size, ends = window[1], [end for _, end in windows.rests(window, float(selectors["seconds"]))]
+    return float(sum(end + 1 < len(size) and size[end + 1] > size[end] for end in ends))
+
+
+def _window_peak(run: Run, selectors: dict[str, Selector]) -> float:
+    return float(windows.after_slow_start(_window(run, selectors))[1].max())
+
+
+def _window_reaches(run: Run, selectors: dict[str, Selector]) -> float:
+    """Give when the window, after slow start, first holds so many packets; later than any time if it never does."""
+    time, size, _ = windows.after_slow_start(_window(run, selectors))
+    there = np.flatnonzero(size >= float(selectors["packets"]))
+    return float(time[there[0]]) if len(there) else math.inf
+
+
+def _window_converged(run: Run, selectors: dict[str, Selector]) -> float:
+    flows = list(_all_windows(run).values())
+    return windows.converged(flows, float(selectors["index"]), float(selectors["seconds"]))
 
 
 QUANTITIES: dict[str, Quantity] = {
@@ -209,10 +233,15 @@ QUANTITIES: dict[str, Quantity] = {
     "utilisation": Quantity("%", _link("utilisation_percent")),
     "drops": Quantity("packets", _link("drops")),
     "jain": Quantity("index", _jain),
+    "rtt_fairness": Quantity("index", _rtt_fairness),
+    "code_lines": Quantity("lines", _code_lines),
     "window_steps": Quantity("times", _window_steps),
     "window_regrowths": Quantity("times", _window_regrowths),
     "window_held": Quantity("%", _window_held),
     "window_resumptions": Quantity("times", _window_resumptions),
+    "window_peak": Quantity("packets", _window_peak),
+    "window_reaches": Quantity("s", _window_reaches),
+    "window_converged": Quantity("s", _window_converged),
 }
 
 

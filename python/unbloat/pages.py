@@ -17,6 +17,13 @@ def write_parts(page: Path, parts: Mapping[str, str]) -> None:
     page.write_text(text, encoding="utf-8")
 
 
+def require_part(page: Path, name: str) -> None:
+    """Refuse a page without such a part before long runs are made for it; raises `InputError`."""
+    if not page.is_file():
+        raise InputError(f"{page}: there is no such page to write to")
+    replace_part(page, page.read_text(encoding="utf-8"), name, "")
+
+
 def replace_part(page: Path, text: str, name: str, content: str) -> str:
     """Put `content` between the marks of a part."""
     marks = re.compile(rf"(<!-- begin {re.escape(name)}\b[^>]*-->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)

@@ -1,16 +1,18 @@
-"""The figures of a paper, drawn from the measurements: bars with the published heights marked, windows over time."""
+"""A paper's figures, drawn from the measurements: bars, lines with 95 % confidence intervals, windows over time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from unbloat.claims import Selector
+from unbloat.confidence import estimate
 from unbloat.figures import COLOURS, LOOK
 from unbloat.measured import Measurements
 from unbloat.published import Figure, Panel, Paper
@@ -22,12 +24,63 @@ def draw(paper: Paper, measurements: Mapping[str, Measurements], folder: Path) -
     files = []
     with mpl.rc_context(LOOK):
         for figure in paper.figures:
-            canvas = _bars(figure, measurements) if figure.kind == "bars" else _windows(figure, measurements)
+            canvas = DRAWN_BY[figure.kind](figure, measurements)
             file = folder / f"{figure.id}.svg"
             # Without the date, the same numbers make the same bytes: a drawn figure can be committed and compared.
             canvas.savefig(file, metadata={"Date": None})
             files.append(file)
     return files
+
+
+def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas, panels = _side_by_side(figure)
+    for axes, panel in zip(panels, figure.panels, strict=True):
+        for hue, line in enumerate(figure.lines):
+            _line(axes, figure, [*panel.at, line], measurements[panel.scenario], COLOURS[hue])
+        axes.set_title(panel.name, fontsize=9)
+        axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
+        axes.set_xlabel(figure.axis)
+        axes.set_ylim(bottom=0)
+    panels[0].set_ylabel(quantity_and_unit(figure))
+    panels[0].legend(figure.lines, fontsize=8)
+    return canvas
+
+
+def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, colour: str) -> None:
+    """Draw a quantity over the groups; a cell that draws nothing has an interval of no width, a single run none."""
+    repeats = [runs.repeats(figure.quantity, [*at, group], {}, figure.unit) for group in figure.groups]
+    estimates = [estimate(values) for values in repeats]
+    means = [math.nan if each.mean is None else each.mean for each in estimates]
+    widths = [each.half_width or 0.0 for each in estimates]
+    axes.errorbar(range(len(means)), means, widths, color=colour, marker="o", markersize=3, capsize=2, linewidth=1.2)
+
+
+def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas, panels = _side_by_side(figure)
+    for axes, panel in zip(panels, figure.panels, strict=True):
+        for hue, line in enumerate(figure.groups):
+            run = measurements[panel.scenario].pick([*panel.at, line])[0]
+            windows = list((run.windows or {}).values())
+            mean = np.mean([window[1] for window in windows], axis=0)
+            axes.plot(windows[0][0], mean, linewidth=1, color=COLOURS[hue], label=line)
+        axes.set_title(panel.name, fontsize=9)
+        axes.set_xlabel("time (s)")
+        axes.set_ylim(bottom=0)
+    panels[0].set_ylabel("mean cwnd (packets)")
+    panels[0].legend(fontsize=8)
+    return canvas
+
+
+def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
+    """Give a canvas with room for every panel; they share the height."""
+    canvas = Canvas(figsize=(3.6 * max(len(figure.panels), 1.5), 3.4), layout="constrained")
+    canvas.suptitle(figure.title, fontsize=11)
+    return canvas, canvas.subplots(1, len(figure.panels), squeeze=False, sharey=True)[0]
+
+
+def quantity_and_unit(figure: Figure) -> str:
+    """Name what is drawn upwards."""
+    return figure.quantity if figure.unit == "index" else f"{figure.quantity} ({figure.unit})"
 
 
 def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
@@ -36,7 +89,7 @@ def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
     panels = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
     for axes, panel in zip(panels, figure.panels, strict=True):
         _bar_panel(axes, figure, panel, measurements[panel.scenario])
-    panels[0].set_ylabel(f"{figure.quantity} ({figure.unit})")
+    panels[0].set_ylabel(quantity_and_unit(figure))
     panels[0].legend(fontsize=8)
     return canvas
 
@@ -79,3 +132,11 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas
         axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
     panels[-1].set_xlabel("time (s); marks on the axis: retransmissions")
     return canvas
+
+
+DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
+    "bars": _bars,
+    "window": _windows,
+    "lines": _lines,
+    "mean_window": _mean_windows,
+}

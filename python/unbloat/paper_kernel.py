@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbloat import judged
+from unbloat._core import Cell
 from unbloat.judged import Judged, JudgedPaper, JudgedRow
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch, Simulate, measure
@@ -47,12 +48,15 @@ class Selection:
         file = paper.folder / f"{self.scenario}.toml"
         return Batch(self.scenario, file, tuple(self.at), overrides, paper.series.get(self.scenario, ""))
 
-    def cost(self, paper: Paper, jobs: int | None) -> tuple[int, float]:
-        """Say how many runs these are, and how many seconds the kernel takes for them with so many at a time."""
+    def cells(self, paper: Paper) -> list[Cell]:
+        """List the runs, as the kernel does them."""
         cells = source_of(paper.folder / f"{self.scenario}.toml", self.set).cells()
-        chosen = [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
-        longest = max(cell.duration_s for cell in chosen)
-        return len(chosen), math.ceil(len(chosen) / (jobs or self.side_by_side)) * longest
+        return [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
+
+    def real_seconds(self, paper: Paper, jobs: int | None) -> float:
+        """Say how many seconds the kernel takes for them in real time, with so many at a time."""
+        cells = self.cells(paper)
+        return math.ceil(len(cells) / (jobs or self.side_by_side)) * max(cell.duration_s for cell in cells)
 
 
 @dataclass(frozen=True)

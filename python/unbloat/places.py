@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from unbloat._core import InputError
+
 DATA = Path(__file__).resolve().parent / "data"
 """In a checkout symbolic links to the folders at its root, in an installed package their copies."""
 ALGORITHMS = DATA / "algorithms"
@@ -15,7 +17,10 @@ def cache_folder() -> Path:
     if own := os.environ.get("UNBLOAT_CACHE"):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "unbloat"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "unbloat"
+    except RuntimeError:
+        raise InputError("this user has no home folder to keep runs in: set UNBLOAT_CACHE to a folder") from None
 
 
 def find_scenario(name: str) -> Path:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from unbloat._core import InputError, RunError
+from unbloat._core import Error, InputError, RunError
 from unbloat.source import Source
 
 
@@ -27,40 +27,116 @@ class Task:
     on: str = "simulator"
     series_ns: int | None = None
     pcap: str | None = None
+    seed: int | None = None
+    """Takes the place of the cell's own."""
+    letter: str | None = None
+    """The cell itself, as `_core.resolved` reads it, for a process that has no source."""
 
 
 Watch = Callable[[Task, float], None]
 """Told a task and the share of it that is done; 1 when it is finished."""
+Failed = Callable[[Task, Error], None]
+"""Told a task and why it has no result."""
 
 
 def run_all(
-    source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, guest: Path | None = None
+    source: Source,
+    folder: Path,
+    tasks: Iterable[Task],
+    processes: int,
+    watch: Watch,
+    guest: Path | None = None,
+    failed: Failed | None = None,
 ) -> None:
     """Do every task; each result is in the store of `folder` as soon as it is finished.
 
     Runs on "vm" start from what the folder `guest` holds.
 
-    The first error ends the others and is raised, as is an interrupt.
+    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is.
     """
-    waiting = iter(tasks)
-    with ExitStack() as stack, selectors.DefaultSelector() as selector:
+    with Crew(tasks, watch, failed) as crew:
         for number in range(processes):
-            worker = stack.enter_context(Worker(source, folder, guest, number))
-            if worker.take(next(waiting, None)):
-                selector.register(worker.answers, selectors.EVENT_READ, worker)
-        while selector.get_map():
-            for ready, _ in selector.select():
-                worker = ready.data
-                for share in worker.listen():
-                    watch(worker.task, share)
-                    if share == 1 and not worker.take(next(waiting, None)):
-                        selector.unregister(worker.answers)
+            crew.hire(Worker(source, folder, guest, number))
+        crew.work()
+
+
+class Crew:
+    """Workers that share a row of tasks; leaving its context ends them."""
+
+    def __init__(self, tasks: Iterable[Task], watch: Watch, failed: Failed | None) -> None:
+        self._waiting = iter(tasks)
+        self._watch = watch
+        self._failed = failed
+        self._workers = ExitStack()
+        self._busy = selectors.DefaultSelector()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._busy.close()
+        self._workers.close()
+
+    def hire(self, worker: Worker) -> None:
+        """Give a new worker its first task."""
+        self._start(self._workers.enter_context(worker))
+
+    def work(self) -> None:
+        """Wait until all tasks are done."""
+        while self._busy.get_map():
+            for ready, _ in self._busy.select():
+                self._hear(ready.data)
+
+    def _start(self, worker: Worker) -> None:
+        """Give a worker the next task, if there is one."""
+        for task in self._waiting:
+            try:
+                worker.take(task)
+            except Error as error:
+                self._give_up(worker, task, error)
+                continue
+            self._busy.register(worker.answers, selectors.EVENT_READ, worker)
+            return
+
+    def _hear(self, worker: Worker) -> None:
+        task = worker.task
+        try:
+            shares = list(worker.listen())
+        except Error as error:
+            self._busy.unregister(worker.answers)
+            self._give_up(worker, task, error)
+            self._start(worker)
+            return
+        for share in shares:
+            self._watch(task, share)
+            if share == 1:
+                self._busy.unregister(worker.answers)
+                self._start(worker)
+
+    def _give_up(self, worker: Worker, task: Task, error: Error) -> None:
+        if self._failed is None:
+            raise error
+        self._failed(task, error)
+        worker.revive()
 
 
 class Worker:
     """A process that does one task at a time; leaving its context ends it."""
 
-    def __init__(self, source: Source, folder: Path, guest: Path | None, number: int) -> None:
+    task: Task
+    """What it does, or did last."""
+
+    def __init__(self, source: Source | None, folder: Path, guest: Path | None = None, number: int = 0) -> None:
+        """Start it; without a source, its tasks bring their cells along."""
+        self._opening = {
+            "source": source and [source.path, source.text, source.overrides],
+            "folder": str(folder),
+            "guest": str(guest) if guest else None,
+            "number": number,
+        }
+        self._start()
+
+    def _start(self) -> None:
         command = [sys.executable, "-m", "unbloat.worker"]
         package = str(Path(__file__).resolve().parents[1])
         paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -74,10 +150,8 @@ class Worker:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._tasks: IO[bytes] = self._process.stdin
         self.answers: IO[bytes] = self._process.stdout
-        self.task: Task | None = None
         self._rest = b""
-        opening = {"source": [source.path, source.text, source.overrides], "folder": str(folder)}
-        self._tell({**opening, "guest": str(guest) if guest else None, "number": number})
+        self._tell(self._opening)
 
     def __enter__(self) -> Worker:
         return self
@@ -86,12 +160,16 @@ class Worker:
         self._process.kill()
         self._process.communicate()
 
-    def take(self, task: Task | None) -> bool:
-        """Start a task; False if there is none."""
+    def take(self, task: Task) -> None:
+        """Start a task."""
         self.task = task
-        if task is not None:
-            self._tell(asdict(task))
-        return task is not None
+        self._tell(asdict(task))
+
+    def revive(self) -> None:
+        """Start the process anew if it has ended."""
+        if self._process.poll() is not None:
+            self._process.communicate()
+            self._start()
 
     def listen(self) -> Iterator[float]:
         """Give the shares that have come in; raises what ended the task otherwise."""

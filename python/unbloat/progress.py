@@ -63,6 +63,35 @@ class Progress:
             print(WIPE, end="", file=sys.stderr, flush=True)
 
 
+class SweepProgress(Progress):
+    """Tells how many runs and packets there are a second, because their lengths alone say little about a sweep's."""
+
+    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
+        """Expect runs of these lengths."""
+        super().__init__(durations_s, shown, on=on)
+        self.finished = 0
+        self._packets = 0
+
+    def finish(self, run: int, packets: int) -> None:
+        """Note that a run has ended that moved so many data packets; a failed one none that we know of."""
+        self.finished += 1
+        self._packets += packets
+        self.update(run, 1)
+
+    def rate(self, elapsed_s: float | None = None) -> str:
+        """Say how fast it went, up to now if no time is given."""
+        elapsed_s = max(time.monotonic() - self._start if elapsed_s is None else elapsed_s, 1e-9)
+        packets = f", {count(self._packets / elapsed_s)} packets/s" if self._packets else ""
+        return f"{self.finished / elapsed_s:.3g} runs/s{packets}"
+
+    def elapsed(self) -> str:
+        """Say how long it took up to now."""
+        return clock(time.monotonic() - self._start)
+
+    def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
+        return f"{self.rate(elapsed_s)}, "
+
+
 class Waiting:
     """Says on stderr what has to be waited for before runs begin, and on a terminal for how long already."""
 
@@ -99,3 +128,11 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def count(number: float) -> str:
+    """Write a large number in words: 8.12 million."""
+    for size, word in ((1e9, " billion"), (1e6, " million")):
+        if number >= size:
+            return f"{number / size:.3g}{word}"
+    return f"{number:.0f}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,9 +54,17 @@ class Table:
     groups: list[Group]
 
 
+TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
+TAKES_OF_STATEMENTS = ("every", "most", "some")
+"""In every cell of the grid, in more than half of them, in at least one."""
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent."""
+    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
+
+    One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
+    """
 
     id: str
     says: str
@@ -66,6 +74,9 @@ class Claim:
     reduction: str | None = None
     published: str = ""
     unit: str = ""
+    over: list[str] = field(default_factory=list)
+    take: str = ""
+    """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
 
     def expressions(self) -> Iterator[str]:
         """Give every expression that the claim evaluates."""
@@ -103,9 +114,16 @@ class Panel:
     published: list[list[float]] | None = None
 
 
+FIGURE_KINDS = ("bars", "window", "lines", "mean_window")
+
+
 @dataclass(frozen=True)
 class Figure:
-    """A figure: `bars` (a panel per setting, a group per label) or `window` (cwnd over time, a panel per label)."""
+    """A figure, by its kind.
+
+    `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
+    quantity over the labels of an axis, `mean_window` cwnd over time, averaged over the flows, a line per label.
+    """
 
     id: str
     title: str
@@ -115,6 +133,9 @@ class Figure:
     at: list[str] = field(default_factory=list)
     quantity: str = ""
     unit: str = ""
+    axis: str = ""
+    """What the groups of `lines` are values of."""
+    lines: list[str] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
 
@@ -142,6 +163,8 @@ class Paper:
     folder: Path
     bounds: Bounds
     seeds: int
+    full: int
+    """Repeats of the paper itself, where they are more; otherwise as `seeds`."""
     series: dict[str, str]
     tables: list[Table]
     statements: list[Statements]
@@ -200,12 +223,13 @@ def _paper(data: dict[str, Any], folder: Path) -> Paper:
     _only(data, ["paper", "bounds", "runs", "tables", "statements", "figures", "reasons"], "the file")
     head = _section(data, "paper", ["name", "title", "authors", "where"])
     bounds = _section(data, "bounds", ["relative", "index"])
-    runs = _section(data, "runs", ["seeds", "series"])
+    runs = _section(data, "runs", ["seeds", "series"], optional=["full"])
     return Paper(
         **head,
         folder=folder,
         bounds=Bounds(**bounds),
         seeds=runs["seeds"],
+        full=runs.get("full", runs["seeds"]),
         series=runs["series"],
         tables=[_table(entry) for entry in data.get("tables", [])],
         statements=[_statements(entry) for entry in data.get("statements", [])],
@@ -214,9 +238,9 @@ def _paper(data: dict[str, Any], folder: Path) -> Paper:
     )
 
 
-def _section(data: dict[str, Any], name: str, keys: list[str]) -> dict[str, Any]:
+def _section(data: dict[str, Any], name: str, keys: list[str], optional: Sequence[str] = ()) -> dict[str, Any]:
     section = data.get(name)
-    if not isinstance(section, dict) or sorted(section) != sorted(keys):
+    if not isinstance(section, dict) or sorted(section.keys() - set(optional)) != sorted(keys):
         raise PaperError(f"[{name}] must hold {', '.join(keys)}")
     return section
 
@@ -283,8 +307,8 @@ def _check(paper: Paper) -> None:
         for claim in statements.claims:
             _check_claim(claim)
     for figure in paper.figures:
-        if figure.kind not in ("bars", "window"):
-            raise PaperError(f"figure {figure.id}: no kind `{figure.kind}`; there are bars, window")
+        if figure.kind not in FIGURE_KINDS:
+            raise PaperError(f"figure {figure.id}: no kind `{figure.kind}`; there are {', '.join(FIGURE_KINDS)}")
 
 
 def _check_row(table: Table, group: Group, row: Row) -> None:
@@ -300,17 +324,22 @@ def _check_claim(claim: Claim) -> None:
         raise PaperError(f"claim {claim.id}: needs one of holds, quantity, reduction")
     if claim.holds is None and not is_number(claim.published):
         raise PaperError(f"claim {claim.id}: `published` must be a number in quotes, as the paper prints it")
+    takes = TAKES_OF_NUMBERS if claim.holds is None else TAKES_OF_STATEMENTS
+    if claim.over and claim.take not in takes:
+        raise PaperError(f"claim {claim.id}: `take` must be one of {', '.join(takes)}, for it goes over a grid")
+    if claim.take and not claim.over:
+        raise PaperError(f"claim {claim.id}: `take` needs `over`, the axes of the grid")
     for expression in claim.expressions():
         calls(expression)
 
 
-def expression_calls(paper: Paper) -> Iterator[tuple[Statements, Call]]:
+def expression_calls(paper: Paper) -> Iterator[tuple[Statements, Claim, Call]]:
     """Go through every measurement that a claim names, with the setting that it is taken in."""
     for statements in paper.statements:
         for claim in statements.claims:
             for expression in claim.expressions():
                 for call in calls(expression):
-                    yield statements, call
+                    yield statements, claim, call
 
 
 def printed_row(row: Row) -> list[list[Printed | None]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from unbloat import choices, judged, paper_figures, paper_tables, published
+from unbloat import choices, judged, paper_figures, paper_full, paper_tables, published
 from unbloat.arguments import check_kernel
 from unbloat.attempt import Attempt
 from unbloat.measured import Measurements, Run, Windows
@@ -23,6 +23,10 @@ from unbloat.runner import run as run_scenario
 def main(arguments: argparse.Namespace) -> int:
     """Carry the command out; raises `PaperError` and `ClaimError` for a wrong folder, `Error` of the core for a run."""
     paper = published.load(folder_of(arguments.paper))
+    if arguments.full:
+        if arguments.choices:
+            raise published.PaperError("--full is for a paper's tables; those of --choices say themselves how often")
+        paper = paper_full.with_all_repeats(paper)
     check_kernel(arguments.kernel, arguments.on)
     if arguments.on != "simulator":
         from unbloat.reproduce_on_kernel import main as reproduce_on_kernel
@@ -35,6 +39,8 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
+    if arguments.full:
+        print(f"unbloat: {paper_full.forecast(paper, arguments.jobs)}", file=sys.stderr, flush=True)
     measurements = measure_paper(paper, simulate)
     result = judged.judge(paper, measurements)
     if arguments.json:

@@ -9,16 +9,17 @@ import sys
 
 from unbloat import InputError, paper_kernel, paper_kernel_tables, published
 from unbloat.attempt import Attempt
-from unbloat.pages import write_parts
+from unbloat.pages import require_part, write_parts
 from unbloat.paper_kernel import Plan, Selection
 from unbloat.paper_runs import Simulate
 from unbloat.places import cache_folder
 from unbloat.progress import clock
 from unbloat.reproduce import simulator
 from unbloat.store import code_hash
+from unbloat.vm import cost
 
-PAGE = "kernel.md"
-"""The page in the paper's folder; the part of it that `--page` writes has the backend's name."""
+PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
+"""The pages in the paper's folder; the part that `--page` writes has the backend's name."""
 
 
 def main(arguments: argparse.Namespace, paper: published.Paper) -> None:
@@ -26,6 +27,9 @@ def main(arguments: argparse.Namespace, paper: published.Paper) -> None:
     on: str = arguments.on
     if arguments.choices or arguments.output:
         raise InputError(f"reproduce --on {on} gives the paper's tables only, without --choices and without -o")
+    page = paper.folder / PAGES[on]
+    if arguments.page:
+        require_part(page, on)
     plan = paper_kernel.load(paper).on(on)
     announce(paper, plan, on, arguments.jobs)
     # Runs in guests need no such mark: a kept one is as good as a new one.
@@ -45,15 +49,17 @@ def main(arguments: argparse.Namespace, paper: published.Paper) -> None:
     else:
         sys.stdout.write(paper_kernel_tables.text_of(repeated, plan))
     if arguments.page:
-        write_parts(paper.folder / PAGE, {on: paper_kernel_tables.markdown_of(repeated, plan)})
+        write_parts(page, {on: paper_kernel_tables.markdown_of(repeated, plan)})
 
 
 def announce(paper: published.Paper, plan: Plan, on: str, jobs: int | None) -> None:
-    """Say how much it is, and for real time, which cannot be hurried, how long it will take."""
+    """Say how much it is, and how long that takes if all runs are new."""
     needed = plan.needed(plan.of(paper))
-    cells, seconds = (sum(values) for values in zip(*(each.cost(paper, jobs) for each in needed), strict=True))
+    cells = [cell for selection in needed for cell in selection.cells(paper)]
     if on == "kernel":
-        how = f"{cells} runs on the kernel, in real time: {clock(seconds)} if all are new"
+        seconds = sum(selection.real_seconds(paper, jobs) for selection in needed)
+        how = f"on the kernel, in real time: {clock(seconds)} if all are new"
     else:
-        how = f"{cells} runs in guests; those that were kept are taken"
-    print(f"unbloat: {how}", file=sys.stderr)
+        guest_s, processor_s = (sum(map(each, cells)) for each in (lambda cell: cell.duration_s, cost.processor_s))
+        how = f"in guests, {clock(guest_s)} of their time: some {clock(processor_s)} of a processor's if all are new"
+    print(f"unbloat: {len(cells)} runs {how}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Result files read back: what `unbloat run` wrote with `-o`, or printed with `--json`."""
+"""Result files read back: what `unbloat run` or `unbloat sweep` wrote with `-o`, or printed with `--json`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ def _read_tables(folder: Path) -> list[Record]:
             {**_without(row, axes), **{name: rows[row["run"]] for name, rows in parts.items()}},
         )
         for row in _rows(runs)
+        if not row.get("failed")
     ]
 
 

@@ -6,9 +6,9 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unbloat import _core
@@ -60,15 +60,8 @@ def run(
     Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
     fails.
     """
-    added: dict[str, object] = {}
-    if seed is not None:
-        added["seed"] = seed
-    if cc is not None:
-        added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
-    chosen = source_of(source, {**(overrides or {}), **added})
-    check_kernel(kernel, one_of("on", on, BACKENDS))
     manner = Manner(on, kernel, cache, progress, jobs, attempt)
-    experiment = Experiment(chosen, manner, only)
+    experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only)
     experiment.run(series, pcap)
     records = experiment.records()
     if manner.is_real:
@@ -77,16 +70,31 @@ def run(
     return Results(records, lambda: experiment.series(series))
 
 
+def chosen_source(
+    source: str | Path, overrides: Mapping[str, object] | None, cc: str | Path | None, seed: int | None
+) -> Source:
+    """Join the arguments of `run` that say what to run."""
+    added: dict[str, object] = {}
+    if seed is not None:
+        added["seed"] = seed
+    if cc is not None:
+        added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
+    return source_of(source, {**(overrides or {}), **added})
+
+
 @dataclass(frozen=True)
 class Manner:
-    """How runs are done; the fields are arguments of `run`."""
+    """How runs are done; the fields are arguments of `run`. Raises `InputError` for what does not go together."""
 
     on: str
     kernel: str | None
     cache: bool | None
     progress: bool | None
     jobs: int | None
-    attempt: Attempt | None
+    attempt: Attempt | None = None
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, one_of("on", self.on, BACKENDS))
 
     @property
     def is_real(self) -> bool:
@@ -124,27 +132,61 @@ class Manner:
         return self.jobs or (1 if self.is_real else len(os.sched_getaffinity(0)))
 
 
-class Experiment:
-    """The cells of a scenario, and the store that holds or will hold their runs."""
+@dataclass(frozen=True)
+class Planned:
+    """A run of an experiment: a cell with its seed, and the key of what it comes to."""
 
-    def __init__(self, source: Source, manner: Manner, only: Callable[[Mapping[str, str]], bool] | None = None) -> None:
+    number: int
+    """The cell's, in the scenario."""
+    cell: _core.Cell
+    key: str
+    repeat: int | None = None
+    """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
+
+    def task(self, on: str, series_ns: int | None, pcap: str | None = None) -> Task:
+        """Give what a worker is told."""
+        seed = None if self.repeat is None else self.cell.seed
+        return Task(self.number, self.key, on, series_ns, pcap, seed)
+
+    def record(self, store: Store) -> Record:
+        """Read what it came to."""
+        repeat = {} if self.repeat is None else {"repeat": self.repeat}
+        return Record(dict(self.cell.axes), {**repeat, **store.record(self.key)})
+
+
+Pick = Callable[[Mapping[str, str]], bool]
+"""Told the axes of a cell, says whether to run it."""
+
+
+class Experiment:
+    """The runs of a scenario, and the store that holds or will hold them."""
+
+    def __init__(self, source: Source, manner: Manner, only: Pick | None = None) -> None:
         self._source = source
         self._manner = manner
         self._store = Store(None if manner.cache is False else cache_folder() / "runs")
         cells = enumerate(source.cells())
-        self._cells = {number: cell for number, cell in cells if only is None or only(dict(cell.axes))}
         where = manner.where()
-        self._keys = {number: key_of(cell, where) for number, cell in self._cells.items()}
+        chosen = ((number, cell) for number, cell in cells if only is None or only(dict(cell.axes)))
+        self._runs = [
+            Planned(number, seeded, key_of(seeded, where), repeat)
+            for number, cell in chosen
+            for seeded, repeat in self._repeats(cell)
+        ]
+
+    def _repeats(self, cell: _core.Cell) -> Iterable[tuple[_core.Cell, int | None]]:
+        """Give the runs of a cell: it alone."""
+        return [(cell, None)]
 
     def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
         if pcap and self._manner.on == "vm":
             # Writing packets takes the guest's time: such a run is another one.
-            self._keys = {number: f"{key}-packets" for number, key in self._keys.items()}
+            self._runs = [replace(run, key=f"{run.key}-packets") for run in self._runs]
         attempt = self._attempt()
         tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
-        if attempt and len(tasks) < len(self._cells):
-            done = f"{len(self._cells) - len(tasks)} of {len(self._cells)} runs are there"
+        if attempt and len(tasks) < len(self._runs):
+            done = f"{len(self._runs) - len(tasks)} of {len(self._runs)} runs are there"
             print(f"unbloat: goes on where it was interrupted: {done}", file=sys.stderr)
         if tasks:
             self._run_all(tasks)
@@ -155,39 +197,37 @@ class Experiment:
         """Give what tells new runs from kept ones, where that matters."""
         if self._manner.takes_kept:
             return None
-        return self._manner.attempt or Attempt(self._store.folder, self._keys.values())
+        return self._manner.attempt or Attempt(self._store.folder, (run.key for run in self._runs))
 
-    def _tasks(self, series: bool | str, pcap: str | Path | None, since_ns: int) -> list[Task]:
+    def _tasks(self, series: bool | str, pcap: str | Path | None, since_ns: int) -> dict[Task, Planned]:
         """List what is to do, not counting what was kept before `since_ns`."""
-        tasks = []
-        for number, cell in self._cells.items():
-            key, step = self._keys[number], self._step(cell, series)
-            if pcap or not self._store.has(key, step, since_ns):
-                file = pcap and str(numbered(Path(pcap), number, len(self._cells)))
-                tasks.append(Task(number, key, self._manner.on, step, file or None))
+        tasks, keys = {}, set()
+        for number, run in enumerate(self._runs):
+            step = self._step(run.cell, series)
+            if pcap or not (run.key in keys or self._store.has(run.key, step, since_ns)):
+                file = pcap and str(numbered(Path(pcap), number, len(self._runs)))
+                tasks[run.task(self._manner.on, step, file or None)] = run
+                keys.add(run.key)  # Cells may come to the same: one run is enough.
         return tasks
 
-    def _run_all(self, tasks: Sequence[Task]) -> None:
+    def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         guest = self._manner.guest()
-        durations = [self._cells[task.cell].duration_s for task in tasks]
+        durations = [run.cell.duration_s for run in tasks.values()]
         with closing(Progress(durations, self._manner.progress, on=self._manner.on)) as bar:
             place = {task: i for i, task in enumerate(tasks)}
             processes = min(self._manner.processes(), len(tasks))
             watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
-            run_all(self._source, self._store.folder, tasks, processes, watch, guest)
+            run_all(self._source, self._store.folder, list(tasks), processes, watch, guest)
 
     def records(self) -> list[Record]:
-        """Read the records of all cells."""
-        return [Record(dict(cell.axes), self._store.record(self._keys[n])) for n, cell in self._cells.items()]
+        """Read the records of all runs."""
+        return [run.record(self._store) for run in self._runs]
 
     def series(self, series: bool | str) -> list[Series]:
-        """Read the series of all cells, simulating where they were not kept."""
+        """Read the series of all runs, simulating where they were not kept."""
         if not self._manner.is_real:
             self.run(series or True)
-        return [
-            self._store.series(self._keys[number], self._step(cell, series or True) or 0)
-            for number, cell in self._cells.items()
-        ]
+        return [self._store.series(run.key, self._step(run.cell, series or True) or 0) for run in self._runs]
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,5 +35,11 @@ def source_of(what: str | Path, overrides: Mapping[str, object] | None = None) -
 
 
 def as_toml(value: object) -> str:
-    """Write a Python value as an override has it: text as it is, truth in lower case."""
+    """Write a Python value as an override has it: text as it is, truth in lower case, a range as a table."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_quoted(entry)}" for key, entry in value.items()) + " }"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value) if isinstance(value, str) else as_toml(value)

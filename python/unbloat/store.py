@@ -79,6 +79,12 @@ class Store:
             write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
         write_whole(self._record(key), lambda file: file.write(record.encode()))
 
+    def take_out(self, key: str) -> str:
+        """Give the record of a run as it was put in, and forget the run."""
+        record = self._record(key).read_text()
+        self._record(key).unlink()
+        return record
+
     def _record(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
 

@@ -33,20 +33,32 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
-    path, text, overrides = opening["source"]
-    source = Source(path, text, tuple(map(tuple, overrides)))
-    cells = source.cells()
+    cells = cells_of(opening["source"])
     store = Store(Path(opening["folder"]))
     run = in_guest(cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
     for line in sys.stdin:
         say(answers, **attempt(run, store, Task(**json.loads(line)), answers))
 
 
+def cells_of(source: list[Any] | None) -> list[_core.Cell]:
+    """Read the scenario that the opening line names, if it names one."""
+    if source is None:
+        return []
+    path, text, overrides = source
+    return Source(path, text, tuple(map(tuple, overrides))).cells()
+
+
+def cell_of(cells: list[_core.Cell], task: Task) -> _core.Cell:
+    """Give what a task is to run."""
+    cell = cells[task.cell] if task.letter is None else _core.resolved(task.letter)
+    return cell if task.seed is None else cell.seeded(task.seed)
+
+
 def here(cells: list[_core.Cell]) -> Run:
     """Run cells in this process."""
 
     def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
-        cell = cells[task.cell]
+        cell = cell_of(cells, task)
         return cell.run(ALGORITHMS, on=task.on, series_ns=task.series_ns, pcap=task.pcap, progress=progress)
 
     return run
@@ -59,7 +71,7 @@ def in_guest(cells: list[_core.Cell], folder: Path, number: int) -> Run:
     stay_on_one_processor(number)
 
     def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
-        return guest.run(guest.Guest(folder), cells[task.cell], task, progress)
+        return guest.run(guest.Guest(folder), cell_of(cells, task), task, progress)
 
     return run
 

@@ -37,6 +37,13 @@ impl Cell {
         self.0.scenario.seed
     }
 
+    /// The same run with another seed.
+    fn seeded(&self, seed: u64) -> Cell {
+        let mut cell = self.0.clone();
+        cell.scenario.seed = seed;
+        Cell(cell)
+    }
+
     /// How long the run lasts, warm-up included.
     #[getter]
     fn duration_s(&self) -> f64 {

@@ -6,6 +6,7 @@ mod load;
 pub mod model;
 mod profile;
 pub mod quantity;
+mod range;
 mod read;
 pub mod records;
 pub mod register;

@@ -89,6 +89,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     let mut tree = tree::parse(text, &file)?;
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.as_str(), tree::parse_override(value))).collect();
     for (key, node) in &overrides {
+        sweep::make_room(&mut tree, key);
         sweep::set(&mut tree, key, node)?;
     }
     let mut axes = sweep::axes(tree.remove("sweep"))?;

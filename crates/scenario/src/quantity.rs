@@ -21,6 +21,13 @@ impl fmt::Display for QuantityError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
+/// A percentage in so small parts that any that is written is a whole number of them: for sums without rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FinePercentage(pub u64);
+
+/// Decimal places of a percentage that still count.
+const PERCENT_PLACES: usize = 12;
+
 /// One way to write quantities of one type.
 struct Scale {
     /// What the quantity is, with its article.
@@ -107,6 +114,14 @@ const SIZE: Scale = Scale {
 
 const PACKETS: Scale =
     Scale { what: "a number of packets", example: "300p", step: "packets", units: &[("p", 1)], choice: "p" };
+
+const PERCENTAGE: Scale = Scale {
+    what: "a percentage",
+    example: "1%",
+    step: "millionths of a millionth of a percent",
+    units: &[("%", 10u64.pow(PERCENT_PLACES as u32))],
+    choice: "%",
+};
 
 impl Scale {
     /// The quantity in steps.
@@ -229,6 +244,24 @@ impl fmt::Display for Limit {
         match self {
             Limit::Bytes(bytes) => bytes.fmt(f),
             Limit::Packets(packets) => PACKETS.write(*packets, f),
+        }
+    }
+}
+
+impl FromStr for FinePercentage {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<FinePercentage, QuantityError> {
+        PERCENTAGE.parse(text).map(FinePercentage)
+    }
+}
+
+impl fmt::Display for FinePercentage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = 10u64.pow(PERCENT_PLACES as u32);
+        let places = format!("{:0PERCENT_PLACES$}", self.0 % one);
+        match places.trim_end_matches('0') {
+            "" => write!(f, "{}%", self.0 / one),
+            places => write!(f, "{}.{places}%", self.0 / one),
         }
     }
 }

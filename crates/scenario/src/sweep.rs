@@ -1,6 +1,7 @@
 //! `[sweep]`: a grid over other keys, expanded into cells.
 
 use crate::error::{Error, Place, did_you_mean};
+use crate::range;
 use crate::register;
 use crate::tree::{self, Node, Table, Value};
 use std::collections::HashSet;
@@ -65,10 +66,16 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             }
             Value::Array(items) if is_scenario_key(&name) => axes.push(value_axis(name, items)),
             Value::Array(items) => axes.push(case_axis(name, items, &node.place)?),
+            Value::Table(written) if is_scenario_key(&name) && range::is_range(written) => {
+                axes.push(range_axis(name, written, &node.place)?);
+            }
             Value::Table(inner) if is_scenario_key(&name) => collect(inner, &format!("{name}."), axes)?,
             other => {
                 let message = match is_scenario_key(&name) {
-                    true => format!("must be a list, one cell for each value; here it is {}", other.kind()),
+                    true => format!(
+                        "must be a list, one cell for each value, or a range such as {{ from = \"1mbit\", to = \"9mbit\", step = \"2mbit\" }}; here it is {}",
+                        other.kind()
+                    ),
                     false => no_such_axis(&name),
                 };
                 return Err(Error::one(node.place.clone(), format!("sweep.{name}"), message));
@@ -87,6 +94,12 @@ fn is_scenario_key(name: &str) -> bool {
 fn value_axis(name: String, items: &[Node]) -> Axis {
     let point = |item: &Node| Point { label: item.value.to_string(), settings: vec![(name.clone(), item.clone())] };
     Axis { points: items.iter().map(point).collect(), name }
+}
+
+fn range_axis(name: String, written: &Table, place: &Place) -> Result<Axis, Error> {
+    let values = range::values(&name, written, place)?;
+    let items: Vec<_> = values.into_iter().map(|value| Node { value, place: place.clone() }).collect();
+    Ok(value_axis(name, &items))
 }
 
 /// An axis of named cases: tables with a `label` that set several keys together.
@@ -171,6 +184,13 @@ pub(crate) fn apply(tree: &mut Table, points: &[&Point]) -> Result<(), Error> {
         set(tree, key, node)?;
     }
     Ok(())
+}
+
+/// Takes out the axis that an override `sweep.NAME` gives anew, where the file has its name in quotes.
+pub(crate) fn make_room(tree: &mut Table, key: &str) {
+    if let (Some(name), Some(Value::Table(axes))) = (key.strip_prefix("sweep."), tree.get_value_mut("sweep")) {
+        axes.remove(name);
+    }
 }
 
 /// Sets one dotted key, or says at its place why not.

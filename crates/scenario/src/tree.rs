@@ -41,6 +41,10 @@ impl Table {
         self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
+    pub fn get_value_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.get_mut(key).map(|node| &mut node.value)
+    }
+
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         let at = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.remove(at).1)
@@ -172,7 +176,8 @@ impl fmt::Display for Value {
     }
 }
 
-fn quoted(value: &Value) -> String {
+/// As TOML, strings in quotes.
+pub(crate) fn quoted(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("{text:?}"),
         other => other.to_string(),

@@ -204,6 +204,67 @@ fn an_axis_may_come_from_the_command_line() {
     assert_eq!(experiment.cells[1].scenario.flows[0].count, 5);
 }
 
+/// The labels of an axis with this range.
+fn labels(key: &str, range: &str) -> Vec<String> {
+    let experiment = experiment(SAMPLE, &[(&format!("sweep.{key}"), range)]);
+    experiment.cells.iter().map(|cell| cell.axes[0].1.clone()).collect()
+}
+
+#[test]
+fn a_range_is_spelt_out_in_the_units_of_its_key() {
+    let rate = "link.bottleneck.rate";
+    assert_eq!(
+        labels(rate, r#"{ from = "500kbit", to = "2mbit", step = "500kbit" }"#),
+        ["500kbit", "1mbit", "1500kbit", "2mbit"]
+    );
+    assert_eq!(labels(rate, r#"{ from = "1mbit", to = "2mbit", step = "600kbit" }"#), ["1mbit", "1600kbit"]);
+    assert_eq!(
+        labels(rate, r#"{ from = "1mbit", to = "1gbit", factor = 10 }"#),
+        ["1mbit", "10mbit", "100mbit", "1gbit"]
+    );
+    let limit = "link.bottleneck.queue.limit";
+    assert_eq!(
+        labels(limit, r#"{ from = "50p", to = "6400p", factor = 2 }"#),
+        ["50p", "100p", "200p", "400p", "800p", "1600p", "3200p", "6400p"]
+    );
+    assert_eq!(labels(limit, r#"{ from = "64kib", to = "1mb", count = 2 }"#), ["64kib", "1mb"]);
+    assert_eq!(labels("link.bottleneck.delay", r#"{ from = "0s", to = "1s", count = 3 }"#), ["0s", "500ms", "1s"]);
+    assert_eq!(labels("flows.0.count", "{ from = 1, to = 10, step = 3 }"), ["1", "4", "7", "10"]);
+    assert_eq!(labels("flows.0.params.alpha", "{ from = -1, to = 1, step = 1 }"), ["-1", "0", "1"]);
+    assert_eq!(labels("flows.0.params.beta", r#"{ from = "70%", to = "90%", step = "10%" }"#), ["70%", "80%", "90%"]);
+}
+
+#[test]
+fn values_between_the_ends_have_three_digits() {
+    let loss = "link.bottleneck.loss";
+    assert_eq!(
+        labels(loss, r#"{ from = "0.001%", to = "1%", count = 7, scale = "log" }"#),
+        ["0.001%", "0.00316%", "0.01%", "0.0316%", "0.1%", "0.316%", "1%"]
+    );
+    assert_eq!(labels(loss, r#"{ from = "0%", to = "1%", count = 4 }"#), ["0%", "0.333%", "0.667%", "1%"]);
+    let rate = "link.bottleneck.rate";
+    assert_eq!(
+        labels(rate, r#"{ from = "1mbit", to = "10mbit", count = 4, scale = "log" }"#),
+        ["1mbit", "2150kbit", "4640kbit", "10mbit"]
+    );
+    assert_eq!(labels(rate, r#"{ from = "10mbit", to = "11mbit", count = 4 }"#)[1..3], ["10333kbit", "10667kbit"]);
+}
+
+#[test]
+fn a_range_may_be_a_table_of_its_own() {
+    let experiment = experiment(&format!("{SAMPLE}[sweep.flows.0.count]\nfrom = 1\nto = 2\nstep = 1\n"), &[]);
+    assert_eq!(axes(&experiment), [["1"], ["2"]]);
+    assert_eq!(experiment.cells[1].scenario.flows[0].count, 2);
+}
+
+#[test]
+fn an_axis_from_the_command_line_replaces_the_file_s() {
+    let text = format!("{SAMPLE}[sweep]\n\"flows.0.count\" = [1, 2, 3]\n");
+    for value in ["[7, 8]", "{ from = 7, to = 8, step = 1 }"] {
+        assert_eq!(axes(&experiment(&text, &[("sweep.flows.0.count", value)])), [["7"], ["8"]]);
+    }
+}
+
 #[test]
 fn a_table_on_an_axis_replaces_the_whole_table() {
     let sweep = "[sweep]\n\"flows.0.params\" = [{ a = 1 }, { b = true }]";

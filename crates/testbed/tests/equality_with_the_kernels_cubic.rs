@@ -1,8 +1,8 @@
 //! Our CUBIC in BPF and the running kernel's own do the same on the same link.
 
+mod sound;
+
 use scenario::records::Run;
-use std::ops::ControlFlow;
-use std::path::Path;
 
 const SCENARIO: &str = r#"
     duration = "12s"
@@ -16,25 +16,9 @@ const SCENARIO: &str = r#"
     [[flows]]
     cc = "cubic"
 "#;
-/// A run that the machine could not keep up with says so and is made again.
-const TRIES: usize = 3;
 
 fn run(cc: &str) -> Run {
-    let overrides = [("flows.0.cc".to_string(), cc.to_string())];
-    let experiment = scenario::load_text(SCENARIO, "two cubics", Path::new(""), &overrides).expect("a scenario");
-    let library = mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    let once = || {
-        let mut go_on = |_| ControlFlow::Continue(());
-        testbed::run(&experiment.cells[0].scenario, &library, &Default::default(), &mut go_on).expect("a run").run
-    };
-    let mut last = once();
-    for _ in 1..TRIES {
-        if last.sound {
-            break;
-        }
-        last = once();
-    }
-    last
+    sound::run(SCENARIO, &[("flows.0.cc".to_string(), cc.to_string())])
 }
 
 fn within(share: f64, ours: f64, theirs: f64) -> bool {

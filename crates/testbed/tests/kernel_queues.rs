@@ -1,32 +1,17 @@
 //! The kernel's FIFO behind its shaper, and our drop-tail queue: the same flows come out the same. Needs root.
 
+mod sound;
+
 use scenario::records::{Link, Run};
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Mutex;
 
 /// Runs in real time disturb each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-/// A run that the machine could not keep up with says so and is made again.
-const TRIES: usize = 5;
 
 fn run(text: &str, kind: &str) -> Run {
     let kinds =
         ["link.bottleneck", "link.bottleneck.reverse"].map(|link| (format!("{link}.queue.kind"), kind.to_string()));
-    let experiment = scenario::load_text(text, "fifo", Path::new(""), &kinds).expect("a scenario");
-    let library = mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    let once = || {
-        let mut go_on = |_| ControlFlow::Continue(());
-        testbed::run(&experiment.cells[0].scenario, &library, &Default::default(), &mut go_on).expect("a run").run
-    };
-    let mut last = once();
-    for _ in 1..TRIES {
-        if last.sound {
-            break;
-        }
-        last = once();
-    }
-    last
+    sound::run(text, &kinds)
 }
 
 fn scenario(rate: &str, limit: &str, rest: &str) -> String {

@@ -12,16 +12,19 @@ import json
 import os
 import socket
 import struct
+import sys
+import termios
 import time
+import traceback
 from collections.abc import Callable
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from unbloat import _core
 from unbloat.vm import agent_program
 from unbloat.vm.shared import READY, TASK, SharedMemory
-from unbloat.vm.system import load_module, mount
+from unbloat.vm.system import end_machine, load_module, mount
 
 ALGORITHMS = Path("/guest/algorithms")
 MODULES = Path("/guest/modules")
@@ -29,6 +32,8 @@ MODULES = Path("/guest/modules")
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 SHARED_MEMORY_DEVICE = ("0x1af4", "0x1110")
 """Vendor and device of QEMU's `ivshmem-plain`."""
+TUN = Path("/dev/net/tun")
+"""What the emulator sends and receives through; of all that may be missing it is the easiest to see."""
 FILE_SYSTEMS = (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"))
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
@@ -41,9 +46,26 @@ BEGIN_S = 1
 
 
 def main() -> None:
-    """Live as the guest does."""
-    bring_up()
+    """Live as the guest does; what cuts that short stands on the console, and ends the machine."""
+    try:
+        live()
+    except BaseException:
+        traceback.print_exc()
+        termios.tcdrain(sys.stderr)
+    end_machine()
+
+
+def live() -> None:
+    """Come up, wait for a task, do it, wait for the end."""
+    for kind, place in FILE_SYSTEMS:
+        Path(place).mkdir(exist_ok=True)
+        mount(kind, kind, Path(place))
     memory = SharedMemory(shared_memory())
+    try:
+        bring_up()
+    except OSError as error:
+        memory.give_failure(error.strerror or str(error))
+        sleep_forever()
     booted_s = time.monotonic()
     memory.state = READY
     while memory.state == READY:
@@ -56,8 +78,13 @@ def main() -> None:
     else:
         answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
     memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))
+    sleep_forever()
+
+
+def sleep_forever() -> NoReturn:
+    """Let time pass until the host turns the machine off."""
     while True:
-        time.sleep(1)  # The host turns the machine off.
+        time.sleep(1)
 
 
 def spin() -> None:
@@ -66,10 +93,7 @@ def spin() -> None:
 
 
 def bring_up() -> None:
-    """Mount what the testbed needs and give the kernel its modules."""
-    for kind, place in FILE_SYSTEMS:
-        Path(place).mkdir(exist_ok=True)
-        mount(kind, kind, Path(place))
+    """Give the machine its loopback, this process the console, and the kernel its modules."""
     bring_up_loopback()
     connect_once()
     console = os.open("/dev/console", os.O_RDWR)
@@ -78,6 +102,8 @@ def bring_up() -> None:
     for name in (MODULES / "order").read_text().split():
         with (MODULES / name).open("rb") as module:
             load_module(module)
+    if not TUN.exists():
+        raise OSError("it has no TUN devices; are its modules beside its image, or in /lib/modules?")
 
 
 def bring_up_loopback() -> None:

@@ -40,7 +40,10 @@ def run(task: dict[str, Any], memory: SharedMemory) -> dict[str, Any]:
     With `terminal` the program has one, which follows the size that the memory tells; without, it has no input, and its
     output comes byte by byte. With `link` it is behind that link.
     """
-    mount_root()
+    try:
+        mount_root()
+    except OSError as error:
+        return {"error": f"the guest cannot have this machine's files: {error.strerror}", "wrong_input": False}
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

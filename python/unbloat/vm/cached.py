@@ -31,7 +31,8 @@ def made(place: Path) -> Iterator[Path]:
             yield folder
             publish(folder, place)
     except OSError as error:
-        raise RunError(f"{place.parent}: a guest cannot be kept there: {error.strerror}") from None
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        raise RunError(f"{place.parent}: what a guest needs cannot be kept there: {what}") from None
 
 
 def publish(folder: Path, place: Path) -> None:

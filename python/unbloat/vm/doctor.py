@@ -11,7 +11,7 @@ from typing import TypedDict
 from unbloat._core import Error
 from unbloat.places import cache_folder
 from unbloat.vm import kernels
-from unbloat.vm.qemu import QEMU
+from unbloat.vm.qemu import PACKAGES, QEMU
 
 PURPOSE = "--on vm"
 ROOM_MB = 400
@@ -35,7 +35,7 @@ def check(what: str, there: bool, found: str, remedy: str) -> Check:
 
 def doctor() -> list[Check]:
     """Look at everything."""
-    return [machine(), qemu(), program("setpriv", "util-linux"), *kernel(), room()]
+    return [machine(), qemu(), program("setpriv", PACKAGES["setpriv"]), *kernel(), room()]
 
 
 def machine() -> Check:
@@ -46,7 +46,7 @@ def machine() -> Check:
 
 def qemu() -> Check:
     """Look for the emulator."""
-    found = program(QEMU, "qemu-system-x86")
+    found = program(QEMU, PACKAGES[QEMU])
     if found["there"]:
         said = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False).stdout
         found["found"] = said.partition("\n")[0].removeprefix("QEMU emulator ")

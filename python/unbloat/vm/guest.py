@@ -18,7 +18,7 @@ from unbloat._core import InputError, RunError
 from unbloat.places import cache_folder
 from unbloat.pool import Task
 from unbloat.store import code_hash, hash_files
-from unbloat.vm import initramfs, qemu, shared
+from unbloat.vm import initramfs, modules, qemu, shared
 from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
 from unbloat.vm.letter import letter, located
@@ -52,6 +52,7 @@ class Guest:
 def identity(kernel: Kernel) -> str:
     """Hash what a guest is made of: the same gives the same figures, run by run."""
     parts = [code_hash(), hash_files([kernel.image, *sorted(initramfs.HERE.glob("*.py"))]), kernel.release]
+    parts += [f"{file.name} {file.stat().st_size}" for file in modules.files(kernel.modules)]
     parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.RECORDING, qemu.KERNEL_ARGUMENTS, sys.version]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -86,6 +87,8 @@ def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
         archive.write_bytes(initramfs.build(kernel))
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
+                if failure := machine.memory.failure():
+                    raise RunError(f"Linux {kernel.release} does not do for a guest: {failure}")
                 machine.pause()
                 going_on()
             machine.memory.state = shared.HELD
@@ -103,11 +106,7 @@ def run(guest: Guest, cell: _core.Cell, task: Task, progress: Callable[[float], 
     """Run a cell in a guest of its own; give the records as JSON, and the series that `task` asks for."""
     guest.use()
     with qemu.resume(guest.state) as machine:
-        try:
-            machine.memory.give_task(letter(cell, task))
-        except ValueError as error:
-            raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
-        machine.go()
+        machine.begin(letter(cell, task))
 
         def wait() -> None:
             machine.pause()

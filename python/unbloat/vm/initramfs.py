@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat import _core
+from unbloat._core import RunError
 from unbloat.places import ALGORITHMS
 from unbloat.vm import modules
 from unbloat.vm.kernels import Kernel
@@ -113,10 +114,11 @@ def build(kernel: Kernel) -> bytes:
 def add_python(archive: Archive) -> None:
     """Add the interpreter, the core, the agent, and whatever they load."""
     python = Path(os.path.realpath(sys.executable))
-    with tempfile.TemporaryDirectory(prefix="unbloat-") as temporary:
-        package = Path(temporary) / "unbloat"
+    with tempfile.TemporaryDirectory(prefix="unbloat-") as name_of_folder:
+        temporary = Path(name_of_folder).resolve()
+        package = temporary / "unbloat"
         write_package(package)
-        for name in sorted(files_of_agent(python, Path(temporary))):
+        for name in sorted(files_of_agent(python, temporary)):
             # Modules of ours come below. Of the others some name a file that is not there: a cache never written.
             if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
@@ -140,8 +142,12 @@ def write_package(package: Path) -> None:
 
 def files_of_agent(python: Path, folder: Path) -> set[Path]:
     """Import the agent out of `folder` in a process of its own; give all files that it has loaded."""
-    told = subprocess.run([python, "-ISB", "-c", TRIAL, folder], capture_output=True, text=True, check=True).stdout
-    return {Path(name) for name in json.loads(told)}
+    command: list[str | Path] = [python, "-ISB", "-c", TRIAL, folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise RunError(f"{python} cannot run in a guest: {said[-1]}")
+    return {Path(name) for name in json.loads(done.stdout)}
 
 
 def add_with_names(archive: Archive, file: Path) -> None:

@@ -47,11 +47,11 @@ def find_kernel(wanted: str | None) -> Kernel:
     Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest
     first. Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
     """
-    if wanted and ("/" in wanted or Path(wanted).exists()):
+    if wanted and ("/" in wanted or wanted in (".", "..") or Path(wanted).is_file()):
         named = kernel_of(Path(wanted))
         if numbers(named.release)[:2] < OLDEST:
             oldest = ".".join(map(str, OLDEST))
-            raise InputError(f"--kernel {wanted}: is Linux {named.release}; guests need {oldest} or newer")
+            raise InputError(f"--kernel {named.image}: is Linux {named.release}; guests need {oldest} or newer")
         return named
     there = kernels_here()
     return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())
@@ -126,27 +126,29 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 def package_for(wanted: str | None, there: Iterable[str]) -> str:
-    """Find the package of the kernel that was asked for, or of the distribution's current one."""
+    """Find the package of the kernel that was asked for, or of the distribution's current one; give its release.
+
+    Raises `InputError` if there is none, naming what there is; `there` are the kernels that need no package.
+    """
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         found = f"; there is {', '.join(there)}" if there else ""
         raise InputError(
             f"there is no kernel {wanted or 'that can be read in /boot'}{found}: name an image with --kernel FILE"
         )
+    fits = [release for release in offered(wanted) if begins(release, wanted) and is_plain(release)]
+    if fits:
+        return max(fits, key=numbers)
+    series = offered_series()
+    if not series:
+        raise RunError("the distribution's package lists are empty, so there is no kernel for a guest: apt-get update")
+    raise InputError(f"the distribution has no kernel {wanted or 'of its own'}; it has {', '.join(series)}")
+
+
+def offered(wanted: str | None) -> list[str]:
+    """List the releases to choose from: the distribution's current kernel, or all if a certain one is wanted."""
     if wanted is None:
-        depends = [apt_cache("depends", meta) for meta in META_PACKAGES]
-        offered = PACKAGE.findall("\n".join(depends))
-    else:
-        offered = packages()
-    fits = [release for release in offered if begins(release, wanted) and is_plain(release)]
-    if not fits:
-        series = offered_series()
-        if not series:
-            raise RunError(
-                "the distribution's package lists are empty, so there is no kernel for a guest: apt-get update"
-            )
-        raise InputError(f"the distribution has no kernel {wanted or 'of its own'}; it has {', '.join(series)}")
-    release: str = max(fits, key=numbers)
-    return release
+        return PACKAGE.findall("\n".join(apt_cache("depends", meta) for meta in META_PACKAGES))
+    return packages()
 
 
 def packages() -> list[str]:
@@ -181,7 +183,15 @@ def unpack(release: str, folder: Path) -> Kernel:
                 fetch(modules, packages)
         for package in packages.glob("*.deb"):
             unpack_package(package, root)
-    return kernel_of(next(place.glob("boot/vmlinuz-*")))
+        image_in(root, release)
+    return kernel_of(image_in(place, release))
+
+
+def image_in(root: Path, release: str) -> Path:
+    """Find the image among what was unpacked."""
+    for image in root.glob("boot/vmlinuz-*"):
+        return image
+    raise RunError(f"the distribution's package linux-image-{release} has no kernel in /boot")
 
 
 def fetch(package: str, folder: Path) -> None:
@@ -198,10 +208,13 @@ def unpack_package(package: Path, root: Path) -> None:
     """Take the needed files out of a package."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        with tarfile.open(fileobj=process.stdout, mode="r|") as files:
-            for member in files:
-                if member.isfile() and NEEDED.search(member.name):
-                    keep(files.extractfile(member), root / member.name.removeprefix("./"))
+        try:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as files:
+                for member in files:
+                    if member.isfile() and NEEDED.search(member.name):
+                        keep(files.extractfile(member), root / member.name.removeprefix("./"))
+        except tarfile.TarError:
+            raise RunError(f"the kernel's package {package.name} cannot be unpacked: it is not whole") from None
 
 
 def keep(data: IO[bytes] | None, path: Path) -> None:

@@ -8,6 +8,7 @@ import lzma
 import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 from unbloat._core import RunError
@@ -38,22 +39,36 @@ WANTED = (
 )
 """What is built into the kernel, or missing from it, is no module of it and is left out."""
 
+ELF = b"\x7fELF"
+"""What every module begins with."""
+
 
 def chosen(folder: Path) -> list[tuple[str, bytes]]:
-    """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs."""
-    paths = {module_name(path): path for path in (folder / "kernel").rglob("*.ko*")}
+    """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs.
+
+    Raises `RunError` if one cannot be unpacked, or needs another that is not there.
+    """
+    paths = {module_name(path): path for path in files(folder)}
     order: dict[str, bytes] = {}
 
     def add(name: str) -> None:
-        if name in paths and name not in order:
+        if name not in order:
             module = contents(paths[name])
             for needed in depends(module):
+                if needed not in paths:
+                    raise RunError(f"{folder}: the kernel's module {name} needs {needed}, which is not there")
                 add(needed)
             order[name] = module
 
     for name in WANTED:
-        add(name)
+        if name in paths:
+            add(name)
     return [(f"{name}.ko", module) for name, module in order.items()]
+
+
+def files(folder: Path) -> list[Path]:
+    """List the files of all modules."""
+    return sorted((folder / "kernel").rglob("*.ko*"))
 
 
 def module_name(path: Path) -> str:
@@ -69,7 +84,18 @@ def depends(module: bytes) -> list[str]:
 
 
 def contents(path: Path) -> bytes:
-    """Read a module, unpacked."""
+    """Read a module, unpacked; `RunError` if that cannot be done."""
+    try:
+        module = unpacked(path)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, subprocess.CalledProcessError) as error:
+        raise RunError(f"{path}: the kernel's module cannot be read: {error}") from None
+    if not module.startswith(ELF):
+        raise RunError(f"{path}: the kernel's module cannot be read: it is none")
+    return module
+
+
+def unpacked(path: Path) -> bytes:
+    """Read a module with what unpacks a file of that name."""
     packed = path.read_bytes()
     match path.suffix:
         case ".xz":

@@ -9,7 +9,7 @@ import socket
 import termios
 import tty
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,7 @@ def run(
         far.close()
         memory = machine.memory
         follow_size(memory, with_terminal)
-        memory.give_task(json.dumps(task(command, environment, link, with_terminal)).encode())
-        machine.go()
+        machine.begin(json.dumps(task(command, environment, link, with_terminal)).encode())
         with raw_terminal(with_terminal):
             relay = Relay(near, with_terminal)
 
@@ -122,9 +121,16 @@ class Relay:
         """Carry what there is; wait for so long if there is nothing."""
         ready, _, _ = select.select(self._ends, [], [], seconds)
         if self._guest.fileno() in ready:
-            write(STDOUT, self._guest.recv(1 << 16))
+            write(STDOUT, self._heard())
         if STDIN in ready:
-            self._guest.sendall(os.read(STDIN, 1 << 10))
+            with suppress(ConnectionError):  # As below.
+                self._guest.sendall(os.read(STDIN, 1 << 10))
+
+    def _heard(self) -> bytes:
+        try:
+            return self._guest.recv(1 << 16)
+        except ConnectionError:  # The machine has just ended, and whoever watches it will see that.
+            return b""
 
     def finish(self) -> None:
         """Carry what the guest has said last."""

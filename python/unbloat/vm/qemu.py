@@ -19,6 +19,8 @@ from unbloat.vm import shared
 from unbloat.vm.kernels import require_this_machine
 
 QEMU = "qemu-system-x86_64"
+PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
+"""The programs that start a machine, with the packages that have them."""
 MEMORY_MB = 1024
 PAUSE_S = 0.02
 """How often the host looks at the guest."""
@@ -47,10 +49,11 @@ CONSOLE_LINES = 12
 
 
 def require_qemu() -> None:
-    """Refuse machines without it."""
+    """Refuse machines without it, or without what ends it together with us."""
     require_this_machine()
-    if shutil.which(QEMU) is None:
-        raise RunError(f"--on vm needs {QEMU}, and there is none: apt-get install qemu-system-x86")
+    for program, package in PACKAGES.items():
+        if shutil.which(program) is None:
+            raise RunError(f"--on vm needs {program}, and there is none: apt-get install {package}")
 
 
 @functools.cache
@@ -87,7 +90,11 @@ class Machine:
             start_new_session=True,
         )
         os.close(memory)
-        self._greet()
+        try:
+            self._greet()
+        except BaseException:
+            self.end()
+            raise
 
     def __enter__(self) -> Machine:
         return self
@@ -144,8 +151,12 @@ class Machine:
         """Plug in a device through which the guest can read this machine's files."""
         self.ask("device_add", driver="virtio-9p-pci", fsdev="host", mount_tag="host")
 
-    def go(self) -> None:
-        """Let the machine's time pass."""
+    def begin(self, task: bytes) -> None:
+        """Hand a task to the machine and let its time pass; `RunError` if the task has no room."""
+        try:
+            self.memory.give_task(task)
+        except ValueError as error:
+            raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
         self.ask("cont")
 
     def ask(self, command: str, **arguments: str) -> dict[str, Any]:

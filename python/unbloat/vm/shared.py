@@ -13,8 +13,9 @@ from mmap import mmap
 SIZE = 32 << 20
 """Bytes; the host's memory is taken as far as they are used."""
 
-BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART = range(7)
-"""The guest sets READY, RUNNING, PART and LAST_PART; the host sets HELD, TASK, and RUNNING when it has taken a part."""
+BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART, FAILED = range(8)
+"""The guest sets READY, or FAILED with a sentence that says why it never will be, RUNNING, PART and LAST_PART; the host
+sets HELD, TASK, and RUNNING when it has taken a part."""
 
 _STATE, _LENGTH, _SHARE, _TERMINAL, _DATA = 0, 8, 16, 24, 64
 _CAPACITY = SIZE - _DATA
@@ -64,6 +65,15 @@ class SharedMemory:
             raise ValueError(f"{len(task)} bytes, of which {_CAPACITY} have room")
         self._write(task)
         self.state = TASK
+
+    def give_failure(self, sentence: str) -> None:
+        """Tell the host why there is no guest."""
+        self._write(sentence.encode())
+        self.state = FAILED
+
+    def failure(self) -> str | None:
+        """Give the sentence that says why there is no guest; none as long as there may be one."""
+        return self._read().decode() if self.state == FAILED else None
 
     def take_task(self) -> bytes:
         """Read the task that was given."""

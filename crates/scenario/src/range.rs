@@ -1,0 +1,246 @@
+//! A range on an axis of a sweep: `{ from = "1mbit", to = "10mbit", step = "1mbit" }`, spelt out into values.
+//!
+//! Values are counted in the smallest step of their kind, in whole numbers. The unit says what kind they are, so that
+//! this need not know the key: what the key takes is checked cell by cell, as for values that are written out.
+
+use crate::error::{Error, Place};
+use crate::model::Limit;
+use crate::quantity::FinePercentage;
+use crate::tree::{Node, Table, Value, quoted};
+use crate::units::{Bytes, Nanos, Rate};
+
+/// More values than this are a slip of the pen.
+const MOST_VALUES: usize = 100_000;
+/// Digits that mean something in a value that `count` makes.
+const DIGITS: i32 = 3;
+const FORM: &str = "a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced \
+                    evenly, or by a constant factor with scale = \"log\")";
+
+/// Is this table a range? No key of an experiment has one of these names.
+pub(crate) fn is_range(table: &Table) -> bool {
+    table.get("from").is_some() || table.get("to").is_some()
+}
+
+/// The values of the range that stands at `place` for the axis `name`, ascending.
+pub(crate) fn values(name: &str, table: &Table, place: &Place) -> Result<Vec<Value>, Error> {
+    let range = Range { name, table, place };
+    range.refuse_unknown_keys()?;
+    let (kind, from) = range.quantity("from")?;
+    let to = range.quantity_like(kind, "to")?;
+    if from > to {
+        return Err(range.wrong("to", "must not be less than from"));
+    }
+    let steps = match range.spacing()? {
+        ("step", _) => range.added(from, to, range.quantity_like(kind, "step")?)?,
+        ("factor", node) => range.multiplied(from, to, node)?,
+        (_, node) => range.counted(from, to, node)?,
+    };
+    // The ends stay as they are written: "64kib" does not become "65536b".
+    let ends = [(from, table.get("from")), (to, table.get("to"))];
+    let written = |steps| ends.iter().find(|(end, _)| *end == steps).and_then(|(_, node)| *node);
+    let value = |steps| written(steps).map_or_else(|| kind.value(steps), |node| node.value.clone());
+    Ok(steps.into_iter().map(value).collect())
+}
+
+/// What a range runs over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number,
+    Rate,
+    Time,
+    Size,
+    Packets,
+    Percentage,
+}
+
+impl Kind {
+    /// What a value is, and how many of its smallest step.
+    fn of(value: &Value) -> Option<(Kind, i128)> {
+        let text = match value {
+            Value::Integer(number) => return Some((Kind::Number, *number)),
+            Value::Text(text) => text,
+            _ => return None,
+        };
+        let rate = text.parse().ok().map(|Rate(bits)| (Kind::Rate, bits));
+        let time = || text.parse().ok().map(|Nanos(ns)| (Kind::Time, ns));
+        let size = || text.parse().ok().map(|Bytes(bytes)| (Kind::Size, bytes));
+        let share = || text.parse().ok().map(|FinePercentage(parts)| (Kind::Percentage, parts));
+        let packets = || match text.parse() {
+            Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets)),
+            _ => None,
+        };
+        let found = rate.or_else(time).or_else(size).or_else(share).or_else(packets);
+        found.map(|(kind, steps)| (kind, steps.into()))
+    }
+
+    /// So many steps as a file has them.
+    fn value(self, steps: i128) -> Value {
+        let count = u64::try_from(steps).unwrap_or_default();
+        match self {
+            Kind::Number => Value::Integer(steps),
+            Kind::Rate => Value::Text(Rate(count).to_string()),
+            Kind::Time => Value::Text(Nanos(count).to_string()),
+            Kind::Size => Value::Text(Bytes(count).to_string()),
+            Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
+            Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
+        }
+    }
+
+    fn article(self) -> &'static str {
+        match self {
+            Kind::Number => "a whole number",
+            Kind::Rate => "a rate",
+            Kind::Time => "a time",
+            Kind::Size => "a size",
+            Kind::Packets => "a number of packets",
+            Kind::Percentage => "a percentage",
+        }
+    }
+}
+
+/// A range as it is written.
+struct Range<'a> {
+    name: &'a str,
+    table: &'a Table,
+    place: &'a Place,
+}
+
+impl<'a> Range<'a> {
+    /// A mistake at a key of the range, or where the range begins if it is not there.
+    fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
+        let place = self.table.get(key).map_or(self.place, |node| &node.place);
+        Error::one(place.clone(), format!("sweep.{}.{key}", self.name), message)
+    }
+
+    fn refuse_unknown_keys(&self) -> Result<(), Error> {
+        let known = ["from", "to", "step", "factor", "count", "scale"];
+        match self.table.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            Some((key, _)) => Err(self.wrong(key, format!("no such key; {FORM}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn quantity(&self, key: &str) -> Result<(Kind, i128), Error> {
+        let node = self.table.get(key).ok_or_else(|| self.wrong(key, format!("is missing; {FORM}")))?;
+        Kind::of(&node.value).ok_or_else(|| {
+            let what = "must be a whole number, or a quantity with its unit such as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"";
+            self.wrong(key, format!("{what}; here it is {}", quoted(&node.value)))
+        })
+    }
+
+    fn quantity_like(&self, kind: Kind, key: &str) -> Result<i128, Error> {
+        match self.quantity(key)? {
+            (same, steps) if same == kind => Ok(steps),
+            (other, _) => {
+                Err(self.wrong(key, format!("must be {} as from is; here it is {}", kind.article(), other.article())))
+            }
+        }
+    }
+
+    /// The one key that says how values follow each other.
+    fn spacing(&self) -> Result<(&'static str, &'a Node), Error> {
+        let given = ["step", "factor", "count"].map(|key| self.table.get(key).map(|node| (key, node)));
+        let mut given = given.into_iter().flatten();
+        let first = given.next().ok_or_else(|| self.wrong("step", format!("is missing; {FORM}")))?;
+        if let Some((second, _)) = given.next() {
+            return Err(self.wrong(second, format!("cannot stand beside {}; {FORM}", first.0)));
+        }
+        match self.table.get("scale").is_some() && first.0 != "count" {
+            true => Err(self.wrong("scale", format!("stands beside count only; {FORM}"))),
+            false => Ok(first),
+        }
+    }
+
+    fn added(&self, from: i128, to: i128, step: i128) -> Result<Vec<i128>, Error> {
+        if step <= 0 {
+            return Err(self.wrong("step", "must be more than nothing"));
+        }
+        self.until(to, from, |value| value.checked_add(step))
+    }
+
+    fn multiplied(&self, from: i128, to: i128, factor: &Node) -> Result<Vec<i128>, Error> {
+        let factor = match factor.value {
+            Value::Integer(factor) if factor > 1 => factor,
+            ref other => {
+                let message = format!("must be a whole number above 1; here it is {}", quoted(other));
+                return Err(self.wrong("factor", message));
+            }
+        };
+        self.above_nothing(from, "with factor")?;
+        self.until(to, from, |value| value.checked_mul(factor))
+    }
+
+    fn above_nothing(&self, from: i128, because: &str) -> Result<(), Error> {
+        match from > 0 {
+            true => Ok(()),
+            false => Err(self.wrong("from", format!("must be more than nothing {because}"))),
+        }
+    }
+
+    fn until(&self, to: i128, from: i128, next: impl Fn(i128) -> Option<i128>) -> Result<Vec<i128>, Error> {
+        let within = |value: &i128| *value <= to;
+        let values = std::iter::successors(Some(from), |value| next(*value).filter(within));
+        let values: Vec<_> = values.take(MOST_VALUES + 1).collect();
+        match values.len() <= MOST_VALUES {
+            true => Ok(values),
+            false => Err(self.wrong("to", format!("is more than {MOST_VALUES} values away from from"))),
+        }
+    }
+
+    fn counted(&self, from: i128, to: i128, count: &Node) -> Result<Vec<i128>, Error> {
+        let count = match count.value {
+            Value::Integer(count) if (2..=MOST_VALUES as i128).contains(&count) => count,
+            ref other => {
+                let message = format!("must be a whole number, 2 to {MOST_VALUES}; here it is {}", quoted(other));
+                return Err(self.wrong("count", message));
+            }
+        };
+        let mut values = match self.table.get("scale").map(|node| &node.value) {
+            None => evenly(from, to, count),
+            Some(Value::Text(scale)) if scale == "linear" => evenly(from, to, count),
+            Some(Value::Text(scale)) if scale == "log" => {
+                self.above_nothing(from, "on a logarithmic scale")?;
+                by_factor(from, to, count)
+            }
+            Some(other) => {
+                let message = format!("must be \"linear\" or \"log\"; here it is {}", quoted(other));
+                return Err(self.wrong("scale", message));
+            }
+        };
+        values.dedup();
+        match values.len() as i128 == count {
+            true => Ok(values),
+            false => {
+                let message = format!("is too many: only {} values differ between from and to", values.len());
+                Err(self.wrong("count", message))
+            }
+        }
+    }
+}
+
+/// So many values with equal distances: exact where the distance is whole, otherwise rounded to three of its digits.
+fn evenly(from: i128, to: i128, count: i128) -> Vec<i128> {
+    let (span, gaps) = (to - from, count - 1);
+    let grain = match span % gaps {
+        0 => 1,
+        _ => grain(span as f64 / gaps as f64),
+    };
+    let between = (1..gaps).map(|n| (from + span * n / gaps + grain / 2) / grain * grain);
+    [from].into_iter().chain(between).chain([to]).collect()
+}
+
+/// So many values with equal ratios, rounded to three digits between the ends.
+fn by_factor(from: i128, to: i128, count: i128) -> Vec<i128> {
+    let gaps = count - 1;
+    let between = (1..gaps).map(|n| {
+        let exact = from as f64 * (to as f64 / from as f64).powf(n as f64 / gaps as f64);
+        let grain = grain(exact);
+        (exact / grain as f64).round() as i128 * grain
+    });
+    [from].into_iter().chain(between).chain([to]).collect()
+}
+
+/// The power of ten that the last of the value's digits stands for.
+fn grain(value: f64) -> i128 {
+    10i128.pow((value.log10().floor() as i32 - DIGITS + 1).max(0) as u32)
+}

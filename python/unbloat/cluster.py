@@ -1,0 +1,130 @@
+"""Runs a sweep on a Dask cluster: one Dask task for each run, each result kept here as soon as it is there.
+
+What a lost worker was about Dask gives to others. A run has one key, the store's, and its result is put there once, so
+that nothing is lost and nothing counts twice. What a worker needs of a run goes with the run: no shared files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from unbloat import cluster_worker
+from unbloat._core import Error, InputError, RunError
+from unbloat.pool import Failed, Task, Watch
+from unbloat.runner import Planned
+from unbloat.store import Store, code_hash
+from unbloat.vm.letter import located
+
+if TYPE_CHECKING:
+    import distributed
+
+LOCAL = "local"
+UNDER_WAY = 1000
+"""Runs that the scheduler knows of at a time: enough for every worker, few enough for its memory."""
+SILENCE = logging.CRITICAL + 1
+PATIENCE_S = 20
+"""How long a scheduler may take to answer."""
+
+
+def run_all(
+    address: str, store: Store, tasks: Mapping[Task, Planned], processes: int, watch: Watch, failed: Failed
+) -> None:
+    """Do every task on the cluster at `address`, or on `processes` local workers if that is "local".
+
+    Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
+    cluster is lost in the middle.
+    """
+    with _connected(address, processes) as client:
+        _check_workers(client, address)
+        for task, answer in _answers(client, address, tasks):
+            if isinstance(answer, Error):
+                failed(task, answer)
+            elif "error" in answer:
+                kind = InputError if answer["wrong_input"] else RunError
+                failed(task, kind(located(answer["error"], tasks[task].cell)))
+            else:
+                store.put(task.key, answer["record"], None, None)
+                watch(task, 1)
+
+
+def _answers(
+    client: distributed.Client, address: str, tasks: Mapping[Task, Planned]
+) -> Iterator[tuple[Task, dict[str, Any] | Error]]:
+    """Give each task with what a worker made of it, in the order in which they end."""
+    import distributed
+
+    waiting = iter(tasks.items())
+
+    def submit(task: Task, run: Planned) -> distributed.Future[dict[str, Any]]:
+        letter = cluster_worker.pack(run.cell)
+        return client.submit(cluster_worker.run, letter, asdict(task), code_hash(), key=f"unbloat-{task.key}")
+
+    under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
+    ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
+    for future, result in ended:
+        task = under_way.pop(future)
+        if future.status == "cancelled":
+            raise RunError(f"the Dask cluster at {address} was lost; the runs that were finished are kept")
+        yield task, result if future.status == "finished" else _why(future)
+        for item in islice(waiting, 1):
+            future = submit(*item)
+            under_way[future] = item[0]
+            ended.add(future)
+
+
+def _why(future: distributed.Future[Any]) -> RunError:
+    """Say why Dask has given a task up."""
+    error = future.exception()
+    if type(error).__name__ == "KilledWorker":
+        return RunError("each of several Dask workers that ran it was killed; perhaps the machines ran out of memory")
+    return RunError(f"the Dask worker failed: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
+    """Connect to a cluster, or start one; end only what was started."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("--dask needs Dask, which is not installed: pip install 'unbloat[dask]'") from None
+    try:
+        if address != LOCAL:
+            with distributed.Client(address, timeout=PATIENCE_S) as client:
+                yield client
+            return
+        # It cries out over what it loses while it goes down, which is when we have lost interest.
+        logging.getLogger("distributed").setLevel(SILENCE)
+        local = distributed.LocalCluster(
+            n_workers=processes,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=SILENCE,
+            preload=[cluster_worker.__name__],
+        )
+        with local, distributed.Client(local) as client:
+            yield client
+    except (OSError, ValueError) as error:
+        raise InputError(f"--dask {address}: no Dask scheduler answers there ({error})") from None
+
+
+def _check_workers(client: distributed.Client, address: str) -> None:
+    """Refuse workers whose runs would not be those of this machine."""
+    try:
+        codes = client.run(cluster_worker.code)
+    except Exception as error:
+        raise InputError(
+            f"--dask {address}: the workers lack unbloat ({error}); install it there as it is here"
+        ) from None
+    if not codes:
+        raise InputError(f"--dask {address}: the cluster has no workers yet; start some with `dask worker {address}`")
+    others = [worker for worker, code in codes.items() if code != code_hash()]
+    if others:
+        raise InputError(
+            f"--dask {address}: another build of unbloat is on {', '.join(sorted(others))}; "
+            "install the same wheel there as here, so that all runs are alike"
+        )

@@ -1,0 +1,94 @@
+"""Two sweeps, held against each other cell by cell and metric by metric, with the intervals that repeats give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unbloat.compare import Place, backends_of, by_place, in_both, in_one, kernels_of
+from unbloat.confidence import Difference, Estimate, difference, estimate
+from unbloat.results import Record
+from unbloat.sweep_results import values_by_seed
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric of one cell in both sweeps."""
+
+    of: str
+    """All flows, one of them, or a link."""
+    name: str
+    a: Estimate
+    b: Estimate
+    difference: Difference | None
+    """None where a side has no value."""
+
+    @property
+    def exceeds(self) -> bool | None:
+        """Tell whether the difference exceeds its interval; none where single runs leave that open."""
+        return None if self.difference is None else self.difference.is_clear
+
+    @property
+    def change_percent(self) -> float | None:
+        """Give the difference as a share of A; none where A is nothing."""
+        if self.difference is None or not self.a.mean:
+            return None
+        return 100 * self.difference.mean / abs(self.a.mean)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of both sweeps."""
+
+    place: Place
+    link: str
+    """The name of its bottleneck."""
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
+class SweepComparison:
+    """Everything that two sweeps have in common, and what they have not."""
+
+    names: tuple[str, str]
+    backends: tuple[str, str]
+    kernels: tuple[str, str]
+    cells: list[Cell]
+    only: tuple[list[Place], list[Place]]
+    unsound: tuple[int, int]
+    """Runs that were left out, because they are not to be believed."""
+
+    def counts(self) -> dict[str, int]:
+        """Count the differences by whether they exceed their intervals."""
+        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        return {
+            "metrics": len(metrics),
+            "exceed": sum(metric.exceeds is True for metric in metrics),
+            "within": sum(metric.exceeds is False for metric in metrics),
+            "open": sum(metric.exceeds is None for metric in metrics),
+        }
+
+
+def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:
+    """Hold sweep B against sweep A; raises `InputError` if they have no cell in common."""
+    sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
+    sides = (by_place(sound[0]), by_place(sound[1]))
+    cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]
+    return SweepComparison(
+        names,
+        (backends_of(a), backends_of(b)),
+        (kernels_of(a), kernels_of(b)),
+        cells,
+        in_one(sides),
+        (len(a) - len(sound[0]), len(b) - len(sound[1])),
+    )
+
+
+def _cell(place: Place, a: Sequence[Record], b: Sequence[Record]) -> Cell:
+    values = (values_by_seed(a), values_by_seed(b))
+    metrics = tuple(
+        Metric(*key, estimate(left.values()), estimate(values[1][key].values()), difference(left, values[1][key]))
+        for key, left in values[0].items()
+        if key in values[1]
+    )
+    return Cell(place, a[0].run["links"][0]["link"], metrics)

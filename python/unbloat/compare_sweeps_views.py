@@ -1,0 +1,139 @@
+"""A comparison of two sweeps for the terminal, as Markdown, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from unbloat.compare import Place
+from unbloat.compare_sweeps import Cell, Metric, SweepComparison
+from unbloat.compare_views import command_line, filled, place_columns
+from unbloat.confidence import CONFIDENCE
+from unbloat.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
+from unbloat.sweep_screen import written
+from unbloat.table import Column, markdown, render
+
+MARKS = {True: "*", False: "", None: "?"}
+"""What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""
+
+
+def text_of(comparison: SweepComparison) -> str:
+    """Lay it out for a terminal."""
+    table = render(_columns(comparison))
+    return "\n\n".join([filled(_heading(comparison)), table, *map(filled, _remarks(comparison))])
+
+
+def markdown_of(comparison: SweepComparison, command: Sequence[str]) -> str:
+    """Lay it out for a page, with the command that made it."""
+    table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in _columns(comparison)])
+    return "\n\n".join([command_line(command), _heading(comparison), table, *_remarks(comparison)])
+
+
+def _heading(comparison: SweepComparison) -> str:
+    sides = zip("AB", comparison.names, comparison.backends, comparison.kernels, strict=True)
+    where = ", ".join(f"{side} is {name} ({' '.join(filter(None, place))})" for side, name, *place in sides)
+    return (
+        f"{where}. Means ± half of the 95 % confidence interval; * behind a difference: it exceeds its interval, "
+        f"? a single run leaves that open. {_how(comparison)}"
+    )
+
+
+def _how(comparison: SweepComparison) -> str:
+    pairs = {metric.difference.is_paired for _, metric in _all(comparison) if metric.difference}
+    if pairs == {True}:
+        return "The intervals are those of pairs: both sides have the same seeds."
+    if pairs == {False}:
+        return "The intervals are Welch's: the sides have other seeds."
+    return "The intervals are those of pairs where both sides have the same seeds, otherwise Welch's."
+
+
+def _all(comparison: SweepComparison) -> Iterator[tuple[Cell, Metric]]:
+    return ((cell, metric) for cell in comparison.cells for metric in cell.metrics)
+
+
+def _shown(cell: Cell) -> Iterator[tuple[str, str, Metric]]:
+    """Give the metrics that `unbloat sweep` prints too, where they differ: head, unit, metric."""
+    metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
+    for of, columns in ((ALL, FLOW_COLUMNS), (cell.link, LINK_COLUMNS)):
+        for head, unit, name in columns:
+            metric = metrics.get((of, name))
+            if metric and metric.difference and metric.difference.mean:
+                yield head, unit, metric
+
+
+def _columns(comparison: SweepComparison) -> list[Column]:
+    rows = [(cell.place, *shown) for cell in comparison.cells for shown in _shown(cell)]
+    columns = place_columns([place for place, *_ in rows]) if rows else []
+    columns.append(Column("metric", "", [f"{head} {unit}".strip() for _, head, unit, _ in rows]))
+    metrics = [metric for *_, metric in rows]
+    columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
+    columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
+    columns.append(
+        Column("B - A", "", [f"{written(each.difference)} {MARKS[each.exceeds]:1}" for each in metrics], True)
+    )
+    columns.append(Column("", "%", [_percent(metric) for metric in metrics], True))
+    return columns
+
+
+def _percent(metric: Metric) -> str:
+    return "-" if metric.change_percent is None else f"{metric.change_percent:+.1f}"
+
+
+def _remarks(comparison: SweepComparison) -> list[str]:
+    """Give what cannot be compared, and the counts."""
+    parts = []
+    for side, number in zip("AB", comparison.unsound, strict=True):
+        if number:
+            parts.append(f"{number} unsound runs of {side} are left out.")
+    for side, places in zip("AB", comparison.only, strict=True):
+        if places:
+            parts.append("\n".join([f"Only in {side}:", "", *(f"* ({place})" for place in places)]))
+    return [*parts, _counted(comparison)]
+
+
+def _counted(comparison: SweepComparison) -> str:
+    counts = comparison.counts()
+    judged = counts["exceed"] + counts["within"]
+    by_chance = f" (were all equal, chance would make some {judged * (1 - CONFIDENCE):.0f})" if judged else ""
+    return (
+        f"{len(comparison.cells)} cells, {counts['metrics']} metrics in all (--json has every one): "
+        f"{counts['exceed']} differences exceed their intervals{by_chance}, {counts['within']} do not, "
+        f"{counts['open']} stay open."
+    )
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def dict_of(comparison: SweepComparison) -> dict[str, Any]:
+    """Give what `unbloat compare --json` prints of two sweeps."""
+    sides = zip("ab", comparison.names, comparison.backends, comparison.kernels, comparison.unsound, strict=True)
+    return {
+        **{
+            side: {"name": name, "on": on, "kernel": kernel or None, "unsound": n}
+            for side, name, on, kernel, n in sides
+        },
+        "cells": [
+            {**_dict_of_place(cell.place), "metrics": [_dict_of_metric(metric) for metric in cell.metrics]}
+            for cell in comparison.cells
+        ],
+        "only_a": [_dict_of_place(place) for place in comparison.only[0]],
+        "only_b": [_dict_of_place(place) for place in comparison.only[1]],
+        "counts": comparison.counts(),
+    }
+
+
+def _dict_of_place(place: Place) -> dict[str, Any]:
+    return {"scenario": place.scenario, "axes": place.axes}
+
+
+def _dict_of_metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "of": metric.of,
+        "metric": metric.name,
+        "a": vars(metric.a),
+        "b": vars(metric.b),
+        "difference": vars(metric.difference) if metric.difference else None,
+        "change_percent": metric.change_percent,
+        "exceeds": metric.exceeds,
+    }

@@ -1,0 +1,50 @@
+"""A paper with all its repeats: how long that takes, told before it begins."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from unbloat.published import Paper, PaperError
+from unbloat.runner import run
+from unbloat.source import source_of
+
+SAMPLES = 2
+"""Cells of each scenario that are timed."""
+
+
+def with_all_repeats(paper: Paper) -> Paper:
+    """Give the paper with as many repeats as it had itself; raises `PaperError` if it never has more."""
+    if paper.full <= paper.seeds:
+        raise PaperError(f"{paper.name} has no more repeats than it always makes, {paper.seeds}: leave --full out")
+    return dataclasses.replace(paper, seeds=paper.full)
+
+
+def forecast(paper: Paper, jobs: int | None) -> str:
+    """Time some cells of each scenario, and say how long all of them take if every one is repeated."""
+    processes = jobs or len(os.sched_getaffinity(0))
+    cells, seconds = 0, 0.0
+    for name in paper.scenarios():
+        file = paper.folder / f"{name}.toml"
+        axes = [dict(cell.axes) for cell in source_of(file).cells()]
+        cells += len(axes)
+        seconds += len(axes) * _time(file, _spread(axes))
+    minutes = paper.seeds * seconds / processes / 60
+    words = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
+    return f"{cells} cells, {paper.seeds} times each where they draw anything, {processes} at a time: {words} at most"
+
+
+def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Pick cells from all over a grid."""
+    count = min(SAMPLES, len(axes))
+    return [axes[(2 * number + 1) * len(axes) // (2 * count)] for number in range(count)]
+
+
+def _time(file: Path, cells: Sequence[Mapping[str, str]]) -> float:
+    """Give the mean wall time of a run, in seconds, over these cells."""
+    start = time.monotonic()
+    run(file, only=lambda axes: dict(axes) in cells, cache=False, progress=False, jobs=1)
+    return (time.monotonic() - start) / len(cells)

@@ -1,0 +1,65 @@
+"""What congestion windows do over time. A window is an array: rows of time (s), segments, retransmitted packets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Window = npt.NDArray[np.float64]
+
+
+def falls(window: Window, low: float, high: float) -> npt.NDArray[np.intp]:
+    """Find the samples after which it falls to between `low` and `high` of itself."""
+    ratio = window[1, 1:] / np.maximum(window[1, :-1], 1)
+    return np.flatnonzero((ratio >= low) & (ratio <= high))
+
+
+def regrowths(window: Window, low: float, high: float) -> int:
+    """Count the falls after which the window rises again before the next of them."""
+    spans = itertools.pairwise([*falls(window, low, high), window.shape[1] - 1])
+    return sum(bool(window[1, start + 1 : end + 1].max(initial=0) > window[1, start + 1]) for start, end in spans)
+
+
+def rests(window: Window, seconds: float) -> list[tuple[int, int]]:
+    """Find the stretches, first and last sample, over which the window stands still for at least `seconds`."""
+    edges = [0, *(np.flatnonzero(np.diff(window[1])) + 1), window.shape[1]]
+    stretches = ((start, end - 1) for start, end in itertools.pairwise(edges))
+    return [(start, end) for start, end in stretches if window[0, end] - window[0, start] >= seconds]
+
+
+QUIET_S = 0.5
+"""A repair is over when nothing has been sent again for so long."""
+
+
+def after_slow_start(window: Window) -> Window:
+    """Leave out what comes before the repair of the first losses is over; all of it if nothing is lost."""
+    resent = np.flatnonzero(np.diff(window[2]) > 0) + 1
+    if not len(resent):
+        return window
+    ends = np.append(np.diff(window[0, resent]) > QUIET_S, True)  # The last one ends a repair in any case.
+    return window[:, resent[np.flatnonzero(ends)[0]] :]
+
+
+def converged(windows: Sequence[Window], index: float, seconds: float) -> float:
+    """Give the time from which on Jain's index of the windows, averaged over `seconds`, stays at `index` or above.
+
+    It does not before the last flow is there.
+    """
+    slots = [(window[0] // seconds).astype(int) for window in windows]
+    last = max(int(each[-1]) for each in slots)
+    unfair = -1
+    for slot in range(last + 1):
+        present = all(np.any(each == slot) for each in slots)
+        means = [window[1, each == slot].mean() for window, each in zip(windows, slots, strict=True)] if present else []
+        if not present or jain(np.array(means)) < index:
+            unfair = slot
+    return float((unfair + 1) * seconds) if unfair < last else float("inf")
+
+
+def jain(shares: npt.NDArray[np.float64]) -> float:
+    """Give Jain's fairness index; of nothing at all it is 1."""
+    squares = float(np.sum(shares**2))
+    return float(np.sum(shares)) ** 2 / (len(shares) * squares) if squares else 1.0

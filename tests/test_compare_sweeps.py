@@ -1,0 +1,143 @@
+"""`unbloat compare` of two sweeps: which metrics differ, by how much, and whether that exceeds the intervals."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+from unbloat import result_files
+from unbloat.compare_sweeps import Metric, SweepComparison, compare
+from unbloat.confidence import difference
+
+LOSSY = ("--set", "link.bottleneck.loss=1%")
+NAMES = ("left", "right")
+
+
+def run(goodput: float, seed: int, repeat: int = 1, cc: str = "reno", **more: Any) -> dict[str, Any]:
+    """A run of one flow, as `unbloat sweep --json` prints it."""
+    return {
+        "axes": {"flows.0.cc": cc},
+        "scenario": "made up",
+        "on": "simulator",
+        "seed": seed,
+        "repeat": repeat,
+        "sound": True,
+        "jain_index": 1.0,
+        "flows": [{"goodput_mbps": goodput, "completion_s": None}],
+        "links": [{"link": "bottleneck", "drops": 0, "queue_delay_ms_mean": 5.0}],
+        **more,
+    }
+
+
+def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps({"runs": runs}))
+    return file
+
+
+def series(folder: Path, name: str, goodputs: list[float], first_seed: int = 1, **more: Any) -> Path:
+    return write(folder, name, *(run(value, first_seed + n, n + 1, **more) for n, value in enumerate(goodputs)))
+
+
+def held(a: Path, b: Path) -> SweepComparison:
+    return compare(NAMES, result_files.read(a), result_files.read(b))
+
+
+def goodput(comparison: SweepComparison) -> Metric:
+    (cell,) = comparison.cells
+    return next(metric for metric in cell.metrics if metric.name == "goodput_mbps")
+
+
+LUCK = [1.0, 6.0, 3.0, 9.0, 5.0]
+BETTER = [value + 0.5 + 0.01 * n for n, value in enumerate(LUCK)]
+
+
+def test_the_same_seeds_are_compared_run_by_run(tmp_path: Path) -> None:
+    metric = goodput(held(series(tmp_path, "a", LUCK), series(tmp_path, "b", BETTER)))
+    assert metric.difference == difference(dict(enumerate(LUCK)), dict(enumerate(BETTER)))
+    assert metric.difference is not None and metric.difference.is_paired and metric.exceeds is True
+    assert metric.change_percent == pytest.approx(100 * 0.52 / 4.8)
+
+
+def test_other_seeds_are_compared_by_welch_s_interval(tmp_path: Path) -> None:
+    metric = goodput(held(series(tmp_path, "a", LUCK), series(tmp_path, "b", BETTER, first_seed=100)))
+    assert metric.difference is not None and not metric.difference.is_paired
+    assert metric.difference.mean == pytest.approx(0.52) and metric.exceeds is False
+
+
+def test_single_runs_leave_the_question_open(tmp_path: Path) -> None:
+    comparison = held(series(tmp_path, "a", [1.0]), series(tmp_path, "b", [2.0]))
+    assert goodput(comparison).exceeds is None
+    assert comparison.counts()["open"] == comparison.counts()["metrics"] > 0
+
+
+def test_what_is_equal_does_not_differ(tmp_path: Path) -> None:
+    file = series(tmp_path, "a", LUCK)
+    assert held(file, file).counts()["exceed"] == 0
+
+
+def test_unsound_runs_are_left_out_and_counted(tmp_path: Path) -> None:
+    runs = [run(value, n, n) for n, value in enumerate(LUCK)]
+    a = write(tmp_path, "a", *runs[:-1], {**runs[-1], "sound": False, "unsound_because": "late"})
+    comparison = held(a, write(tmp_path, "b", *runs))
+    assert comparison.unsound == (1, 0) and goodput(comparison).a.n == 4 and goodput(comparison).b.n == 5
+
+
+def test_the_command_compares_sweeps_with_their_intervals(cli: Cli, tmp_path: Path) -> None:
+    series(tmp_path, "a", LUCK)
+    series(tmp_path, "b", BETTER)
+    said = cli("compare", "a.json", "b.json").stdout
+    (row,) = (line for line in said.splitlines() if "goodput Mbit/s" in line)
+    assert " ".join(row.split()) == "reno goodput Mbit/s 4.80 ± 3.77 5.32 ± 3.78 0.520 ± 0.0196 * +10.8"
+    words = " ".join(said.split())
+    assert "both sides have the same seeds" in words and "1 differences exceed" in words
+    assert "waiting mean" not in said, "what is equal is not shown"
+
+
+def test_two_labels_of_a_sweep_are_pairs(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    cli("sweep", sweep, *LOSSY, "--repeat", "3", "-o", "out")
+    said = json.loads(cli("compare", "out", "--between", "cc=reno,cubic", "--json").stdout)
+    assert [cell["axes"] for cell in said["cells"]] == [
+        {"link.bottleneck.queue.limit": "15kb"},
+        {"link.bottleneck.queue.limit": "60kb"},
+    ]
+    metrics = {(metric["of"], metric["metric"]): metric for metric in said["cells"][0]["metrics"]}
+    between = metrics["all flows", "goodput_mbps"]
+    assert between["difference"]["is_paired"] and between["a"]["n"] == 3
+    assert between["difference"]["mean"] == pytest.approx(between["b"]["mean"] - between["a"]["mean"])
+
+
+def test_another_seed_of_the_sweep_is_another_sample(cli: Cli, small: Path, tmp_path: Path) -> None:
+    for name, seed in (("a", "1"), ("b", "2")):
+        cli("sweep", small, *LOSSY, "--repeat", "3", "--seed", seed, "-o", name)
+    said = cli("compare", "a", "b", "--page", "page.md")
+    assert "Welch's: the sides have other seeds" in " ".join(said.stdout.split())
+    page = (tmp_path / "page.md").read_text()
+    assert "    unbloat compare a b --page page.md" in page and "| goodput Mbit/s |" in page
+
+
+def test_failed_runs_are_no_runs(cli: Cli, small: Path, tmp_path: Path) -> None:
+    cli("sweep", small, "--set", 'sweep.flows.0.cc=["reno", "kernel:reno"]', "-o", "out")
+    assert len(result_files.read(tmp_path / "out")) == 1
+    said = json.loads(cli("compare", "out", "out", "--json").stdout)
+    assert [cell["axes"] for cell in said["cells"]] == [{"flows.0.cc": "reno"}]
+
+
+def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> None:
+    """Three sets, reasons and a spread are the older comparison, whose goal knows nothing of intervals."""
+    for name, values in (("a", LUCK), ("b", BETTER)):
+        lost = {"lost_packets": 0, "retransmitted_packets": 0, "completion_s": None}
+        runs = [
+            run(value, n, n, flows=[{"goodput_mbps": value, **lost}], packet_ms=1.0) for n, value in enumerate(values)
+        ]
+        write(tmp_path, name, *runs)
+    said = json.loads(cli("compare", "a.json", "b.json", "b.json", "--json").stdout)
+    assert said["b_against_a"]["cells"][0]["repeats"] == {"a": 5, "b": 5}
+
+
+def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -> None:
+    series(tmp_path, "a", LUCK)
+    series(tmp_path, "b", LUCK, cc="cubic")
+    done = cli("compare", "a.json", "b.json")
+    assert done.returncode == 2 and "no cell in common" in done.stderr

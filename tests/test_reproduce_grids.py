@@ -1,0 +1,178 @@
+"""Papers about grids: claims over many cells, windows over time, lines with intervals, all the paper's repeats."""
+
+import math
+
+import numpy as np
+import pytest
+from unbloat import paper_figures, published, windows
+from unbloat.claims import Bounds
+from unbloat.code_lines import lines_of
+from unbloat.judged_claims import judge_claim
+from unbloat.measured import Measurements, Run
+from unbloat.paper_full import forecast, with_all_repeats
+from unbloat.published import Claim, Figure, Panel, PaperError
+
+BOUNDS = Bounds(relative=0.1, index=0.03)
+USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40", "a"): 70, ("40", "b"): 95}
+
+
+def grid(repeats=2):
+    """Use of a link by two controls and three buffers; the second seed gives two points more."""
+    runs = [
+        Run(
+            {"buffer": buffer, "cc": cc},
+            seed,
+            {"links": [{"utilisation_percent": float(used + 2 * seed)}], "flows": []},
+        )
+        for (buffer, cc), used in USED.items()
+        for seed in range(repeats)
+    ]
+    return Measurements("grid", runs)
+
+
+def judged(**fields):
+    claim = Claim(id="c", says="s", over=["buffer"], **fields)
+    outcome = judge_claim(claim, [], grid(1), BOUNDS)
+    return outcome.measured, outcome.verdict
+
+
+A_ABOVE_B = "utilisation(a) > utilisation(b)"
+
+
+@pytest.mark.parametrize(
+    ("take", "holds", "measured", "verdict"),
+    [
+        ("every", A_ABOVE_B, "in 2 of 3 cells, not at 40", "direction only"),
+        ("most", A_ABOVE_B, "in 2 of 3 cells, not at 40", "reproduced"),
+        ("some", "utilisation(b) > utilisation(a)", "in 1 of 3 cells, only at 40", "reproduced"),
+        ("every", "utilisation(b) > utilisation(a)", "in 1 of 3 cells, only at 40", "not reproduced"),
+        ("every", "utilisation(a) >= 50", "in 3 of 3 cells", "reproduced"),
+        ("some", "utilisation(a) > 99", "in 0 of 3 cells", "not reproduced"),
+    ],
+)
+def test_a_statement_about_a_grid_counts_its_cells(take, holds, measured, verdict):
+    assert judged(take=take, holds=holds) == (measured, verdict)
+
+
+@pytest.mark.parametrize(
+    ("take", "published", "direction", "measured", "verdict"),
+    [
+        ("largest", "31", None, 30, "reproduced"),
+        ("largest", "60", A_ABOVE_B, 30, "direction only"),
+        ("smallest", "-40", A_ABOVE_B, -25, "not reproduced"),
+        ("mean", "11.7", None, 35 / 3, "reproduced"),
+        ("mean", "20", A_ABOVE_B, 35 / 3, "not reproduced"),
+    ],
+)
+def test_a_number_of_a_grid_is_judged_where_it_comes_from(take, published, direction, measured, verdict):
+    quantity = "utilisation(a) - utilisation(b)"
+    outcome = judged(take=take, quantity=quantity, published=published, unit="%", direction=direction)
+    assert outcome == (pytest.approx(measured), verdict)
+
+
+def test_cells_are_listed_within_their_setting():
+    assert grid().labels(["buffer"], []) == [("10",), ("20",), ("40",)]
+    assert grid().labels(["buffer", "cc"], ["20"]) == [("20", "a"), ("20", "b")]
+    assert grid().labels([], ["20"]) == [()]
+    with pytest.raises(Exception, match="no axis `size`; there are buffer, cc"):
+        grid().labels(["size"], [])
+
+
+# ---------------------------------------------------------------- Windows
+
+
+def window(sizes, lost_at=()):
+    """One sample a second; something is sent again in the second before each of `lost_at`."""
+    times = np.arange(len(sizes), dtype=float)
+    return np.array([times, sizes, np.searchsorted(sorted(lost_at), times, side="right")], dtype=float)
+
+
+OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
+
+
+def test_slow_start_ends_when_the_first_loss_is_repaired():
+    assert windows.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
+    assert windows.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
+    runs = Measurements("w", [Run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
+    assert runs.take("window_peak", ["x"], {}) == 30
+    assert runs.take("window_reaches", ["x"], {"packets": 21}) == 5
+    assert runs.take("window_reaches", ["x"], {"packets": 31}) == math.inf
+    assert runs.take("window_converged", ["x"], {"index": 0.9, "seconds": 2}) == 0
+
+
+def test_flows_converge_when_their_windows_stay_alike():
+    late = window([0, 0, 10, 20, 30, 38, 40, 41])
+    early = window([80, 80, 70, 60, 50, 42, 40, 41])
+    assert windows.converged([early, late], index=0.9, seconds=2) == 4
+    assert windows.converged([early, late], index=0.999, seconds=4) == math.inf
+    assert windows.converged([early, late[:, 6:]], index=0.9, seconds=2) == 6, "not before the last flow is there"
+
+
+def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):
+    folder = tmp_path / "congestion"
+    folder.mkdir()
+    (folder / "mine.bpf.c").write_text("/* one\n * two */\n#include <x.h>\n\nint a; // three\n\t// four\nint b;\n")
+    monkeypatch.setattr("unbloat.code_lines.ALGORITHMS", tmp_path)
+    assert lines_of("mine") == 3
+
+
+# ---------------------------------------------------------------- Figures and repeats
+
+
+def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "matplotlib.axes.Axes.errorbar", lambda _, x, y, widths, **look: drawn.append((list(x), y, widths))
+    )
+    figure = Figure(
+        "figure1",
+        "Use",
+        "lines",
+        ["10", "20", "40"],
+        quantity="utilisation",
+        unit="%",
+        lines=["a", "b"],
+        panels=[Panel("all", "grid")],
+    )
+    files = paper_figures.draw(paper_with([figure]), {"grid": grid()}, tmp_path)
+    assert [file.name for file in files] == ["figure1.svg"]
+    interval = 12.706204736432095  # Student, one degree of freedom; the standard error of 0 and 2 is 1.
+    assert drawn[0] == ([0, 1, 2], [51, 91, 71], pytest.approx([interval] * 3))
+
+
+def test_mean_windows_have_a_line_for_each_control(tmp_path):
+    runs = [Run({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
+    figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
+    (file,) = paper_figures.draw(paper_with([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
+    assert "mean cwnd (packets)" in file.read_text()
+
+
+def paper_with(figures, seeds=3, full=30, folder=None):
+    return published.Paper("p", "t", "a", "w", folder, BOUNDS, seeds, full, {}, [], [], figures, [])
+
+
+def test_all_repeats_are_those_of_the_paper():
+    assert with_all_repeats(paper_with([])).seeds == 30
+    with pytest.raises(PaperError, match="p has no more repeats than it always makes, 3: leave --full out"):
+        with_all_repeats(paper_with([], full=3))
+
+
+SCENARIO = """
+duration = "1s"
+link.bottleneck = { rate = "1mbit", delay = "10ms", queue = { limit = "10p" } }
+flows = [{ cc = "reno" }]
+sweep = { "flows.0.cc" = ["reno", "cubic", "vegas"] }
+"""
+
+
+def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
+    (tmp_path / "grid.toml").write_text(SCENARIO)
+    figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
+    paper = paper_with([figure], seeds=40, folder=tmp_path)
+    timed = iter([100.0, 124.0])
+    monkeypatch.setattr("unbloat.paper_full.time.monotonic", lambda: next(timed))
+    monkeypatch.setattr("unbloat.paper_full.run", lambda *_, **how: asked.append(how["only"]))
+    asked = []
+    words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
+    assert forecast(paper, 2) == words
+    assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]

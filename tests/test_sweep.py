@@ -1,0 +1,222 @@
+"""`unbloat sweep`: repeats, intervals, failures as rows, interruptions."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import unbloat as ub
+from conftest import SMALL, Cli
+from unbloat.confidence import estimate
+from unbloat.places import ALGORITHMS
+from unbloat.progress import SweepProgress
+
+LOSSY = {"link.bottleneck.loss": "1%"}
+AXES = ["flows.0.cc", "link.bottleneck.queue.limit"]
+UNBLOAT = [sys.executable, "-m", "unbloat"]
+
+
+def crashing(folder: Path) -> Path:
+    """A control that touches foreign memory."""
+    text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
+    file = folder / "crash.bpf.c"
+    file.write_text(text.replace("tcp_sk(sk);", "tcp_sk(sk);\n\t*(volatile int *)8 = 1;", 1))
+    return file
+
+
+def records(cache: Path) -> dict[Path, int]:
+    return {file: file.stat().st_mtime_ns for file in (cache / "runs").rglob("*.json")}
+
+
+def until(holds: object, patience_s: float = 60) -> None:
+    assert callable(holds)
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_every_cell_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
+    swept = ub.sweep(sweep, LOSSY, repeat=3)
+    assert list(swept.runs.columns[:5]) == ["run", *AXES, "repeat", "seed"]
+    assert len(swept.runs) == 12 and list(swept.runs["repeat"]) == [1, 2, 3] * 4
+    by_limit = swept.runs.groupby("link.bottleneck.queue.limit")["seed"]
+    assert list(by_limit.nunique()) == [3, 3], "both controls have the same seeds"
+    assert len(swept.flows) == 12 and len(swept.links) == 24
+    assert swept.flows["goodput_mbps"].nunique() > 6
+
+
+def test_the_summary_has_mean_deviation_and_interval(sweep: Path) -> None:
+    swept = ub.sweep(sweep, LOSSY, repeat=3)
+    goodput = swept.summary.query("metric == 'goodput_mbps' and of == 'all flows'").set_index(AXES)
+    assert len(goodput) == 4 and (goodput["n"] == 3).all()
+    flows = swept.flows.groupby(AXES)["goodput_mbps"]
+    for labels, row in goodput.iterrows():
+        wanted = estimate(flows.get_group(labels))
+        values = (wanted.mean, wanted.deviation, wanted.low, wanted.high)
+        assert tuple(row[["mean", "deviation", "ci95_low", "ci95_high"]]) == pytest.approx(values)
+    assert {"bottleneck", "all flows"} == set(swept.summary["of"])
+
+
+def test_flows_are_looked_at_one_by_one_where_there_are_a_few(small: Path) -> None:
+    few = ub.sweep(small, {"flows.0.count": 2}).summary
+    assert {"all flows", "flow 0", "flow 1", "bottleneck"} == set(few["of"])
+    mean = few.set_index(["of", "metric"])["mean"]
+    assert mean["all flows", "goodput_mbps"] == mean["flow 0", "goodput_mbps"] + mean["flow 1", "goodput_mbps"]
+    assert mean["all flows", "rtt_ms_max"] == max(mean["flow 0", "rtt_ms_max"], mean["flow 1", "rtt_ms_max"])
+    assert 0 < mean["all flows", "jain_index"] <= 1
+    many = ub.sweep(small, {"flows.0.count": 13}).summary
+    assert {"all flows", "bottleneck"} == set(many["of"])
+
+
+def test_one_run_has_no_interval(cli: Cli, sweep: Path) -> None:
+    done = cli("sweep", sweep, "--json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)["summary"]
+    assert rows and all(row["n"] <= 1 for row in rows)
+    assert all(row["deviation"] is row["ci95_low"] is row["ci95_high"] is None for row in rows)
+    assert "±" not in cli("sweep", sweep).stdout
+
+
+def test_the_screen_tells_mean_and_interval(cli: Cli, sweep: Path) -> None:
+    done = cli("sweep", sweep, "--set", "link.bottleneck.loss=1%", "--repeat", "3")
+    assert "small · 4 cells, 3 runs each · simulator" in done.stdout
+    assert done.stdout.count("±") > 8
+    assert "12 runs to do, 0 are kept" in done.stderr and "runs/s" in done.stderr and "packets/s" in done.stderr
+    again = cli("sweep", sweep, "--set", "link.bottleneck.loss=1%", "--repeat", "3")
+    assert again.stdout == done.stdout and again.stderr == ""
+
+
+def test_parquet_files_hold_it_all(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    cli("sweep", sweep, "--repeat", "2", "-o", "out")
+    tables = {file.stem: pd.read_parquet(file) for file in (tmp_path / "out").iterdir()}
+    assert set(tables) == {"runs", "flows", "links", "summary"}
+    assert tables["runs"].attrs["axes"] == AXES
+    assert {"repeat", "seed", "failed", *AXES} <= set(tables["runs"])
+    assert {"of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high", *AXES} == set(tables["summary"])
+
+
+def test_a_range_is_an_axis(small: Path) -> None:
+    limits = {"from": "10kb", "to": "40kb", "factor": 2}
+    swept = ub.sweep(small, {"sweep.link.bottleneck.queue.limit": limits})
+    assert list(swept.runs["link.bottleneck.queue.limit"]) == ["10kb", "20kb", "40kb"]
+
+
+def test_a_failed_run_is_a_row_with_its_reason(cli: Cli, small: Path, tmp_path: Path, cache: Path) -> None:
+    crash = crashing(tmp_path)
+    controls = f'sweep.flows.0.cc=["reno", "{crash}", "cubic", "kernel:cubic"]'
+    done = cli("sweep", small, "--set", controls, "--repeat", "2", "-o", "out", "-j", "1")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "4 of 8 runs failed:" in done.stdout and f"({crash}) repeat 2: " in done.stdout
+    runs = pd.read_parquet(tmp_path / "out" / "runs.parquet")
+    reasons = runs.groupby("flows.0.cc", sort=False)["failed"].first()
+    assert reasons[["reno", "cubic"]].isna().all()
+    assert "SIGSEGV" in reasons[str(crash)] and "--on kernel" in reasons["kernel:cubic"]
+    assert len(records(cache)) == 4, "the others are kept"
+    summary = pd.read_parquet(tmp_path / "out" / "summary.parquet")
+    assert set(summary["flows.0.cc"]) == {"reno", "cubic"}
+
+
+def test_a_killed_process_costs_one_run(small: Path, cache: Path, tmp_path: Path) -> None:
+    """The endless run's process is killed; the runs behind it are done by its successor."""
+    text = small.read_text() + '\n[sweep]\nduration = ["2s", "1000000s", "3s", "4s"]\n'
+    small.write_text(text)
+    out = tmp_path / "out.json"
+    with out.open("w") as file:
+        sweep = subprocess.Popen([*UNBLOAT, "sweep", str(small), "--json", "-j", "1"], stdout=file)
+        until(lambda: len(records(cache)) == 1)
+        time.sleep(0.5)
+        (worker,) = children(sweep.pid)
+        os.kill(worker, signal.SIGKILL)
+        assert sweep.wait(timeout=60) == 1
+    said = json.loads(out.read_text())
+    assert [run["duration_s"] for run in said["runs"]] == [2, 3, 4]
+    (failed,) = said["failed"]
+    assert failed["axes"] == {"duration": "1000000s"} and "SIGKILL" in failed["reason"]
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_sweep_goes_on_where_it_stopped(small: Path, cache: Path, how: signal.Signals) -> None:
+    text = small.read_text() + '\n[sweep]\nduration = ["2s", "3s", "1000000s"]\n'
+    small.write_text(text)
+    command = [*UNBLOAT, "sweep", str(small), "--repeat", "2", "-j", "1"]
+    sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(records(cache)) == 4)
+    sweep.send_signal(how)
+    _, said = sweep.communicate(timeout=30)
+    assert sweep.returncode == (130 if how == signal.SIGINT else -how)
+    assert "Traceback" not in said
+    kept = records(cache)
+    small.write_text(text.replace("1000000s", "4s"))
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
+    assert "2 runs to do, 4 are kept" in done.stderr
+    assert len(records(cache)) == 6 and kept.items() <= records(cache).items()
+
+
+def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Path) -> None:
+    first, second = (json.loads(cli("sweep", sweep, "--no-cache", "--json").stdout) for _ in range(2))
+    assert first == second and not (cache / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--repeat", "0"], ["--repeat 0", "at least once"]),
+        (["--set", "sweep.seed=[1, 2]"], ["--set: seed", "--repeat N"]),
+        (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["--set: sweep.flows.0.count.step", "count"]),
+        (["--cc", "cubik"], ["cubik", "cubic"]),
+        (["--dask", "local", "--on", "kernel"], ["--dask", "kernel"]),
+    ],
+)
+def test_wrong_input_is_a_sentence_and_status_2(cli: Cli, small: Path, args: list[str], words: list[str]) -> None:
+    done = cli("sweep", small, *args)
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.realtime
+def test_runs_on_the_kernel_are_repeated_too(cli: Cli, small: Path) -> None:
+    """Needs root, as every run on the kernel does."""
+    done = cli("sweep", small, "--on", "kernel", "--set", "duration=1s", "--cc", "vegas", "--repeat", "2", "--json")
+    said = json.loads(done.stdout)
+    assert done.returncode == 0 and [run["on"] for run in said["runs"]] == ["kernel"] * 2
+    assert len({run["seed"] for run in said["runs"]}) == 2
+    sound = sum(run["sound"] for run in said["runs"])
+    assert [row["n"] for row in said["summary"] if row["metric"] == "goodput_mbps"] == [sound] * bool(sound)
+
+
+def test_unsound_runs_are_not_in_the_summary(small: Path, cache: Path, cli: Cli) -> None:
+    ub.sweep(small, repeat=3)
+    file, *_ = records(cache)
+    run = json.loads(file.read_text())
+    file.write_text(json.dumps({**run, "sound": False, "unsound_because": "packets left late"}))
+    summary = ub.sweep(small, repeat=3).summary
+    assert summary.query("metric == 'goodput_mbps'")["n"].to_list() == [2]
+    said = cli("sweep", small, "--repeat", "3").stdout
+    assert "1 unsound" in said and "packets left late" in said
+
+
+def test_progress_tells_runs_packets_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = SweepProgress([10.0, 10.0, 10.0, 10.0], shown=True)
+    bar.finish(0, 30_000_000)
+    bar.finish(1, 50_000_000)
+    bar.finish(2, 0)
+    assert bar.line(elapsed_s=6).endswith("75%  3/4 runs, 0.5 runs/s, 13.3 million packets/s, 0:02 left")
+    bar.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_sweep_shows_itself() -> None:
+    swept = ub.sweep(SMALL, repeat=2)
+    assert repr(swept) == "<unbloat sweep: 1 cells, 2 runs, 0 failed>"
+    assert "ci95_low" in swept._repr_html_()

@@ -1,0 +1,160 @@
+"""Sweeps on a real Dask cluster of several worker processes on this machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import distributed
+import pytest
+import unbloat as ub
+from conftest import SMALL, Cli
+from test_sweep import UNBLOAT, crashing, records, until
+from unbloat import cluster
+from unbloat.places import ALGORITHMS
+from unbloat.store import Store, Tables
+
+LOSSY = {"link.bottleneck.loss": "1%"}
+
+
+@pytest.fixture
+def workers() -> Iterator[distributed.Client]:
+    """Three worker processes behind a scheduler, and a look at them."""
+    with (
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as here,
+        distributed.Client(here) as client,
+    ):
+        yield client
+
+
+def address(client: distributed.Client) -> str:
+    return str(client.scheduler.address)
+
+
+@pytest.fixture
+def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each run was kept."""
+    counter: Counter[str] = Counter()
+    put = Store.put
+
+    def counted(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+        counter[key] += 1
+        put(self, key, record, series_ns, tables)
+
+    monkeypatch.setattr(Store, "put", counted)
+    return counter
+
+
+def test_a_killed_worker_loses_nothing_and_doubles_nothing(
+    workers: distributed.Client, sweep: Path, cache: Path, puts: Counter[str]
+) -> None:
+    """A worker is killed by its process id while it is about a run; the others, and its successor, do the rest."""
+    long = {**LOSSY, "duration": "20s"}
+    pids = workers.run(os.getpid)
+    killed: list[int] = []
+    kept: list[int] = []
+
+    def kill() -> None:
+        until(lambda: records(cache) and any(workers.processing().values()))
+        busy = next(worker for worker, tasks in workers.processing().items() if tasks)
+        killed.append(pids[busy])
+        kept.append(len(records(cache)))
+        os.kill(pids[busy], signal.SIGKILL)
+
+    killer = Thread(target=kill)
+    killer.start()
+    swept = ub.sweep(sweep, long, repeat=6, dask=address(workers))
+    killer.join()
+    assert 0 < kept[0] < 24, "it was in the middle"
+    assert killed[0] not in workers.run(os.getpid).values()
+    assert not swept.failures and len(swept.records) == 24
+    assert len(puts) == 24 and set(puts.values()) == {1}
+    assert len(records(cache)) == 24
+    here = ub.sweep(sweep, long, repeat=6, cache=False)
+    assert swept.as_dict() == here.as_dict(), "a run is the same wherever it is done"
+
+
+def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Client, tmp_path: Path) -> None:
+    pids = workers.run(os.getpid)
+    mine = tmp_path / "mine.bpf.c"
+    (tmp_path / "mine.h").write_text("/* found beside it */\n")
+    mine.write_text('#include "mine.h"\n' + (ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    controls = {"sweep.flows.0.cc": [str(mine), str(crashing(tmp_path)), "reno", "kernel:reno"]}
+    swept = ub.sweep(SMALL, {**LOSSY, **controls}, dask=address(workers))
+    own, crashed, reno, kernel = swept.cells
+    assert own.records[0].run["flows"][0]["goodput_mbps"] == reno.records[0].run["flows"][0]["goodput_mbps"]
+    assert "SIGSEGV" in crashed.failures[0].reason
+    assert "flows.0.cc: kernel:reno" in kernel.failures[0].reason and "?:" not in kernel.failures[0].reason
+    trace = {"duration": "10s"}
+    assert ub.sweep("mobile-lte", trace, dask=address(workers)).as_dict() == ub.sweep("mobile-lte", trace).as_dict()
+    assert workers.run(os.getpid) == pids, "no Dask worker died of it"
+
+
+def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    done = cli("sweep", sweep, "--dask", "local", "-j", "2", "--repeat", "2")
+    assert done.returncode == 0 and "8 runs in" in done.stderr and "Traceback" not in done.stderr
+    assert cli("sweep", sweep, "--repeat", "2").stdout == done.stdout
+
+
+def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:
+    words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
+    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until(lambda: records(cache))
+    os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
+    _, said = sweeping.communicate(timeout=30)
+    assert sweeping.returncode == 130 and said.endswith("interrupted; the runs that were finished are kept\n")
+    assert "Traceback" not in said and said.count("\n") == 2
+
+
+def test_another_build_on_the_workers_is_refused(
+    workers: distributed.Client, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "code_hash", lambda: "another")
+    with pytest.raises(ub.InputError, match=r"another build of unbloat is on tcp://.*; install the same wheel"):
+        ub.sweep(small, dask=address(workers))
+
+
+def test_a_scheduler_that_is_not_there_is_a_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE_S", 1)
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        with pytest.raises(ub.InputError, match=f"--dask {address}: no Dask scheduler answers there"):
+            ub.sweep(small, dask=address)
+
+
+def test_a_cluster_without_workers_is_a_sentence(small: Path) -> None:
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        pytest.raises(ub.InputError, match="no workers yet; start some with `dask worker"),
+    ):
+        ub.sweep(small, dask=empty.scheduler_address)
+
+
+def test_without_dask_the_command_that_installs_it_is_said(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ub.InputError, match=r"pip install 'unbloat\[dask\]'"):
+        ub.sweep(small, dask="local")
+
+
+def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
+    """The scheduler goes away in the middle; another sweep without it goes on."""
+    here = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+
+    def end() -> None:
+        until(lambda: records(cache))
+        here.close()
+
+    ender = Thread(target=end)
+    ender.start()
+    with pytest.raises(ub.RunError, match="was lost; the runs that were finished are kept"):
+        ub.sweep(sweep, {**LOSSY, "duration": "60s"}, repeat=10, dask=here.scheduler_address)
+    ender.join()
+    time.sleep(0.1)
+    kept = records(cache)
+    assert 0 < len(kept) < 40
+    assert len(ub.sweep(sweep, {**LOSSY, "duration": "60s"}, repeat=10).records) == 40
+    assert kept.items() <= records(cache).items()

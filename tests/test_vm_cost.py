@@ -1,0 +1,31 @@
+"""What a run in a guest is said to cost, before it is made."""
+
+from pathlib import Path
+
+import pytest
+from unbloat.source import source_of
+from unbloat.vm.cost import MEASURED, per_guest_second, processor_s
+
+LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
+
+
+@pytest.mark.parametrize(
+    ("rate", "cost"), [(1e6, 0.08), (2e6, 0.16), (11e6, 0.75), (60e6, 2.60), (100e6, 3.86), (1e9, 3.86)]
+)
+def test_between_the_measured_rates_on_a_straight_line(rate: float, cost: float) -> None:
+    assert per_guest_second(rate) == pytest.approx(cost)
+
+
+def test_what_was_measured_is_what_the_documentation_says() -> None:
+    page = (Path(__file__).parents[1] / "docs/vm.md").read_text()
+    for rate, cost in MEASURED[1:]:
+        assert f"| {rate / 1e6:.0f} Mbit/s | {cost:.2f} |" in page
+
+
+def test_a_cell_costs_by_its_length_and_its_rate(small: Path) -> None:
+    """4 Mbit/s for 2 s; a recorded link is taken for a slow one."""
+    (cell,) = source_of(small, {}).cells()
+    assert processor_s(cell) == pytest.approx(2 * (0.16 + (1.34 - 0.16) * 2 / 18))
+    small.write_text(small.read_text().replace('rate  = "4mbit"', f'trace = "{LTE}"'))
+    (recorded,) = source_of(small, {}).cells()
+    assert processor_s(recorded) == pytest.approx(2 * 0.16)

@@ -1,0 +1,262 @@
+"""Which kernel a guest gets: found here, named, or fetched from a distribution that is made up."""
+
+import tarfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from made_up_kernels import image_of, kernel, module_that_needs, write
+from unbloat import InputError, RunError
+from unbloat.vm import kernels
+from unbloat.vm.kernels import find_kernel
+
+DEBIAN, OLDER, NEWER = "6.1.0-9-amd64", "5.10.0-30-amd64", "6.12.1-1-amd64"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without kernels, and without a package manager."""
+    root = tmp_path / "root"
+    root.mkdir()
+    monkeypatch.setattr(kernels, "BOOT", root / "boot")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+# ---------------------------------------------------------------- Found here
+
+
+def test_the_newest_is_taken(root: Path) -> None:
+    for release in (DEBIAN, "6.9.7-1-amd64", NEWER, OLDER):
+        kernel(root, release, "veth.ko")
+    found = find_kernel(None)
+    assert (found.release, found.image) == (NEWER, root / "boot" / f"vmlinuz-{NEWER}")
+    assert found.modules == root / "lib/modules" / NEWER
+
+
+@pytest.mark.parametrize(
+    ("wanted", "release"),
+    [("6.1", "6.1.0-10-amd64"), ("6.1.0-9", "6.1.0-9-amd64"), ("6.12", NEWER), ("6", NEWER), (NEWER, NEWER)],
+)
+def test_a_release_may_be_named_by_how_it_begins(root: Path, wanted: str, release: str) -> None:
+    for each in ("6.1.0-10-amd64", "6.1.0-9-amd64", NEWER):
+        kernel(root, each, "veth.ko")
+    assert find_kernel(wanted).release == release
+
+
+def test_what_cannot_be_a_guest_s_is_passed_over(root: Path) -> None:
+    """A cut image, an image whose modules are gone, one that is too old: none is in another's way."""
+    kernel(root, DEBIAN, "veth.ko")
+    write(root / f"boot/vmlinuz-{NEWER}", image_of(NEWER)[:0x200])
+    kernel(root, "6.13.2-1-amd64")
+    assert find_kernel(None).release == DEBIAN
+
+
+def test_unpacked_packages_count_as_installed_ones_do(root: Path, cache: Path) -> None:
+    kernel(root, DEBIAN, "veth.ko")
+    kernel(cache / "kernels" / NEWER, NEWER, "veth.ko", lib="usr/lib")
+    found = find_kernel(None)
+    assert found.release == NEWER
+    assert found.modules == cache / "kernels" / NEWER / "usr/lib/modules" / NEWER
+
+
+# ---------------------------------------------------------------- An image is named
+
+
+@pytest.mark.parametrize("name", ["./boot/vmlinuz", "image", "boot/vmlinuz"])
+def test_an_image_is_known_by_what_it_says(tmp_path: Path, name: str) -> None:
+    """Not by its name; its modules are looked for beside its folder, and then in this machine's own."""
+    write(tmp_path / name, image_of(DEBIAN))
+    found = find_kernel(name)
+    assert (found.image, found.release) == (Path(name), DEBIAN)
+    assert found.modules == Path("/lib/modules") / DEBIAN
+    beside = (tmp_path / name).parent.parent / "lib/modules" / DEBIAN
+    write(beside / "kernel/veth.ko", b"")
+    assert find_kernel(name).modules == beside
+
+
+def test_a_folder_that_is_called_like_a_release_is_none(root: Path, tmp_path: Path) -> None:
+    kernel(root, DEBIAN, "veth.ko")
+    (tmp_path / "6.1").mkdir()
+    assert find_kernel("6.1").release == DEBIAN
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is not a kernel image for x86"),
+        (b"\x7fELF" + bytes(0x1000), "is not a kernel image for x86"),
+        (image_of("nonsense"), "is not a kernel image for x86"),
+        (image_of(OLDER), f"is Linux {OLDER}; guests need 6.1 or newer"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "image").write_bytes(data)
+    with pytest.raises(InputError, match=f"^--kernel image: {words}"):
+        find_kernel("./image")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("./nothing", "No such file or directory"), (".", "Is a directory"), ("..", "Is a directory")]
+)
+def test_what_cannot_be_read_says_so(name: str, words: str) -> None:
+    with pytest.raises(InputError, match=f"^--kernel .*: {words}$"):
+        find_kernel(name)
+
+
+# ---------------------------------------------------------------- Fetched from the distribution
+
+NAMES = f"""
+linux-image-{OLDER}
+linux-image-{DEBIAN}
+linux-image-{DEBIAN}-dbg
+linux-image-6.1.0-9-cloud-amd64
+linux-image-6.1.0-11-rt-amd64
+linux-image-{NEWER}
+linux-image-unsigned-{NEWER}
+"""
+
+Distribution = Callable[..., Path]
+
+
+@pytest.fixture
+def distribution(tmp_path: Path) -> Distribution:
+    """Make the programs of a package manager, which write down how they are called."""
+
+    def make(packages: dict[str, bytes], *, names: str = NAMES, current: str = DEBIAN, says: str = "E: gone") -> Path:
+        pool, calls = tmp_path / "pool", tmp_path / "calls"
+        for name, data in packages.items():
+            write(pool / f"{name}.deb", data)
+        (tmp_path / "names").write_text(names)
+        program(
+            tmp_path / "bin/apt-cache",
+            f"""case $1 in
+            pkgnames) /bin/cat {tmp_path}/names ;;
+            depends) [ $2 != linux-image-amd64 ] || echo "  Depends: linux-image-{current}" ;;
+            show) [ ! -e {pool}/$2.deb ] || echo "Package: $2" ;;
+            esac""",
+        )
+        program(
+            tmp_path / "bin/apt-get",
+            f"""echo $3 >>{calls}
+            [ -e {pool}/$3.deb ] || {{ echo "W: first" >&2; echo "{says}" >&2; exit 100; }}
+            /bin/cp {pool}/$3.deb .""",
+        )
+        program(tmp_path / "bin/dpkg-deb", '/bin/cat "$2"')
+        return calls
+
+    return make
+
+
+def program(path: Path, script: str) -> None:
+    write(path, f"#!/bin/sh\n{script}\n".encode())
+    path.chmod(0o755)
+
+
+def package(*files: str, release: str = DEBIAN) -> bytes:
+    """Give a package's files as `dpkg-deb --fsys-tarfile` does."""
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in files:
+            data = image_of(release) if "vmlinuz" in name else module_that_needs()
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, BytesIO(data))
+    return packed.getvalue()
+
+
+IMAGE, VETH = f"./boot/vmlinuz-{DEBIAN}", f"./lib/modules/{DEBIAN}/kernel/drivers/net/veth.ko"
+SOUND = f"./lib/modules/{DEBIAN}/kernel/sound/soundcore.ko"
+
+
+def left_in(cache: Path) -> list[str]:
+    return sorted(path.name for path in (cache / "kernels").iterdir())
+
+
+def test_a_package_is_fetched_once_and_unpacked_as_far_as_needed(
+    distribution: Distribution, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH, SOUND, "./usr/share/doc/copyright")})
+    first = find_kernel("6.1")
+    assert "fetches the distribution's package" in capsys.readouterr().err
+    assert first.release == DEBIAN and first.modules.is_dir()
+    unpacked = cache / "kernels" / DEBIAN
+    assert sorted(path.name for path in unpacked.rglob("*") if path.is_file()) == ["veth.ko", f"vmlinuz-{DEBIAN}"]
+    assert find_kernel("6.1") == find_kernel(None) == first
+    assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
+    assert left_in(cache) == [DEBIAN] and capsys.readouterr().err == ""
+
+
+def test_modules_in_packages_of_their_own_come_along(distribution: Distribution) -> None:
+    """As Ubuntu has them; the image's package is then without."""
+    calls = distribution({f"linux-image-{DEBIAN}": package(IMAGE), f"linux-modules-{DEBIAN}": package(VETH)})
+    assert [file.name for file in find_kernel(DEBIAN).modules.rglob("*.ko")] == ["veth.ko"]
+    assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}", f"linux-modules-{DEBIAN}"]
+
+
+def test_without_a_name_it_is_the_distribution_s_current_one(distribution: Distribution) -> None:
+    calls = distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH)})
+    assert find_kernel(None).release == DEBIAN
+    assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
+
+
+def test_the_newest_of_a_series_is_fetched(distribution: Distribution) -> None:
+    newest = "6.1.0-10-amd64"
+    names = f"linux-image-{newest}\n{NAMES}"
+    image = package(f"./boot/vmlinuz-{newest}", f"./lib/modules/{newest}/kernel/net/veth.ko", release=newest)
+    calls = distribution({f"linux-image-{newest}": image}, names=names)
+    assert find_kernel("6.1").release == newest
+    assert calls.read_text().splitlines() == [f"linux-image-{newest}"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "linux-image-6.1.0-9-amd64 cannot be fetched: E: gone .try apt-get update"),
+        (package(IMAGE, VETH)[:700], "linux-image-6.1.0-9-amd64.deb cannot be unpacked"),
+        (b"", "linux-image-6.1.0-9-amd64.deb cannot be unpacked"),
+        (package(VETH), "linux-image-6.1.0-9-amd64 has no kernel in /boot"),
+    ],
+)
+def test_what_cannot_be_had_is_a_sentence_and_leaves_nothing(
+    distribution: Distribution, cache: Path, content: bytes | None, words: str
+) -> None:
+    distribution({} if content is None else {f"linux-image-{DEBIAN}": content})
+    with pytest.raises(RunError, match=words) as refusal:
+        find_kernel("6.1")
+    assert "\n" not in str(refusal.value)
+    assert left_in(cache) == []
+
+
+@pytest.mark.parametrize("wanted", ["6.5", "5.10", "6.1.0-11", "six"])
+def test_an_unknown_release_is_told_which_there_are(distribution: Distribution, wanted: str) -> None:
+    """Kernels for clouds and real time are none of these, nor are those that are too old."""
+    distribution({})
+    with pytest.raises(InputError, match=rf"^the distribution has no kernel {wanted}; it has 6\.1, 6\.12$"):
+        find_kernel(wanted)
+
+
+def test_package_lists_that_were_never_fetched(distribution: Distribution) -> None:
+    distribution({}, names="", current="")
+    with pytest.raises(RunError, match=r"lists are empty.*apt-get update$"):
+        find_kernel(None)
+
+
+def test_another_distribution(root: Path) -> None:
+    """It has no apt-get: then what there is can be named."""
+    with pytest.raises(InputError, match=r"^there is no kernel that can be read in /boot: name an image with --kernel"):
+        find_kernel(None)
+    kernel(root, DEBIAN, "veth.ko")
+    with pytest.raises(InputError, match=f"^there is no kernel 6.12; there is {DEBIAN}: name an image with --kernel"):
+        find_kernel("6.12")
+
+
+def test_a_cache_that_cannot_be_written_to(distribution: Distribution, cache: Path) -> None:
+    distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH)})
+    (cache / "kernels").write_text("no folder")
+    with pytest.raises(RunError) as refusal:
+        find_kernel("6.1")
+    there = cache / "kernels"
+    assert str(refusal.value) == f"{there}: what a guest needs cannot be kept there: {there}: File exists"

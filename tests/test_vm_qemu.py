@@ -1,0 +1,119 @@
+"""What becomes of a machine that does not start, ends, or does not do as it is told; QEMU is a small program here."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from leftovers import is_alive, wait_until
+from made_up_kernels import write
+from unbloat import RunError
+from unbloat.vm import qemu, shared
+
+OBEYS = """
+import json, os, sys
+sys.stderr.write("warning: as usual\\n")
+open(os.environ["STARTED"], "w").write(str(os.getpid()))
+print(json.dumps({"QMP": {}}), flush=True)
+for line in sys.stdin:
+    command = json.loads(line)["execute"]
+    if command == "qmp_capabilities":
+        print(json.dumps({"return": {}}), flush=True)
+    elif command == "query-status":
+        print(json.dumps({"event": "SOMETHING"}), flush=True)
+        print(json.dumps({"return": {"status": "paused"}}), flush=True)
+    elif command == "cont":
+        os._exit(0)
+    else:
+        print(json.dumps({"error": {"class": "GenericError", "desc": "not now"}}), flush=True)
+"""
+ENDS = 'import sys\nsys.exit("first line\\nqemu: cannot set up guest memory: Cannot allocate memory")\n'
+ENDS_SILENTLY = "import sys\nsys.exit(3)\n"
+
+Start = Callable[[str], qemu.Machine]
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Path:
+    """Where the machine's process leaves its number."""
+    return tmp_path / "started"
+
+
+@pytest.fixture
+def start(tmp_path: Path, started: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Start a machine whose QEMU is that program."""
+
+    def start(program: str) -> qemu.Machine:
+        file = tmp_path / "bin" / qemu.QEMU
+        write(file, f"#!{sys.executable}\n{program}".encode())
+        file.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{file.parent}:{os.environ['PATH']}")
+        monkeypatch.setenv("STARTED", str(started))
+        return qemu.Machine(qemu.CLOCK)
+
+    return start
+
+
+@pytest.mark.parametrize(("missing", "package"), qemu.PACKAGES.items())
+def test_a_missing_program_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, missing: str, package: str
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
+    with pytest.raises(RunError, match=f"^--on vm needs {missing}, and there is none: apt-get install {package}$"):
+        qemu.require_qemu()
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [(ENDS, "qemu: cannot set up guest memory: Cannot allocate memory"), (ENDS_SILENTLY, "status 3")],
+)
+def test_a_machine_that_does_not_start_says_why(start: Start, program: str, why: str) -> None:
+    with pytest.raises(RunError) as refusal:
+        start(program)
+    assert str(refusal.value) == f"{qemu.QEMU} has ended: {why}"
+
+
+def test_a_machine_is_gone_with_its_context(start: Start, started: Path) -> None:
+    with pytest.raises(ZeroDivisionError), start(OBEYS) as machine:
+        process = int(started.read_text())
+        assert machine.memory.state == shared.BOOTING and is_alive(process)
+        raise ZeroDivisionError
+    assert not is_alive(process)
+
+
+def test_an_interrupt_while_it_starts_ends_it(start: Start, started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        wait_until(lambda: started.exists() and started.read_text())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(qemu.Machine, "_greet", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start(OBEYS)
+    assert not is_alive(int(started.read_text()))
+
+
+def test_answers_are_told_from_events(start: Start) -> None:
+    with start(OBEYS) as machine:
+        assert machine.ask("query-status") == {"status": "paused"}
+
+
+def test_a_refused_command_is_a_sentence(start: Start) -> None:
+    with start(OBEYS) as machine, pytest.raises(RunError, match=r"^the emulated machine refuses migrate: not now$"):
+        machine.ask("migrate", uri="exec:cat")
+
+
+def test_a_machine_that_ends_by_itself_is_noticed(start: Start) -> None:
+    with start(OBEYS) as machine:
+        with pytest.raises(RunError, match=f"^{qemu.QEMU} has ended: warning: as usual$"):
+            machine.begin(b"task")
+        with pytest.raises(RunError, match=r"^the guest has ended by itself; it said last:"):
+            machine.pause()
+
+
+def test_a_task_without_room_is_a_sentence(start: Start) -> None:
+    with start(OBEYS) as machine:
+        with pytest.raises(RunError, match=r"^the scenario with its files is too large for the guest: ") as refusal:
+            machine.begin(bytes(shared.SIZE))
+        assert str(refusal.value).endswith(f"{shared.SIZE} bytes, of which {shared.SIZE - 64} have room")
