@@ -39,7 +39,10 @@ pub fn timestamp(now: Nanos) -> u32 {
 
 /// `usecs_to_jiffies`: rounded up.
 #[inline]
-#[expect(clippy::manual_div_ceil, reason = "asked for several times an acknowledgement, and div_ceil works the remainder out too")]
+#[expect(
+    clippy::manual_div_ceil,
+    reason = "asked for several times an acknowledgement, and div_ceil works the remainder out too"
+)]
 pub fn micros_to_jiffies(us: u64) -> u32 {
     ((us * 1000 + JIFFY - 1) / JIFFY) as u32
 }
