@@ -1,39 +1,44 @@
-//! The scenarios: one link, and on it a flow of every control.
+//! The scenarios: one link, and on it a flow of every control. Its rate and queue grow with their number, so that each gets its share
+//! however many there are.
 
 use mechanism::Library;
 use scenario::model::{CcSource, Scenario, Service, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What the link carries for each control.
+const SHARE_KBIT: usize = 2500;
+/// The same in full packets a second.
+const SHARE_PACKETS: usize = SHARE_KBIT * 1000 / 8 / 1500;
+
 /// Drop-tail losses, several flows at a time; long enough for BBR to look for a new least RTT.
 pub fn small_buffer() -> Scenario {
-    every_control("a full buffer", 14, "20mbit", "queue = { kind = \"droptail\", limit = \"40p\" }", "")
+    every_control("a full buffer", 14, &queue(5), "")
 }
 
 /// Losses that have nothing to do with the queue.
 pub fn random_losses() -> Scenario {
-    every_control(
-        "random losses",
-        12,
-        "20mbit",
-        "queue = { kind = \"droptail\", limit = \"200p\" }\nloss = \"1.5%\"",
-        "",
-    )
+    every_control("random losses", 12, &format!("{}\nloss = \"1.5%\"", queue(25)), "")
 }
 
 /// Nothing gets through for a second and a half, twice. What waits meanwhile comes late, so that some timeouts prove spurious; what finds the
 /// queue full does not come at all.
 pub fn outage() -> Scenario {
-    let mut scenario = every_control("an outage", 11, "20mbit", "queue = { kind = \"droptail\", limit = \"60p\" }", "");
-    scenario.bottleneck.service =
-        Service::Trace(Arc::new(Trace::parse(Path::new("outage"), &outages()).expect("a trace")));
+    let mut scenario = every_control("an outage", 11, &queue(8), "");
+    let trace = Trace::parse(Path::new("outage"), &outages(scenario.flows.len())).expect("a trace");
+    scenario.bottleneck.service = Service::Trace(Arc::new(trace));
     scenario
 }
 
 /// ECN, with the threshold of a DCTCP switch. Without BBR, which does not heed marks and keeps the queue so long that the others get nothing but.
 pub fn marks() -> Scenario {
-    let queue = "queue = { kind = \"droptail\", limit = \"200p\", ecn_threshold = \"30p\" }";
-    let mut scenario = every_control("marks", 8, "20mbit", queue, "ecn = true");
+    let controls = library().names().len();
+    let queue = format!(
+        "queue = {{ kind = \"droptail\", limit = \"{}p\", ecn_threshold = \"{}p\" }}",
+        25 * controls,
+        4 * controls
+    );
+    let mut scenario = every_control("marks", 8, &queue, "ecn = true");
     scenario.flows.retain(|group| group.cc.source != CcSource::Builtin("bbr".into()));
     scenario
 }
@@ -56,8 +61,14 @@ fn library() -> Library {
     Library::open(super::ALGORITHMS)
 }
 
-fn every_control(name: &str, seconds: u32, rate: &str, link: &str, flow: &str) -> Scenario {
-    scenario(name, &library().names(), seconds, rate, link, flow)
+fn every_control(name: &str, seconds: u32, link: &str, flow: &str) -> Scenario {
+    let controls = library().names();
+    scenario(name, &controls, seconds, &format!("{}kbit", SHARE_KBIT * controls.len()), link, flow)
+}
+
+/// A drop-tail queue with room for so many packets of each control.
+fn queue(packets: usize) -> String {
+    format!("queue = {{ kind = \"droptail\", limit = \"{}p\" }}", packets * library().names().len())
 }
 
 fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &str, flow: &str) -> Scenario {
@@ -75,8 +86,9 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     experiment.cells.remove(0).scenario
 }
 
-/// Every five seconds 20 Mbit/s for three and a half, then nothing.
-fn outages() -> String {
-    let open = (0..3500).filter(|ms| ms % 3 != 2).chain([5000]);
-    open.flat_map(|ms| [format!("{ms}\n"), if ms % 3 == 0 { format!("{ms}\n") } else { String::new() }]).collect()
+/// Every five seconds the controls' rate for three and a half, then nothing.
+fn outages(controls: usize) -> String {
+    let a_second = SHARE_PACKETS * controls;
+    let open = (0..a_second * 7 / 2).map(|packet| packet * 1000 / a_second);
+    open.chain([5000]).map(|ms| format!("{ms}\n")).collect()
 }
