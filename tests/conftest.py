@@ -1,5 +1,6 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,9 @@ SWEEP = """
 "flows.0.cc" = ["reno", "cubic"]
 "link.bottleneck.queue.limit" = ["15kb", "60kb"]
 """
+
+# A shell that starts a program in its background has it ignore interrupts, and with it whatever that starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Write = Callable[..., Path]
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]

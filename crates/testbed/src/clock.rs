@@ -32,6 +32,11 @@ impl Clock {
         Nanos(self.start.elapsed().as_nanos() as u64)
     }
 
+    /// Does it go on while nobody works?
+    pub fn is_real(&self) -> bool {
+        self.time == Time::Real
+    }
+
     /// What a sleeper needs to be back; that much of a wait is better spent looking at the clock.
     pub fn wake_up(&self) -> Nanos {
         match self.time {

@@ -48,6 +48,7 @@ impl<'a> Emulator<'a> {
     /// When a device fails.
     pub fn run(&self, end: Nanos, stopped: impl Fn() -> bool + Sync) -> io::Result<()> {
         let stopped = &stopped;
+        let _awake = self.clock.is_real().then(priority::stay_awake);
         std::thread::scope(|scope| {
             let receivers = scope.spawn(move || self.serve(End::Receiver, end, stopped));
             let senders = scope.spawn(move || self.serve(End::Sender, end, stopped));
