@@ -160,10 +160,12 @@ def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int
     theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
     kind = "droptail" if whose == "ours" else theirs
     link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
-    arrivals = train(link, waiting + 50, size, to=to)
-    # Those that fit, and the one in transmission; the whole train is there before that one is out.
-    assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
-    assert arrivals[-1].delay == about(10 + (waiting + 1) * size * 8 / 1000)
+    # A machine that stands still for a moment makes the last packet late for good: of three trains the middle one counts.
+    trains = [train(link, waiting + 50, size, to=to) for _ in range(3)]
+    for arrivals in trains:
+        # Those that fit, and the one in transmission; the whole train is there before that one is out.
+        assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
+    assert median(arrivals[-1].delay for arrivals in trains) == about(10 + (waiting + 1) * size * 8 / 1000)
 
 
 @pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])
