@@ -160,7 +160,7 @@ def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int
     theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
     kind = "droptail" if whose == "ours" else theirs
     link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
-    # A machine that stands still for a moment makes the last packet late for good: of three trains the middle one counts.
+    # A machine that stands still for a moment makes a last packet late: the middle one of three trains counts.
     trains = [train(link, waiting + 50, size, to=to) for _ in range(3)]
     for arrivals in trains:
         # Those that fit, and the one in transmission; the whole train is there before that one is out.
