@@ -293,6 +293,7 @@ struct tcp_sock {
 	UNBLOAT_BITS(__u8, nonagle, 4);
 	UNBLOAT_BITS(__u8, repair, 1);
 	UNBLOAT_BITS(__u8, tlp_retrans, 1);
+	UNBLOAT_BITS(__u8, tcp_usec_ts, 1); /* the timestamps tick every us, not every ms; since Linux 6.7 */
 	struct minmax rtt_min;
 	struct tcp_rack rack;
 	struct tcp_options_received rx_opt;
