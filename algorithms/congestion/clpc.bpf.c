@@ -11,9 +11,11 @@
  * nothing above the target. A loss leaves eta1 of the window if at most beta segments are queued, cwnd q / rtt of them, else eta2.
  *
  * Departures and choices (in brackets: the card's name of the question):
+ *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is, `n_always` [C1];
  *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2];
  *  - N, without bound in the paper, stays below `n_max` and the window, which so at most doubles in a round trip [C3];
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
+ *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long [C6];
  *  - `slow_start`, which the paper has in some experiments only; after a timeout there always is one;
  *  - an ACK that the receiver held back tells of that and not of the queue: after ACKs of several segments one of a single segment does
  *    not count while more are on their way [C11];
@@ -31,12 +33,14 @@
 PARAM(u32, target, 25000, 1000, 1000000, "us", "queueing delay that it aims at");
 PARAM(u32, gamma, 256, 1, 1024, "/1024", "weight of a sample in the average queueing delay");
 PARAM(u32, n_period, 10000, 1000, 1000000, "us", "N changes once in this time");
-PARAM(u32, n_max, 1024, 1, 65535, "", "largest N");
+PARAM(u32, n_max, 1024, 1, 16384, "", "largest N");
+PARAM(bool, n_always, false, 0, 1, "", "N counts also while there is a queue");
 PARAM(u32, eps, 1000, 0, 1000000, "us", "a queueing delay up to this is none");
 PARAM(u32, beta, 3, 0, 10000, "packets", "no more queued: the loss was random");
 PARAM(u32, eta1, 80, 1, 100, "%", "window that a random loss leaves");
 PARAM(u32, eta2, 50, 1, 100, "%", "window that congestion leaves");
 PARAM(bool, judge_by_largest, false, 0, 1, "", "a loss is judged by the largest delay of the last round trip, not by the latest");
+PARAM(u32, history, 0, 0, 3600000000, "us", "the least delay is that of this time and as long before it; 0 = for life");
 PARAM(bool, slow_start, false, 0, 1, "", "begin in slow start");
 
 #define ONE_BITS 10 /* N, alpha and gamma are in 1/1024 */
@@ -48,7 +52,9 @@ PARAM(bool, slow_start, false, 0, 1, "", "begin in slow start");
 /* Times in us, modulo 2^32 where they are points in time or delays. */
 struct clpc {
 	__s64 sum;	     /* of changes that have not become a segment, 1/1024 segment times the target */
-	__u32 least_delay;   /* ever */
+	__u32 least_delay;   /* within the history */
+	__u32 newer_least;   /* since the history was cut ... */
+	__u32 history_cut;   /* ... which was then */
 	__u32 queueing;	     /* q */
 	__u32 round_largest; /* q of this round trip ... */
 	__u32 last_largest;  /* ... and of the one before */
@@ -121,12 +127,24 @@ static __always_inline bool clpc_was_held_back(const struct tcp_sock *tp, struct
 	return true;
 }
 
+static __always_inline void clpc_find_least(struct clpc *ca, __u32 delay, __u32 now)
+{
+	if (!ca->has_delay) {
+		ca->least_delay = ca->newer_least = delay;
+		ca->history_cut = now;
+	} else if (history && now - ca->history_cut >= history) {
+		ca->least_delay = ca->newer_least;
+		ca->newer_least = delay;
+		ca->history_cut = now;
+	}
+	ca->has_delay = 1;
+	ca->least_delay = before(delay, ca->least_delay) ? delay : ca->least_delay;
+	ca->newer_least = before(delay, ca->newer_least) ? delay : ca->newer_least;
+}
+
 static __always_inline void clpc_sample(const struct tcp_sock *tp, struct clpc *ca, __u32 delay)
 {
-	if (!ca->has_delay || before(delay, ca->least_delay)) {
-		ca->has_delay = 1;
-		ca->least_delay = delay;
-	}
+	clpc_find_least(ca, delay, tp->tcp_mstamp);
 	ca->queueing = queueing_us(delay, ca->least_delay);
 	ca->average = clpc_average(ca->average, ca->queueing);
 	if (after(tp->snd_una, ca->round_end)) {
@@ -140,7 +158,8 @@ static __always_inline void clpc_sample(const struct tcp_sock *tp, struct clpc *
 /* Algorithm 1, lines 5 to 10. */
 static __always_inline void clpc_change_window(struct tcp_sock *tp, struct clpc *ca, __u32 acked)
 {
-	__u64 factor = (__u64)acked * (ca->queueing <= eps ? ca->n : ONE);
+	bool n_counts = n_always || ca->queueing <= eps;
+	__u64 factor = (__u64)acked * (n_counts ? ca->n : ONE);
 
 	if (ca->queueing <= target)
 		ca->sum += factor * (target - ca->queueing);

@@ -36,7 +36,7 @@ fn later(control: &Control, sk: &mut TcpSock, ms: u64) {
 
 /// `struct clpc`'s N, 1/1024.
 fn n(sk: &TcpSock) -> u32 {
-    sk.inet_conn.icsk_ca_priv[4] as u32
+    sk.inet_conn.icsk_ca_priv[5] as u32
 }
 
 /// ACKs of one segment until the window changes, and by how much.
@@ -133,7 +133,32 @@ fn a_queue_within_eps_is_none() {
     }
 }
 
-/// A queue of 4.999 ms and more makes alpha 1/5, and N comes to 5, whether it is looked at every period or seldom.
+#[test]
+fn n_may_count_with_a_queue() {
+    for (n_always, expected) in [(false, 63), (true, 6)] {
+        let control = with_params("clpc", &[("n_always", ParamValue::Bool(n_always))]);
+        let mut sk = connection(&control, 50);
+        later(&control, &mut sk, 100);
+        sample(&control, &mut sk, 25);
+        assert_eq!(acks_for_a_segment(&control, &mut sk), (expected, 1), "0.016 or 0.176 an ACK");
+    }
+}
+
+/// A route that became 50 ms longer has no queue for those who forget.
+#[test]
+fn the_least_delay_may_be_forgotten() {
+    for (history, known) in [("0s", [true; 4]), ("60s", [true, true, false, false])] {
+        let control = with_params("clpc", &[("history", ParamValue::Text(history.into()))]);
+        let mut sk = connection(&control, 50);
+        for (minutes, known) in known.into_iter().enumerate() {
+            sample(&control, &mut sk, 70);
+            assert_eq!(control.ssthresh(&mut sk), if known { 25 } else { 40 }, "{history}: {minutes} minutes later");
+            later(&control, &mut sk, 60_000);
+        }
+    }
+}
+
+/// A queue of 5 ms makes alpha 1/5, and N comes to 5, whether it is looked at every period or seldom.
 #[test]
 fn n_changes_once_in_a_period() {
     for step_ms in [1, 5, 35] {
@@ -280,5 +305,6 @@ fn without_timestamps_it_is_reno() {
 
 #[test]
 fn clocks_count_by_their_differences_only() {
+    one_way::same_by_clocks_of_either_kind(&builtin("clpc"));
     one_way::same_whatever_the_clocks_show(&builtin("clpc"));
 }
