@@ -154,7 +154,7 @@ def test_mean_windows_have_a_line_for_each_control(tmp_path):
 
 
 def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
-    flows = {number: OVERSHOOT for number in range(20)}
+    flows = dict.fromkeys(range(20), OVERSHOOT)
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
     runs = {"grid": Measurements("grid", [Run({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]

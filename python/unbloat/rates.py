@@ -1,8 +1,8 @@
 """What goodputs do over time: how soon flows give way, come back, and get a share.
 
 A rate is an array: rows of time (s), goodput over the step that ends there (Mb/s), segments in flight. What is asked
-for is when the *mean over some seconds* is low or high enough, counted from the start of those seconds: a window-limited
-sender has no rate within a round trip, and while losses are repaired nothing reaches the application in order.
+for is when the *mean over some seconds* is low or high enough, counted from the start of those seconds: a sender that a
+window limits has no rate within a round trip, and while losses are repaired nothing reaches the application in order.
 """
 
 from __future__ import annotations
