@@ -1,6 +1,6 @@
 //! Random scenarios: everything that the model can say, within a budget of packets.
 
-use crate::world::control;
+use crate::world::{control, library};
 use proptest::prelude::*;
 use scenario::model::{Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -57,11 +57,13 @@ fn access() -> impl Strategy<Value = Access> {
     (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
 }
 
-const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
+/// The controls that the fingerprint of random scenarios is of: with another they would all be others.
+pub const FINGERPRINTED: [&str; 8] =
+    ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
 
 prop_compose! {
-    fn group()(
-        cc in prop::sample::select(&CONTROLS[..]),
+    fn group(controls: Vec<String>)(
+        cc in prop::sample::select(controls),
         count in 1u32..3,
         access in access(),
         start in millis(0.0..300.0),
@@ -75,7 +77,7 @@ prop_compose! {
         let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
         let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
         FlowGroup {
-            cc: control(cc),
+            cc: control(&cc),
             count,
             access,
             clock: Clock::default(),
@@ -144,9 +146,14 @@ fn bits_a_second(service: &Service) -> f64 {
     }
 }
 
-/// Any scenario, with a duration that keeps it within the budget.
+/// Any scenario of any built-in controls, with a duration that keeps it within the budget.
 pub fn scenario() -> impl Strategy<Value = Scenario> {
-    let flows = prop::collection::vec(group(), 1..4);
+    scenario_of(library().names())
+}
+
+/// Any scenario of these controls.
+pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let flows = prop::collection::vec(group(controls), 1..4);
     let links = |flows: Vec<FlowGroup>| {
         let largest = flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
         (Just(flows), direction("bottleneck", largest), direction("bottleneck.reverse", 92), any::<u16>(), 0.0..0.5)

@@ -16,6 +16,11 @@ use std::sync::LazyLock;
 static LIBRARY: LazyLock<Library> =
     LazyLock::new(|| Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms")));
 
+/// The built-in controls.
+pub fn library() -> &'static Library {
+    &LIBRARY
+}
+
 /// A link without loss, mark or bound.
 pub fn link(name: &str, mbit: f64, delay: Nanos) -> Link {
     Link {
