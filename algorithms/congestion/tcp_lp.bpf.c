@@ -11,9 +11,15 @@
  *    timestamps makes meaningless: there, unless tcp_timestamps is 2, it is Reno;
  *  - for the same reason the range is not reset to once and twice the average when congestion shows, as Linux has it; the paper does not
  *    do so either;
+ *  - with the paper, the range is learnt up to the first loss and used after it, `learn_range`; Linux uses it from the start, so that the first
+ *    burst is congestion;
  *  - congestion that shows within a round trip of the reaction answers what was sent before it, and counts once;
  *  - a timestamp's tick above the threshold is none: clocks that tick every millisecond do not know it better, and Linux counts
  *    in whole ones;
+ *  - an ACK that the receiver held back can lower the average only: a window of one segment would take each of its own for congestion, and
+ *    stay one;
+ *  - a reduction sets the threshold of slow start, as Reno's do: after the paper's a segment a round trip follows, after Linux's slow start to
+ *    wherever the threshold was;
  *  - with Linux, a single delay above all others is not the largest until another one confirms it, slow start is Reno's, and without
  *    timestamps all of it is.
  */
@@ -26,6 +32,7 @@
 
 PARAM(u32, delta, 15, 1, 100, "%", "share of the delay's range that is not congestion yet");
 PARAM(u32, inference, 3, 1, 100, "", "round trips in which it looks whether congestion lasts");
+PARAM(bool, learn_range, true, 0, 1, "", "up to the first loss no delay is congestion");
 
 #define EIGHTHS 8U /* the average is in 1/8 us, and a sample weighs an eighth in it */
 
@@ -39,6 +46,8 @@ struct tcp_lp {
 	__u32 reduced_us; /* when the window was reduced last */
 	__u8 has_delay;
 	__u8 inferring; /* and not `inference` round trips have passed */
+	__u8 singles;	/* for was_held_back() */
+	__u8 has_lost;
 };
 
 static __always_inline void tcp_lp_new_least(struct tcp_lp *ca, __u32 delay)
@@ -67,6 +76,11 @@ static __always_inline void tcp_lp_sample(struct tcp_lp *ca, __u32 delay)
 	ca->average += queueing - ca->average / EIGHTHS;
 }
 
+static __always_inline bool tcp_lp_is_below_average(const struct tcp_lp *ca, __u32 delay)
+{
+	return ca->has_delay && before(delay, ca->least + ca->average / EIGHTHS);
+}
+
 static __always_inline bool tcp_lp_is_congested(const struct tcp_lp *ca, __u32 tick_us)
 {
 	return ca->average / EIGHTHS >= (__u64)ca->largest * delta / 100 + tick_us;
@@ -74,7 +88,12 @@ static __always_inline bool tcp_lp_is_congested(const struct tcp_lp *ca, __u32 t
 
 static __always_inline void tcp_lp_reduce(struct tcp_sock *tp, struct tcp_lp *ca, __u32 now)
 {
-	tp->snd_cwnd = ca->inferring ? 1 : max(tp->snd_cwnd / 2, 1U);
+	if (ca->inferring) {
+		tp->snd_cwnd = 1;
+	} else {
+		tp->snd_cwnd = max(tp->snd_cwnd / 2, 1U);
+		tp->snd_ssthresh = max(tp->snd_cwnd, 2U);
+	}
 	ca->inferring = 1;
 	ca->reduced_us = now;
 }
@@ -97,10 +116,18 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		ca->inferring = 0;
 	if (!has_one_way_delay(sk, sample))
 		return;
-	tcp_lp_sample(ca, one_way_delay_us(sk));
+	__u32 delay = one_way_delay_us(sk);
+
+	if (was_held_back(&ca->singles, sample->pkts_acked)) {
+		if (tcp_lp_is_below_average(ca, delay))
+			tcp_lp_sample(ca, delay);
+		return;
+	}
+	tcp_lp_sample(ca, delay);
+	bool learns = learn_range && !ca->has_lost;
 	bool answers_the_past = ca->inferring && now - ca->reduced_us < ca->rtt_us;
 
-	if (!answers_the_past && tcp_lp_is_congested(ca, timestamp_tick_us(sk)))
+	if (!learns && !answers_the_past && tcp_lp_is_congested(ca, timestamp_tick_us(sk)))
 		tcp_lp_reduce(tcp_sk(sk), ca, now);
 }
 
@@ -116,6 +143,9 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops")
 __u32 BPF_PROG(ssthresh, struct sock *sk)
 {
+	struct tcp_lp *ca = inet_csk_ca(sk);
+
+	ca->has_lost = 1;
 	return tcp_reno_ssthresh(sk);
 }
 

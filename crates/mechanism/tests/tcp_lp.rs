@@ -15,10 +15,12 @@ const EXPORTS: &str = "#include \"tcp_lp.bpf.c\"\n\
     bool congested(__u32 tick) { return tcp_lp_is_congested(&state, tick); }\n";
 const RTT_US: i32 = 80_000;
 
+/// After its first loss, in congestion avoidance.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket_with_timestamps(cwnd, 2);
     at(control, &mut sk, 1_000_000);
     control.init(&mut sk);
+    control.ssthresh(&mut sk);
     sk
 }
 
@@ -130,6 +132,36 @@ fn one_tick_is_no_congestion() {
     for ms in [20, 21, 21, 20, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21] {
         sample(&control, &mut sk, ms);
         assert_eq!(sk.snd_cwnd, 40);
+    }
+}
+
+/// Two segments that one ACK covers show that this receiver delays ACKs; eight single ones in a row that it does not.
+#[test]
+fn a_held_back_ack_does_not_count() {
+    let control = builtin("tcp_lp");
+    let mut sk = connection(&control, 40);
+    delay_ms(&mut sk, 20);
+    control.pkts_acked(&mut sk, &AckSample { pkts_acked: 2, rtt_us: RTT_US, in_flight: 0 });
+    for _ in 0..8 {
+        sample(&control, &mut sk, 60);
+        assert_eq!(sk.snd_cwnd, 40);
+    }
+    sample(&control, &mut sk, 60);
+    assert_eq!(sk.snd_cwnd, 20);
+}
+
+#[test]
+fn the_range_is_learnt_up_to_the_first_loss() {
+    for (learn_range, halved) in [(true, false), (false, true)] {
+        let control = with_params("tcp_lp", &[("learn_range", ParamValue::Bool(learn_range))]);
+        let mut sk = socket_with_timestamps(40, 1000);
+        control.init(&mut sk);
+        sample(&control, &mut sk, 20);
+        sample(&control, &mut sk, 60);
+        assert_eq!(sk.snd_cwnd == 20, halved);
+        control.ssthresh(&mut sk);
+        sample(&control, &mut sk, 60);
+        assert_eq!(sk.snd_cwnd, 20);
     }
 }
 
