@@ -5,7 +5,7 @@ use crate::model::Limit;
 use crate::quantity::Share;
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
-use crate::units::{Bytes, Nanos, Rate};
+use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -196,10 +196,10 @@ fn not_the_kind(value: &Value, kind: Kind) -> String {
 }
 
 macro_rules! readable_quantity {
-    ($type:ty, $kind:ident) => {
+    ($type:ty, $($kind:ident)|+) => {
         impl Readable for $type {
             fn reads(kind: Kind) -> bool {
-                kind == Kind::$kind
+                matches!(kind, $(Kind::$kind)|+)
             }
             fn from_text(text: &str) -> Result<$type, String> {
                 <$type>::from_str(text).map_err(|why| why.to_string())
@@ -215,9 +215,11 @@ macro_rules! readable_quantity {
 }
 readable_quantity!(Rate, Rate);
 readable_quantity!(Nanos, Time);
+readable_quantity!(Offset, Offset);
+readable_quantity!(Drift, Drift);
 readable_quantity!(Bytes, Size);
 readable_quantity!(Limit, Limit);
-readable_quantity!(Share, Share);
+readable_quantity!(Share, Share | Loss);
 
 impl Readable for u64 {
     fn reads(kind: Kind) -> bool {

@@ -55,7 +55,7 @@ pub struct Programs {
 /// As [`crate::run`], and if a program cannot be started.
 pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Result<i32, Error> {
     let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, ..scenario.clone() };
-    run::refuse_unswitchable(&scenario)?;
+    run::refuse_what_no_kernel_does(&scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;

@@ -8,4 +8,5 @@ mod fingerprints;
 mod properties;
 mod random;
 mod tails;
+mod timestamps;
 mod world;
