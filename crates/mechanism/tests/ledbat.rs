@@ -60,7 +60,6 @@ fn what_an_ack_changes() {
     assert_eq!(acks_for_a_segment(&near, &mut sk), (20, -1), "25 ms above the target");
 }
 
-/// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
 /// Slow start is for the beginning and for timeouts.
 #[test]
 fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
@@ -72,6 +71,7 @@ fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
     assert_eq!(acks_for_a_segment(&control, &mut sk), (19, -1), "still above the target");
 }
 
+/// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
 #[test]
 fn three_long_delays_are_none() {
     let control = builtin("ledbat");
