@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{at, builtin, delay_ms, one_way, socket_with_timestamps, with_params};
+use harness::{acks_for_a_segment, at, builtin, delay_ms, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 use scenario::model::ParamValue;
@@ -26,18 +26,6 @@ fn samples(control: &Control, sk: &mut TcpSock, count: usize, ms: u32) {
         delay_ms(sk, ms);
         control.pkts_acked(sk, &AckSample { pkts_acked: 1, rtt_us: 100_000, in_flight: 0 });
     }
-}
-
-/// ACKs of one segment until the window changes, and by how much.
-fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
-    let before = sk.snd_cwnd;
-    for acks in 1..=1000 {
-        control.cong_avoid(sk, 0, 1);
-        if sk.snd_cwnd != before {
-            return (acks, i64::from(sk.snd_cwnd) - i64::from(before));
-        }
-    }
-    (1000, 0)
 }
 
 /// Section "test vectors": +.05, +.0375, +.025, 0, -.025, -.05 an ACK.

@@ -88,13 +88,13 @@ fn congestion_halves_then_leaves_one_segment() {
     while sk.snd_cwnd == 40 {
         sample(&control, &mut sk, 90);
     }
-    assert_eq!(sk.snd_cwnd, 20);
+    assert_eq!((sk.snd_cwnd, sk.snd_ssthresh), (20, 20), "no slow start follows");
     later(&control, &mut sk, 79_000);
     sample(&control, &mut sk, 90);
     assert_eq!(sk.snd_cwnd, 20, "that was sent before");
     later(&control, &mut sk, 1_000);
     sample(&control, &mut sk, 90);
-    assert_eq!(sk.snd_cwnd, 1);
+    assert_eq!((sk.snd_cwnd, sk.snd_ssthresh), (1, 20), "slow start leads back to the half");
 }
 
 /// While it infers the window does not grow; after that it does, and congestion halves again.
@@ -135,19 +135,42 @@ fn one_tick_is_no_congestion() {
     }
 }
 
+fn two_segments(control: &Control, sk: &mut TcpSock, ms: u32) {
+    delay_ms(sk, ms);
+    control.pkts_acked(sk, &AckSample { pkts_acked: 2, rtt_us: RTT_US, in_flight: 0 });
+}
+
 /// Two segments that one ACK covers show that this receiver delays ACKs; eight single ones in a row that it does not.
 #[test]
-fn a_held_back_ack_does_not_count() {
+fn a_held_back_ack_is_no_congestion() {
     let control = builtin("tcp_lp");
     let mut sk = connection(&control, 40);
-    delay_ms(&mut sk, 20);
-    control.pkts_acked(&mut sk, &AckSample { pkts_acked: 2, rtt_us: RTT_US, in_flight: 0 });
+    two_segments(&control, &mut sk, 20);
     for _ in 0..8 {
         sample(&control, &mut sk, 60);
         assert_eq!(sk.snd_cwnd, 40);
     }
     sample(&control, &mut sk, 60);
     assert_eq!(sk.snd_cwnd, 20);
+}
+
+/// The path cannot be slower than a late ACK says.
+#[test]
+fn a_held_back_ack_lowers_the_average() {
+    let control = builtin("tcp_lp");
+    for (singles, congested) in [(0, true), (7, false)] {
+        let mut sk = with_range(&control, 40);
+        two_segments(&control, &mut sk, 150);
+        two_segments(&control, &mut sk, 150);
+        sk.snd_cwnd = 40;
+        later(&control, &mut sk, 10_000_000);
+        for _ in 0..singles {
+            sample(&control, &mut sk, 50);
+        }
+        assert_eq!(sk.snd_cwnd, 40);
+        two_segments(&control, &mut sk, 60);
+        assert_eq!(sk.snd_cwnd < 40, congested, "{singles} single ones in between");
+    }
 }
 
 #[test]
