@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 use crate::model::Limit;
 use crate::quantity::FinePercentage;
 use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Nanos, Rate};
+use crate::units::{Bytes, Frequency, Nanos, Rate};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;
@@ -51,6 +51,7 @@ enum Kind {
     Size,
     Packets,
     Percentage,
+    Frequency,
 }
 
 impl Kind {
@@ -69,7 +70,8 @@ impl Kind {
             Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets)),
             _ => None,
         };
-        let found = rate.or_else(time).or_else(size).or_else(share).or_else(packets);
+        let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts));
+        let found = rate.or_else(time).or_else(size).or_else(share).or_else(packets).or_else(frequency);
         found.map(|(kind, steps)| (kind, steps.into()))
     }
 
@@ -83,6 +85,7 @@ impl Kind {
             Kind::Size => Value::Text(Bytes(count).to_string()),
             Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
             Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
+            Kind::Frequency => Value::Text(Frequency(count).to_string()),
         }
     }
 
@@ -94,6 +97,7 @@ impl Kind {
             Kind::Size => "a size",
             Kind::Packets => "a number of packets",
             Kind::Percentage => "a percentage",
+            Kind::Frequency => "a number of times a second",
         }
     }
 }

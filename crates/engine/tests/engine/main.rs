@@ -3,6 +3,7 @@
 mod acknowledgements;
 mod auditor;
 mod bbr;
+mod both_ways;
 mod closed_forms;
 mod fingerprints;
 mod properties;
