@@ -121,6 +121,22 @@ def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) 
     assert "goodput 9.00..12.0 on A's side" in text and "1 within the spread of one side, 1 without a reason" in text
 
 
+def test_unsound_trifles_say_nothing(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run())
+    write(tmp_path, "b", run(goodput=12.0))
+    unsound = {**run(goodput=12.0, why="packets left 3 ms late"), "axes": trifle(12.0, "1 us")["axes"]}
+    write(tmp_path, "spread", trifle(9.0, "5 us"), unsound)
+    said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
+    assert said["counts"]["outside without a reason"] == 1
+
+
+def test_a_spread_of_one_set_is_refused(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "a", run("reno"), run("cubic"))
+    write(tmp_path, "spread", trifle(9.0, "1 us"))
+    done = cli("compare", "a.json", "--between", "cc=reno,cubic", "--spread", "spread.json")
+    assert done.returncode == 2 and "--between and --spread do not go together" in done.stderr
+
+
 def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run())
     write(tmp_path, "b", run(goodput=12.4))

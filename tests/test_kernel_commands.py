@@ -140,6 +140,75 @@ def test_a_loaded_control_stays_until_it_is_unloaded(sandbox: Sandbox, unbloat: 
     assert {"/run:", "/sys/fs/bpf:"} <= left <= {"/run:", "/sys/fs/bpf:", "maps.debug", "progs.debug"}
 
 
+CONTROLS_OF_BOTH_ENDS = """
+import socket
+def control(end): return end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(bytes(1)).decode()
+with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_connection(server.getsockname()) as client, server.accept()[0] as accepted:
+        print(control(client), control(accepted))
+"""
+
+
+@pytest.fixture
+def group(name: str) -> Iterator[Path]:
+    """Make a control group of the test's own."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    root = next(Path(mount) for _, mount, kind, *_ in mounts if kind == "cgroup2")
+    folder = root / f"{name}.slice"
+    folder.mkdir()
+    yield folder
+    folder.rmdir()
+
+
+def inside(group: Path, *command: object) -> list[object]:
+    """Give the command that runs another in a group."""
+    return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, *command]
+
+
+def test_connections_of_a_control_group_get_the_control_attached_to_it(
+    sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path
+) -> None:
+    def both_ends(*prefix: object) -> list[str]:
+        return sandbox(*prefix, sys.executable, "-c", CONTROLS_OF_BOTH_ENDS).stdout.split()
+
+    sandbox("ip", "link", "set", "lo", "up")
+    default = both_ends()
+    assert len(default) == 2 and unbloat("load", "vegas", "--as", name).returncode == 0
+    done = unbloat("attach", name, group.name)
+    assert (done.stdout, done.stderr) == (f"every new connection of {group} gets {name}\n", "")
+    assert both_ends(*inside(group)) == [name, name]
+    assert both_ends() == default
+    assert [status["cgroups"] for status in statuses(unbloat, name)] == [[str(group)]]
+
+    # Another in its place, by a program of the group about itself.
+    again = sandbox(*inside(group, sys.executable, "-m", "unbloat", "attach", "reno", "--json"))
+    assert json.loads(again.stdout) == {"control": "reno", "cgroup": str(group)}
+    assert both_ends(*inside(group)) == ["reno", "reno"]
+    assert unbloat("detach", group).stdout == f"new connections of {group} get the default in place of reno\n"
+    assert both_ends(*inside(group)) == default
+
+    assert unbloat("attach", name, group).returncode == 0
+    unloaded = unbloat("unload", name)
+    assert unloaded.stdout.splitlines()[1:] == [f"connections of {group} get the default again"], unloaded
+    assert both_ends(*inside(group)) == default
+    assert sandbox("ls", "/sys/fs/bpf/unbloat-cgroups", "/run/unbloat-cgroups").stdout == ""
+
+
+def test_what_belongs_to_a_group_that_is_no_more_goes_with_the_next_command(
+    sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path
+) -> None:
+    short = group / "short"
+    short.mkdir()
+    assert unbloat("attach", "reno", short).returncode == 0
+    assert len(sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout.split()) == 1
+    short.rmdir()
+    assert unbloat("attach", "reno", group).returncode == 0
+    number = str(group.stat().st_ino)
+    assert sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout.split() == [number]
+    assert sandbox("ls", "/run/unbloat-cgroups").stdout.split() == [f"{number}.json"]
+    assert unbloat("detach", group).returncode == 0
+
+
 def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: str) -> None:
     assert unbloat("load", "reno", "--as", name).returncode == 0
     sender, receiver = connection(name)
@@ -155,7 +224,7 @@ def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: st
         assert offered(name)
 
         drained = json.loads(unbloat("unload", name, "--drain", "--json").stdout)
-        assert drained == {"name": name, "draining": 1, "default_now": None, "unit": None}
+        assert drained == {"name": name, "draining": 1, "default_now": None, "cgroups": [], "unit": None}
         assert not offered(name)
         (status,) = statuses(unbloat, name)
         assert (status["held_by"], status["sockets"]) == ("sockets", 1)
@@ -294,6 +363,9 @@ WRONG = {
         ["unload", "reno"],
         "reno is the kernel's own or held by another process; `unbloat load` has loaded nothing",
     ),
+    "no such group": (["attach", "reno", "nowhere.slice"], "nowhere.slice is no control group: name a folder under "),
+    "not offered": (["attach", "nothing"], 'the kernel offers no congestion control "nothing", only reno'),
+    "nothing attached": (["detach", "/"], "`unbloat attach` has given "),
     "no time": (["status", "--measure", "soon"], '"soon" is not a time'),
 }
 

@@ -5,7 +5,8 @@ import json
 import pytest
 from unbloat import _core, choices, paper_runs, published, reproduce
 from unbloat.cli import main
-from unbloat.measured import Run
+from unbloat.measured import Run, quantity_named
+from unbloat.places import PAPERS
 from unbloat.source import as_toml
 
 SCENARIO = """
@@ -182,17 +183,19 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
     assert len(measured["b"].pick(["steady"])) == 2
 
 
-@pytest.mark.parametrize(
-    ("paper", "ids"),
-    [("cubic-plus", ["choices", "starts", "bases"]), ("elastic-tcp", ["choices", "one-flow", "half", "paths"])],
-)
-def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper, ids):
+PAPER_NAMES = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+
+
+@pytest.mark.parametrize("paper", PAPER_NAMES)
+def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper):
     folder = reproduce.folder_of(paper)
-    batches = [batch for table in choices.load(folder) for batch in choices.batches(table, folder)]
-    picked = paper_runs.measure(batches, 1, pretend)
-    tables = choices.load(folder)
-    assert [table.id for table in tables] == ids
-    assert all(len(picked[batch.name].runs) == 1 for batch in batches)
+    page = (folder / "README.md").read_text()
+    for table in choices.load(folder):
+        batches = choices.batches(table, folder)
+        picked = paper_runs.measure(batches, 1, pretend)
+        assert all(len(picked[batch.name].runs) == 1 for batch in batches)
+        assert all(quantity_named(column.quantity) for column in table.columns)
+        assert f"<!-- begin {table.id}" in page and f"### {table.title}\n" in page
 
 
 def pretend(batch, seeds, only):
@@ -202,7 +205,7 @@ def pretend(batch, seeds, only):
     return [Run(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
 
 
-@pytest.mark.parametrize("name", ["cubic-plus", "elastic-tcp"])
+@pytest.mark.parametrize("name", PAPER_NAMES)
 def test_every_label_of_a_paper_picks_one_cell(name):
     paper = published.load(reproduce.folder_of(name))
     measured = reproduce.measure_paper(paper, pretend)

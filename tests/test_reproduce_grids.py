@@ -7,6 +7,7 @@ import pytest
 from unbloat import paper_figures, published, windows
 from unbloat.claims import Bounds
 from unbloat.code_lines import lines_of
+from unbloat.figures import COLOURS
 from unbloat.judged_claims import judge_claim
 from unbloat.measured import Measurements, Run
 from unbloat.paper_full import forecast, with_all_repeats
@@ -52,6 +53,11 @@ A_ABOVE_B = "utilisation(a) > utilisation(b)"
 )
 def test_a_statement_about_a_grid_counts_its_cells(take, holds, measured, verdict):
     assert judged(take=take, holds=holds) == (measured, verdict)
+
+
+def test_labels_that_a_claim_is_not_about_are_left_out():
+    assert judged(take="every", holds=A_ABOVE_B, without=["40"]) == ("in 2 of 2 cells", "reproduced")
+    assert judged(take="smallest", quantity="utilisation(a)", published="70", without=["10"])[0] == 70
 
 
 @pytest.mark.parametrize(
@@ -145,6 +151,19 @@ def test_mean_windows_have_a_line_for_each_control(tmp_path):
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
     (file,) = paper_figures.draw(paper_with([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
+
+
+def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
+    flows = dict.fromkeys(range(20), OVERSHOOT)
+    record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
+    runs = {"grid": Measurements("grid", [Run({"cc": "a"}, 1, record, flows, flows)])}
+    figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
+    for file, quantity in zip(
+        paper_figures.draw(paper_with(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True
+    ):
+        drawn = file.read_text()
+        assert f"a: {quantity} (" in drawn and "background" in drawn and "burst" in drawn
+        assert COLOURS[1].lower() in drawn and COLOURS[2].lower() not in drawn
 
 
 def paper_with(figures, seeds=3, full=30, folder=None):

@@ -167,10 +167,12 @@ def test_a_page_that_cannot_be_written_to_is_refused_before_the_runs(
 
 
 @pytest.mark.parametrize(("backend", "kept"), [("kernel", ["both", "real"]), ("vm", ["both", "virtual"])])
-def test_reasons_hold_where_they_say(backend: str, kept: list[str]) -> None:
+def test_runs_and_reasons_hold_where_they_say(backend: str, kept: list[str]) -> None:
     named = [("both", ""), ("real", "kernel"), ("virtual", "vm")]
-    plan = paper_kernel.Plan("", [], [paper_kernel.KernelReason(["*"], text, on) for text, on in named])
-    assert [reason.text for reason in plan.on(backend).reasons] == kept
+    runs = [paper_kernel.Selection(name, on=on) for name, on in named]
+    reasons = [paper_kernel.KernelReason(["*"], text, on) for text, on in named]
+    plan = paper_kernel.Plan("", runs, reasons).on(backend)
+    assert [run.scenario for run in plan.runs] == [reason.text for reason in plan.reasons] == kept
 
 
 def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kernel: Kernel) -> None:

@@ -293,6 +293,7 @@ struct tcp_sock {
 	UNBLOAT_BITS(__u8, nonagle, 4);
 	UNBLOAT_BITS(__u8, repair, 1);
 	UNBLOAT_BITS(__u8, tlp_retrans, 1);
+	UNBLOAT_BITS(__u8, tcp_usec_ts, 1); /* timestamps count us, not ms; not in kernels before 6.7, so ask bpf_core_field_exists() */
 	struct minmax rtt_min;
 	struct tcp_rack rack;
 	struct tcp_options_received rx_opt;

@@ -12,6 +12,8 @@ __all__ = [
     "__version__",
     "clean",
     "duration_ns",
+    "kernel_attach",
+    "kernel_detach",
     "kernel_doctor",
     "kernel_load",
     "kernel_status",
@@ -127,6 +129,12 @@ def kernel_load(
 
     Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
     """
+
+def kernel_attach(control: str, cgroup: str | Path | None) -> str:
+    """Give a control to the connections of a control group, without one of that of this process; gives both as JSON."""
+
+def kernel_detach(cgroup: str | Path | None) -> str:
+    """Take it back; gives what that was as JSON."""
 
 def kernel_unload(name: str, *, drain: bool = False) -> str:
     """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""

@@ -5,6 +5,7 @@ A table has settings (cells of scenario files), quantities, and rows that differ
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Setting:
     at: list[str] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     """The names of the columns that make sense here; all without."""
+    select: dict[str, Selector] = field(default_factory=dict)
+    """What the measurements are told here, such as how much of this link is a twentieth."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Column:
     quantity: str
     unit: str
     flow: int | None = None
+    select: dict[str, Selector] = field(default_factory=dict)
+    """What this measurement is told in every setting; a setting's own goes before."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,13 @@ class Choices:
     settings: list[Setting]
     columns: list[Column]
     rows: list[Variant]
+    a_table_for: str = "setting"
+    """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
+    series: str = ""
+    """At what step windows and rates are recorded, for measurements that look at them."""
+
+
+A_TABLE_FOR = ("setting", "quantity")
 
 
 def load(folder: Path) -> list[Choices]:
@@ -81,13 +93,16 @@ def _table(entry: dict[str, Any]) -> Choices:
         "columns": [build(Column, item, where) for item in entry.get("columns", [])],
         "rows": [build(Variant, item, where) for item in entry.get("rows", [])],
     }
-    return build(Choices, {**entry, **parts}, where)
+    table = build(Choices, {**entry, **parts}, where)
+    if table.a_table_for not in A_TABLE_FOR:
+        raise PaperError(f"{where}: a_table_for is one of {', '.join(A_TABLE_FOR)}, not {table.a_table_for}")
+    return table
 
 
 def batches(table: Choices, folder: Path) -> list[Batch]:
     """List the runs that a table needs."""
     return [
-        Batch(_name(row, setting), folder / f"{setting.scenario}.toml", (*setting.at, *row.at), row.set)
+        Batch(_name(row, setting), folder / f"{setting.scenario}.toml", (*setting.at, *row.at), row.set, table.series)
         for row in table.rows
         for setting in table.settings
     ]
@@ -98,26 +113,48 @@ def _name(row: Variant, setting: Setting) -> str:
 
 
 Laid = tuple[str, list[screen.Column]]
-"""A setting's name and its columns."""
+"""A table's name and its columns."""
 
 
 def lay_out(table: Choices, measurements: Mapping[str, Measurements]) -> list[Laid]:
-    """Give a table for every setting."""
-    return [_lay_out_setting(table, setting, measurements) for setting in table.settings]
+    """Give a table for every setting, or for every quantity."""
+    names = screen.Column("", "", [row.name for row in table.rows])
+
+    def cells(setting: Setting, column: Column) -> list[object]:
+        return [_take(measurements[_name(row, setting)], setting, column, row) for row in table.rows]
+
+    if table.a_table_for == "quantity":
+        return [
+            (_head(column), [names, *(screen.Column(each.name, "", cells(each, column)) for each in table.settings)])
+            for column in table.columns
+        ]
+    return [
+        (
+            setting.name,
+            [names, *(screen.Column(each.name, _unit(each), cells(setting, each)) for each in _of(table, setting))],
+        )
+        for setting in table.settings
+    ]
 
 
-def _lay_out_setting(table: Choices, setting: Setting, measurements: Mapping[str, Measurements]) -> Laid:
-    columns = [column for column in table.columns if not setting.columns or column.name in setting.columns]
-    laid = [screen.Column("", "", [row.name for row in table.rows])]
-    for column in columns:
-        values = [_take(measurements[_name(row, setting)], column, [*setting.at, *row.at]) for row in table.rows]
-        laid.append(screen.Column(column.name, "" if column.unit == "index" else column.unit, values))
-    return setting.name, laid
+def _of(table: Choices, setting: Setting) -> list[Column]:
+    return [column for column in table.columns if not setting.columns or column.name in setting.columns]
 
 
-def _take(runs: Measurements, column: Column, labels: list[str]) -> float:
-    selectors: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
-    return runs.take(column.quantity, labels, selectors, column.unit)
+def _unit(column: Column) -> str:
+    return "" if column.unit == "index" else column.unit
+
+
+def _head(column: Column) -> str:
+    return f"{column.name} ({column.unit})" if _unit(column) else column.name
+
+
+def _take(runs: Measurements, setting: Setting, column: Column, row: Variant) -> float | str:
+    """Measure one cell; a time that never comes is the word."""
+    flow: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
+    selectors = {**flow, **column.select, **setting.select}
+    value = runs.take(column.quantity, [*setting.at, *row.at], selectors, column.unit)
+    return "never" if math.isinf(value) else value
 
 
 def text_of(table: Choices, laid: Sequence[Laid]) -> str:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
 from unbloat._core import InputError
 from unbloat.reasons import Reason
+from unbloat.result_sets import Place, Side, by_place, in_both, in_one
 from unbloat.results import Record, why_unsound
-
-SEED = "seed"
-"""The axis along which runs are repeats."""
 
 Verdict = Literal["within", "outside", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")
@@ -72,36 +70,6 @@ GOAL = (
 
 
 # ---------------------------------------------------------------- Cells
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a cell lies: its scenario and the labels of the axes."""
-
-    scenario: str
-    labels: frozenset[tuple[str, str]]
-    order: tuple[str, ...] = field(compare=False)
-    """The axes as the file has them; two files may differ in that."""
-
-    @classmethod
-    def of(cls, record: Record) -> Place:
-        """Give the place of a run."""
-        axes = {axis: label for axis, label in record.axes.items() if axis != SEED}
-        return cls(record.run["scenario"], frozenset(axes.items()), tuple(axes))
-
-    @property
-    def axes(self) -> dict[str, str]:
-        """Give the label of every axis."""
-        labels = dict(self.labels)
-        return {axis: labels[axis] for axis in self.order}
-
-    def holds(self, other: Place) -> bool:
-        """Tell whether the other lies here, whatever axes it has besides."""
-        return self.scenario == other.scenario and self.labels <= other.labels
-
-    def __str__(self) -> str:
-        labels = ", ".join(self.axes.values())
-        return f"{self.scenario}: {labels}" if labels else self.scenario
 
 
 @dataclass(frozen=True)
@@ -202,10 +170,7 @@ class Cell:
 class Comparison:
     """Everything that two sets have in common, and what they have not."""
 
-    names: tuple[str, str]
-    backends: tuple[str, str]
-    kernels: tuple[str, str]
-    """Whose TCP it was; empty for the simulator's."""
+    sides: tuple[Side, Side]
     cells: list[Cell]
     only: tuple[list[Place], list[Place]]
     idle_reasons: list[Reason]
@@ -276,7 +241,7 @@ def compare(
 ) -> Comparison:
     """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
 
-    `around` each of them there may be more runs, whose axes are its own and maybe others.
+    `around` each of them there may be more runs, whose axes are its own and maybe others; unsound ones say nothing.
     """
     sides = (by_place(a), by_place(b))
     both = in_both(names, sides)
@@ -287,60 +252,18 @@ def compare(
     ]
     used = {compared.reason for cell in cells for compared in cell.compared}
     return Comparison(
-        names,
-        (backends_of(a), backends_of(b)),
-        (kernels_of(a), kernels_of(b)),
+        (Side.of(names[0], a), Side.of(names[1], b)),
         cells,
         in_one(sides),
         [reason for reason in reasons if reason not in used],
     )
 
 
-Places = dict[Place, list[Record]]
-"""The runs of a set by their places."""
-
-
-def in_both(names: tuple[str, str], sides: tuple[Places, Places]) -> list[Place]:
-    """List the places that two sets have in common; raises `InputError` if there are none."""
-    both = [place for place in sides[0] if place in sides[1]]
-    if not both:
-        first = [next(iter(side), "nothing") for side in sides]
-        raise InputError(
-            f"{names[0]} and {names[1]} have no cell in common: "
-            f"the first begins with ({first[0]}), the second with ({first[1]})"
-        )
-    return both
-
-
-def in_one(sides: tuple[Places, Places]) -> tuple[list[Place], list[Place]]:
-    """List the places that only the first has, and those that only the second has."""
-    a, b = sides
-    return [place for place in a if place not in b], [place for place in b if place not in a]
-
-
-def by_place(records: Sequence[Record]) -> Places:
-    """Sort runs by their places."""
-    places: Places = {}
-    for record in records:
-        places.setdefault(Place.of(record), []).append(record)
-    return places
-
-
-def backends_of(records: Sequence[Record]) -> str:
-    """Name where they ran."""
-    return ", ".join(dict.fromkeys(record.run["on"] for record in records))
-
-
-def kernels_of(records: Sequence[Record]) -> str:
-    """Name the kernels whose TCP it was; empty for the simulator's."""
-    return ", ".join(dict.fromkeys(filter(None, (record.run.get("kernel") for record in records))))
-
-
 def _by_cell(around: Around | None, places: Sequence[Place]) -> dict[Place, Around | None]:
     """Give each cell the runs around it."""
     if around is None:
         return dict.fromkeys(places)
-    others = [(Place.of(record), record) for record in around.records]
+    others = [(Place.of(record), record) for record in around.records if record.run["sound"]]
     cells = {place: [record for where, record in others if place.holds(where)] for place in places}
     if others and not any(cells.values()):
         raise InputError(f"the spread's runs lie in none of the cells: they begin with ({others[0][0]})")

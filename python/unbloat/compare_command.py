@@ -34,12 +34,13 @@ def laid_out(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     if args.c:
         three = compared_three(args)
         return compare_three.dict_of(*three), compare_three.text_of(*three), compare_three.markdown_of(*three, command)
+    if args.between and args.spread:
+        raise InputError("compare --between and --spread do not go together: the spread's runs are one set, not two")
     names, a, b = sides(args)
     if is_sweep([*a, *b]) and not (args.reasons or args.spread):
         sweeps = compare_sweeps.compare(names, a, b)
         return sweep_views.dict_of(sweeps), sweep_views.text_of(sweeps), sweep_views.markdown_of(sweeps, command)
-    spread = (None, None) if args.between else around(args, a, b)
-    two = compare(names, a, b, why(args), spread)
+    two = compare(names, a, b, why(args), around(args, a, b))
     return compare_views.dict_of(two), compare_views.text_of(two), compare_views.markdown_of(two, command)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unbloat.compare import Place, backends_of, by_place, in_both, in_one, kernels_of
 from unbloat.confidence import Difference, Estimate, difference, estimate
+from unbloat.result_sets import Place, Side, by_place, in_both, in_one
 from unbloat.results import Record
 from unbloat.sweep_results import values_by_seed
 
@@ -50,9 +50,7 @@ class Cell:
 class SweepComparison:
     """Everything that two sweeps have in common, and what they have not."""
 
-    names: tuple[str, str]
-    backends: tuple[str, str]
-    kernels: tuple[str, str]
+    sides: tuple[Side, Side]
     cells: list[Cell]
     only: tuple[list[Place], list[Place]]
     unsound: tuple[int, int]
@@ -75,9 +73,7 @@ def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) ->
     sides = (by_place(sound[0]), by_place(sound[1]))
     cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]
     return SweepComparison(
-        names,
-        (backends_of(a), backends_of(b)),
-        (kernels_of(a), kernels_of(b)),
+        (Side.of(names[0], a), Side.of(names[1], b)),
         cells,
         in_one(sides),
         (len(a) - len(sound[0]), len(b) - len(sound[1])),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from unbloat.compare import Place
 from unbloat.compare_sweeps import Cell, Metric, SweepComparison
-from unbloat.compare_views import command_line, filled, place_columns
+from unbloat.compare_views import command_line, dict_of_place, dict_of_side, filled, place_columns, sides_named
 from unbloat.confidence import CONFIDENCE
 from unbloat.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
 from unbloat.sweep_screen import written
@@ -25,16 +24,14 @@ def text_of(comparison: SweepComparison) -> str:
 
 def markdown_of(comparison: SweepComparison, command: Sequence[str]) -> str:
     """Lay it out for a page, with the command that made it."""
-    table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in _columns(comparison)])
+    table = markdown(_columns(comparison))
     return "\n\n".join([command_line(command), _heading(comparison), table, *_remarks(comparison)])
 
 
 def _heading(comparison: SweepComparison) -> str:
-    sides = zip("AB", comparison.names, comparison.backends, comparison.kernels, strict=True)
-    where = ", ".join(f"{side} is {name} ({' '.join(filter(None, place))})" for side, name, *place in sides)
     return (
-        f"{where}. Means ± half of the 95 % confidence interval; * behind a difference: it exceeds its interval, "
-        f"? a single run leaves that open. {_how(comparison)}"
+        f"{sides_named(comparison.sides)}. Means ± half of the 95 % confidence interval; "
+        f"* behind a difference: it exceeds its interval, ? a single run leaves that open. {_how(comparison)}"
     )
 
 
@@ -107,24 +104,17 @@ def _counted(comparison: SweepComparison) -> str:
 
 def dict_of(comparison: SweepComparison) -> dict[str, Any]:
     """Give what `unbloat compare --json` prints of two sweeps."""
-    sides = zip("ab", comparison.names, comparison.backends, comparison.kernels, comparison.unsound, strict=True)
+    sides = zip("ab", comparison.sides, comparison.unsound, strict=True)
     return {
-        **{
-            side: {"name": name, "on": on, "kernel": kernel or None, "unsound": n}
-            for side, name, on, kernel, n in sides
-        },
+        **{letter: {**dict_of_side(side), "unsound": unsound} for letter, side, unsound in sides},
         "cells": [
-            {**_dict_of_place(cell.place), "metrics": [_dict_of_metric(metric) for metric in cell.metrics]}
+            {**dict_of_place(cell.place), "metrics": [_dict_of_metric(metric) for metric in cell.metrics]}
             for cell in comparison.cells
         ],
-        "only_a": [_dict_of_place(place) for place in comparison.only[0]],
-        "only_b": [_dict_of_place(place) for place in comparison.only[1]],
+        "only_a": [dict_of_place(place) for place in comparison.only[0]],
+        "only_b": [dict_of_place(place) for place in comparison.only[1]],
         "counts": comparison.counts(),
     }
-
-
-def _dict_of_place(place: Place) -> dict[str, Any]:
-    return {"scenario": place.scenario, "axes": place.axes}
 
 
 def _dict_of_metric(metric: Metric) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def text_of(first: Comparison, second: Comparison) -> str:
 
 def markdown_of(first: Comparison, second: Comparison, command: Sequence[str]) -> str:
     """Lay them out for a page, with the command that made it."""
-    table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in columns(first, second)])
+    table = markdown(columns(first, second))
     remarks = views.remarks(together(first, second))[:-1]
     return "\n\n".join([views.command_line(command), heading(first, second), table, *remarks, counts(first, second)])
 
@@ -41,10 +41,7 @@ def together(first: Comparison, second: Comparison) -> Comparison:
 
 def heading(first: Comparison, second: Comparison) -> str:
     """Say what is compared with what."""
-    names = (*first.names, second.names[1])
-    backends = (*first.backends, second.backends[1])
-    sides = zip("ABC", names, backends, strict=True)
-    where = ", ".join(f"{side} is {name} ({backend})" for side, name, backend in sides)
+    where = views.sides_named([*first.sides, second.sides[1]])
     return (
         f"{where}. {views.FAR} behind a value: outside the goal, held against the value to its left. The goal: {GOAL}."
     )

@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from unbloat.compare import FIGURES, GOAL, Cell, Compared, Comparison, Figure, Place, Value
+from unbloat.compare import FIGURES, GOAL, Cell, Compared, Comparison, Figure, Value
 from unbloat.reasons import Reason
+from unbloat.result_sets import Place, Side
 from unbloat.table import Column, markdown, render, show
 
 FAR = "x"
@@ -32,7 +33,7 @@ def filled(text: str) -> str:
 
 def markdown_of(comparison: Comparison, command: Sequence[str]) -> str:
     """Lay it out for a page, with the command that made it."""
-    table = markdown([Column(f"{each.head} {each.unit}".strip(), "", each.cells) for each in _columns(comparison)])
+    table = markdown(_columns(comparison))
     return "\n\n".join([command_line(command), _heading(comparison), table, *remarks(comparison)])
 
 
@@ -42,9 +43,12 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def _heading(comparison: Comparison) -> str:
-    sides = zip("AB", comparison.names, comparison.backends, comparison.kernels, strict=True)
-    where = ", ".join(f"{side} is {name} ({' '.join(filter(None, place))})" for side, name, *place in sides)
-    return f"{where}. {FAR} marks what lies outside the goal: {GOAL}; B against A."
+    return f"{sides_named(comparison.sides)}. {FAR} marks what lies outside the goal: {GOAL}; B against A."
+
+
+def sides_named(sides: Sequence[Side]) -> str:
+    """Say which set is A, B and so on."""
+    return ", ".join(f"{letter} is {side}" for letter, side in zip("ABC", sides, strict=False))
 
 
 # ---------------------------------------------------------------- The table
@@ -157,19 +161,24 @@ def counted(comparison: Comparison) -> str:
 # ---------------------------------------------------------------- JSON
 
 
-def _side(comparison: Comparison, number: int) -> dict[str, Any]:
-    names, backends, kernels = comparison.names, comparison.backends, comparison.kernels
-    return {"name": names[number], "on": backends[number], "kernel": kernels[number] or None}
+def dict_of_side(side: Side) -> dict[str, Any]:
+    """Give a set as JSON."""
+    return {"name": side.name, "on": side.on, "kernel": side.kernel or None}
+
+
+def dict_of_place(place: Place) -> dict[str, Any]:
+    """Give where a cell lies as JSON."""
+    return {"scenario": place.scenario, "axes": place.axes}
 
 
 def dict_of(comparison: Comparison) -> dict[str, Any]:
     """Give what `unbloat compare --json` prints."""
     return {
-        **{side: _side(comparison, number) for number, side in enumerate("ab")},
+        **{letter: dict_of_side(side) for letter, side in zip("ab", comparison.sides, strict=True)},
         "goal": GOAL,
         "cells": [_dict_of_cell(cell) for cell in comparison.cells],
-        "only_a": [_dict_of_place(place) for place in comparison.only[0]],
-        "only_b": [_dict_of_place(place) for place in comparison.only[1]],
+        "only_a": [dict_of_place(place) for place in comparison.only[0]],
+        "only_b": [dict_of_place(place) for place in comparison.only[1]],
         "idle_reasons": [reason.text for reason in comparison.idle_reasons],
         "counts": comparison.counts(),
     }
@@ -177,16 +186,12 @@ def dict_of(comparison: Comparison) -> dict[str, Any]:
 
 def _dict_of_cell(cell: Cell) -> dict[str, Any]:
     return {
-        **_dict_of_place(cell.place),
+        **dict_of_place(cell.place),
         "repeats": {"a": cell.repeats[0], "b": cell.repeats[1]},
         "verdict": cell.verdict,
         "unsound": list(cell.unsound),
         "figures": {each.figure.name: _dict_of_figure(each) for each in cell.compared},
     }
-
-
-def _dict_of_place(place: Place) -> dict[str, Any]:
-    return {"scenario": place.scenario, "axes": place.axes}
 
 
 def _dict_of_figure(compared: Compared) -> dict[str, Any]:

@@ -32,9 +32,10 @@ class Outcome:
 
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
     """Judge a claim in the setting `at`; raises `ClaimError` where a label or a quantity does not exist."""
-    cells = [_measure_in(runs, [*at, *labels]) for labels in runs.labels(claim.over, at)]
+    places = [labels for labels in runs.labels(claim.over, at) if not set(labels) & set(claim.without)]
+    cells = [_measure_in(runs, [*at, *labels]) for labels in places]
     if claim.holds is not None:
-        return _statement(claim, cells) if not claim.over else _statement_of_a_grid(claim, runs, at, cells)
+        return _statement(claim, cells) if not claim.over else _statement_of_a_grid(claim, places, cells)
     text = claim.quantity if claim.quantity is not None else str(claim.reduction)
     values = [float(evaluate(text, measure)) for measure in cells]
     chosen, value = _taken(claim.take, values)
@@ -74,9 +75,9 @@ def _statement(claim: Claim, cells: Sequence[Measure]) -> Outcome:
     return Outcome(describe(str(claim.holds), measure), judge_statement(holds, _direction(claim, cells)))
 
 
-def _statement_of_a_grid(claim: Claim, runs: Measurements, at: Sequence[str], cells: Sequence[Measure]) -> Outcome:
+def _statement_of_a_grid(claim: Claim, cell_labels: Sequence[Sequence[str]], cells: Sequence[Measure]) -> Outcome:
     """Count the cells in which it holds; a statement about every cell that holds in most of them has its direction."""
-    places = [" ".join(labels) for labels in runs.labels(claim.over, at)]
+    places = [" ".join(labels) for labels in cell_labels]
     failing = [place for place, measure in zip(places, cells, strict=True) if not evaluate(str(claim.holds), measure)]
     holding = len(cells) - len(failing)
     most = holding > len(cells) / 2

@@ -1,4 +1,4 @@
-"""The commands about the running kernel: `unbloat load`, `unload`, `status`, `doctor`."""
+"""The commands about the running kernel: `unbloat load`, `unload`, `attach`, `detach`, `status`, `doctor`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def add(commands: Commands) -> None:
     """Describe them to the command line."""
     _load_arguments(commands.add_parser("load", help="put a congestion control into the running kernel"))
     _unload_arguments(commands.add_parser("unload", help="take one out of the running kernel"))
+    _attach_arguments(commands.add_parser("attach", help="give a control group's connections a congestion control"))
+    _detach_arguments(commands.add_parser("detach", help="take it back"))
     _status_arguments(commands.add_parser("status", help="what is in the running kernel, who uses it, what it costs"))
     _doctor_arguments(commands.add_parser("doctor", help="what this machine can do, what is missing, what mends it"))
 
@@ -42,6 +44,23 @@ def _unload_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=unload_command)
     parser.add_argument("name", metavar="NAME", help="what the kernel calls it")
     parser.add_argument("--drain", action="store_true", help="let sockets that use it keep it until they close")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _attach_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=attach_command)
+    parser.add_argument("control", metavar="NAME", help="what the kernel calls it")
+    _cgroup_arguments(parser)
+
+
+def _detach_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=detach_command)
+    _cgroup_arguments(parser)
+
+
+def _cgroup_arguments(parser: argparse.ArgumentParser) -> None:
+    of = "a control group, such as system.slice/backup.service (default: the one that this command runs in)"
+    parser.add_argument("cgroup", metavar="CGROUP", nargs="?", help=of)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -121,10 +140,29 @@ def unload_command(args: argparse.Namespace) -> None:
     print(f"the kernel no longer offers {args.name}")
     if unloaded["draining"]:
         print(f"sockets that keep it until they close: {unloaded['draining']}")
+    for cgroup in unloaded["cgroups"]:
+        print(f"connections of {cgroup} get the default again")
     if unloaded["default_now"]:
         print(f"every new connection gets {unloaded['default_now']} again")
     if unit:
         print(f"removed {unit}")
+
+
+def attach_command(args: argparse.Namespace) -> None:
+    """Attach; say to what."""
+    attached = _core.kernel_attach(args.control, args.cgroup)
+    print_attached(attached, args, "every new connection of {cgroup} gets {control}")
+
+
+def detach_command(args: argparse.Namespace) -> None:
+    """Detach; say from what."""
+    detached = _core.kernel_detach(args.cgroup)
+    print_attached(detached, args, "new connections of {cgroup} get the default in place of {control}")
+
+
+def print_attached(attachment: str, args: argparse.Namespace, sentence: str) -> None:
+    """Print it as it is or in a sentence."""
+    print(json.dumps(json.loads(attachment), indent=2) if args.json else sentence.format(**json.loads(attachment)))
 
 
 def status_command(args: argparse.Namespace) -> None:
@@ -149,6 +187,7 @@ def status_screen(controls: list[dict[str, Any]]) -> str:
         Column("held by", "", [control["held_by"] for control in controls]),
         Column("sockets", "", [control["sockets"] for control in controls]),
         Column("default", "", ["yes" if control["is_default"] else "" for control in controls]),
+        Column("control groups", "", [", ".join(control["cgroups"]) for control in controls]),
     ]
     costs = [
         Column("control", "", [control["name"] for control, _ in called]),

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Canvas
 from unbloat.claims import Selector
 from unbloat.confidence import estimate
 from unbloat.figures import COLOURS, LOOK
-from unbloat.measured import Measurements
+from unbloat.measured import Measurements, Run
 from unbloat.published import Figure, Panel, Paper
 
 
@@ -60,7 +60,7 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> C
     for axes, panel in zip(panels, figure.panels, strict=True):
         for hue, line in enumerate(figure.groups):
             run = measurements[panel.scenario].pick([*panel.at, line])[0]
-            windows = list((run.windows or {}).values())
+            windows = [window for _, window in _first(figure, run.windows)]
             mean = np.mean([window[1] for window in windows], axis=0)
             axes.plot(windows[0][0], mean, linewidth=1, color=COLOURS[hue], label=line)
         axes.set_title(panel.name, fontsize=9)
@@ -120,18 +120,54 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
 
 
 def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas, panels = _one_under_another(figure, measurements)
+    for axes, group, run in panels:
+        for flow, window in _first(figure, run.windows):
+            axes.step(window[0], window[1], where="post", linewidth=0.8, color=COLOURS[flow], label=_control(run, flow))
+            lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
+            axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
+        _name_controls(axes, run)
+        axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
+    canvas.axes[-1].set_xlabel("time (s); marks on the axis: retransmissions")
+    return canvas
+
+
+def _rates(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas, panels = _one_under_another(figure, measurements)
+    for axes, group, run in panels:
+        for flow, rate in _first(figure, run.rates):
+            axes.plot(rate[0], rate[1], linewidth=0.8, color=COLOURS[flow], label=_control(run, flow))
+        _name_controls(axes, run)
+        axes.set_ylabel(f"{group}: goodput (Mb/s)", fontsize=8)
+        axes.set_ylim(bottom=0)
+    canvas.axes[-1].set_xlabel("time (s)")
+    return canvas
+
+
+def _one_under_another(
+    figure: Figure, measurements: Mapping[str, Measurements]
+) -> tuple[Canvas, list[tuple[Axes, str, Run]]]:
+    """Give a canvas with a panel for every group, and the run behind each."""
     canvas = Canvas(figsize=(8, 2.6 * len(figure.groups)), layout="constrained")
     canvas.suptitle(figure.title, fontsize=11)
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
-    for axes, group in zip(panels, figure.groups, strict=True):
-        run = measurements[figure.scenario].pick([*figure.at, group])[0]
-        for flow, window in (run.windows or {}).items():
-            axes.step(window[0], window[1], where="post", linewidth=0.8, color=COLOURS[flow])
-            lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
-            axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
-        axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
-    panels[-1].set_xlabel("time (s); marks on the axis: retransmissions")
-    return canvas
+    runs = [measurements[figure.scenario].pick([*figure.at, group])[0] for group in figure.groups]
+    return canvas, list(zip(panels, figure.groups, runs, strict=True))
+
+
+def _control(run: Run, flow: int) -> str:
+    return str(run.record["flows"][flow]["cc"])
+
+
+def _name_controls(axes: Axes, run: Run) -> None:
+    """Tell flows of different controls apart; those of one need no names."""
+    if len({flow["cc"] for flow in run.record["flows"]}) > 1:
+        axes.legend(fontsize=8, loc="upper right")
+
+
+def _first(figure: Figure, flows: Mapping[int, np.ndarray] | None) -> list[tuple[int, np.ndarray]]:
+    """Give the flows that the figure shows."""
+    return sorted((flows or {}).items())[: figure.flows]
 
 
 DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
@@ -139,4 +175,5 @@ DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
     "window": _windows,
     "lines": _lines,
     "mean_window": _mean_windows,
+    "rates": _rates,
 }

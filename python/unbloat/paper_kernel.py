@@ -24,6 +24,7 @@ from unbloat.results import why_unsound
 from unbloat.source import source_of
 
 FILE = "kernel.toml"
+BACKENDS = ("kernel", "vm")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Selection:
     """How many of them at a time."""
     set: dict[str, object] = field(default_factory=dict)
     """Keys of the scenario that are set anew."""
+    on: str = ""
+    """Where they are run, `kernel` or `vm`; in both if empty."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
         """Tell whether a table's or a claim's setting is among the cells."""
@@ -77,8 +80,9 @@ class Plan:
     reasons: list[KernelReason]
 
     def on(self, backend: str) -> Plan:
-        """Leave out the reasons that hold elsewhere only."""
-        return dataclasses.replace(self, reasons=[each for each in self.reasons if each.on in ("", backend)])
+        """Leave out what is run and what holds elsewhere only."""
+        runs = [each for each in self.runs if each.on in ("", backend)]
+        return dataclasses.replace(self, runs=runs, reasons=[each for each in self.reasons if each.on in ("", backend)])
 
     def of(self, paper: Paper) -> Paper:
         """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
@@ -120,13 +124,15 @@ def load(paper: Paper) -> Plan:
         raise PaperError(f"{path}: no such file; it says which of the paper's runs the kernel repeats") from None
     except (tomllib.TOMLDecodeError, PaperError) as error:
         raise PaperError(f"{path}: {error}") from None
-    for reason in reasons:
-        if reason.on not in ("", "kernel", "vm"):
-            raise PaperError(f"{path}: [[reasons]]: on is kernel or vm, not {reason.on}")
-    names = [selection.scenario for selection in plan.runs]
-    for name in names:
-        if names.count(name) > 1 or not (paper.folder / f"{name}.toml").is_file():
-            raise PaperError(f"{path}: each [[runs]] names another scenario file of the folder, not {name}")
+    placed: list[Selection | KernelReason] = [*runs, *reasons]
+    for entry in placed:
+        if entry.on not in ("", *BACKENDS):
+            raise PaperError(f"{path}: on is {' or '.join(BACKENDS)}, not {entry.on}")
+    for backend in BACKENDS:
+        names = [selection.scenario for selection in plan.on(backend).runs]
+        for name in names:
+            if names.count(name) > 1 or not (paper.folder / f"{name}.toml").is_file():
+                raise PaperError(f"{path}: each [[runs]] names another scenario file of the folder, not {name}")
     return plan
 
 

@@ -77,6 +77,8 @@ class Claim:
     over: list[str] = field(default_factory=list)
     take: str = ""
     """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
+    without: list[str] = field(default_factory=list)
+    """Labels of the grid that it is not about."""
 
     def expressions(self) -> Iterator[str]:
         """Give every expression that the claim evaluates."""
@@ -114,7 +116,7 @@ class Panel:
     published: list[list[float]] | None = None
 
 
-FIGURE_KINDS = ("bars", "window", "lines", "mean_window")
+FIGURE_KINDS = ("bars", "window", "lines", "mean_window", "rates")
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ class Figure:
     """A figure, by its kind.
 
     `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
-    quantity over the labels of an axis, `mean_window` cwnd over time, averaged over the flows, a line per label.
+    quantity over the labels of an axis, `mean_window` cwnd over time, averaged over the flows, a line per label,
+    `rates` goodput over time and a panel per label.
     """
 
     id: str
@@ -138,6 +141,8 @@ class Figure:
     lines: list[str] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
+    flows: int | None = None
+    """Draw only so many, the first ones of the run; all without."""
 
 
 @dataclass(frozen=True)
@@ -327,8 +332,8 @@ def _check_claim(claim: Claim) -> None:
     takes = TAKES_OF_NUMBERS if claim.holds is None else TAKES_OF_STATEMENTS
     if claim.over and claim.take not in takes:
         raise PaperError(f"claim {claim.id}: `take` must be one of {', '.join(takes)}, for it goes over a grid")
-    if claim.take and not claim.over:
-        raise PaperError(f"claim {claim.id}: `take` needs `over`, the axes of the grid")
+    if (claim.take or claim.without) and not claim.over:
+        raise PaperError(f"claim {claim.id}: `take` and `without` need `over`, the axes of the grid")
     for expression in claim.expressions():
         calls(expression)
 

@@ -7,13 +7,15 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pandas as pd
 
 from unbloat import choices, judged, paper_figures, paper_full, paper_tables, published
 from unbloat.arguments import check_kernel
 from unbloat.attempt import Attempt
-from unbloat.measured import Measurements, Run, Windows
+from unbloat.measured import Measurements, Run
 from unbloat.pages import write_parts
 from unbloat.paper_runs import Axes, Batch, Simulate, measure
 from unbloat.places import PAPERS
@@ -92,9 +94,10 @@ def simulator(
             jobs=jobs,
             attempt=attempt,
         )
-        windows = _windows(results.series) if batch.series else {}
+        windows = _columns_of(results.series, WINDOW) if batch.series else {}
+        rates = _columns_of(results.series, RATE) if batch.series else {}
         return [
-            Run(_without_seed(record.axes), record.run["seed"], record.run, windows.get(number))
+            Run(_without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number))
             for number, record in enumerate(results.records)
         ]
 
@@ -105,14 +108,17 @@ def _without_seed(axes: Axes) -> Axes:
     return {name: label for name, label in axes.items() if name != "seed"}
 
 
-def _windows(series: pd.DataFrame) -> dict[int, Windows]:
-    """Give every run's windows by its number, each by its flow."""
-    windows: dict[int, Windows] = {}
-    for run, flow in {*zip(series["run"], series["flow"], strict=True)}:
-        rows = series[(series["run"] == run) & (series["flow"] == flow)]
-        columns = rows[["time_s", "cwnd_packets", "retransmitted_packets"]].to_numpy(dtype=float)
-        windows.setdefault(int(run), {})[int(flow)] = columns.T
-    return windows
+WINDOW = ["time_s", "cwnd_packets", "retransmitted_packets"]
+RATE = ["time_s", "goodput_mbps", "in_flight_packets"]
+
+
+def _columns_of(series: pd.DataFrame, columns: list[str]) -> dict[int, dict[int, np.ndarray]]:
+    """Give these columns of every run by its number, for each of its flows: a row per column."""
+    found: dict[int, dict[int, np.ndarray]] = {}
+    for key, rows in series.groupby(["run", "flow"], sort=True):
+        run, flow = cast("tuple[int, int]", key)
+        found.setdefault(int(run), {})[int(flow)] = rows[columns].to_numpy(dtype=float).T
+    return found
 
 
 def measure_paper(paper: published.Paper, simulate: Simulate) -> dict[str, Measurements]:

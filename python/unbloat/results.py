@@ -94,8 +94,6 @@ class Results:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write `runs`, `flows`, `links` and the series as Parquet files; give their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         tables = {
             "runs": self.runs,
             "flows": self.summary,
@@ -105,9 +103,7 @@ class Results:
             "rtt_distribution": self.rtt_distribution,
             "queue_delay_distribution": self.queue_delay_distribution,
         }
-        for name, table in tables.items():
-            table.to_parquet(folder / f"{name}.parquet", index=False)
-        return [folder / f"{name}.parquet" for name in tables]
+        return save_tables(tables, folder)
 
     def __repr__(self) -> str:
         name = self.records[0].run["scenario"]
@@ -148,6 +144,16 @@ def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(rows)
+
+
+def save_tables(tables: Mapping[str, pd.DataFrame], folder: str | Path) -> list[Path]:
+    """Write each as a Parquet file of its name; give their paths."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {folder / f"{name}.parquet": table for name, table in tables.items()}
+    for file, table in files.items():
+        table.to_parquet(file, index=False)
+    return list(files)
 
 
 def scalars(record: Record) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat.metrics import metrics_of
-from unbloat.results import Record, frame, scalars
+from unbloat.results import Record, frame, save_tables, scalars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,12 +115,8 @@ class Sweep:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write `runs`, `flows`, `links` and `summary` as Parquet files; give their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         tables = {"runs": self.runs, "flows": self.flows, "links": self.links, "summary": self.summary}
-        for name, table in tables.items():
-            table.to_parquet(folder / f"{name}.parquet", index=False)
-        return [folder / f"{name}.parquet" for name in tables]
+        return save_tables(tables, folder)
 
     def __repr__(self) -> str:
         return f"<unbloat sweep: {len(self.cells)} cells, {len(self.records)} runs, {len(self.failures)} failed>"

@@ -250,6 +250,7 @@ pub struct TcpSock {
     pub nonagle: u8,
     pub repair: u8,
     pub tlp_retrans: u8,
+    pub tcp_usec_ts: u8, // timestamps count us, not ms
     pub rtt_min: Minmax,
     pub rack: TcpRack,
     pub rx_opt: TcpOptionsReceived,

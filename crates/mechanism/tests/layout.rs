@@ -71,8 +71,8 @@ fn tcp_sock() -> (&'static str, usize, Vec<Member>) {
         undo_retrans, retrans_stamp, total_retrans, packets_out, sacked_out, lost_out, retrans_out, max_packets_out,
         cwnd_usage_seq, delivered, delivered_ce, lost, app_limited, rate_delivered, rate_interval_us, reordering, reord_seen,
         dsack_dups, tlp_high_seq, srtt_us, mdev_us, mdev_max_us, rttvar_us, rtt_seq, rcv_rtt_est_us = "rcv_rtt_est.rtt_us",
-        ecn_flags, is_cwnd_limited, rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, rtt_min, rack, rx_opt,
-        sim)
+        ecn_flags, is_cwnd_limited, rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, tcp_usec_ts,
+        rtt_min, rack, rx_opt, sim)
 }
 
 /// A C file with a table of what the compiler says of each member and each structure.

@@ -32,6 +32,18 @@ pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String
     answer(py, || kernel::unload(name, drain))
 }
 
+/// Gives a control to the connections of a control group; without one, of that of this process. Gives both as JSON.
+#[pyfunction]
+pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>) -> PyResult<String> {
+    answer(py, || kernel::attach(control, cgroup.as_deref()))
+}
+
+/// Takes it back; gives what that was as JSON.
+#[pyfunction]
+pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>) -> PyResult<String> {
+    answer(py, || kernel::detach(cgroup.as_deref()))
+}
+
 /// The BPF congestion controls in the kernel as JSON; their runs are counted for `measure_ns`, if that is given.
 #[pyfunction]
 #[pyo3(signature = (*, measure_ns=None))]

@@ -18,7 +18,9 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::kernel::{clean, kernel_doctor, kernel_load, kernel_status, kernel_unload};
+    use super::kernel::{
+        clean, kernel_attach, kernel_detach, kernel_doctor, kernel_load, kernel_status, kernel_unload,
+    };
     #[pymodule_export]
     use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, resolved, scenario_keys};
 

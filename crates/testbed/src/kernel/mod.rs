@@ -2,6 +2,7 @@
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
+mod cgroup;
 mod clean;
 mod doctor;
 mod error;
@@ -14,6 +15,7 @@ mod status;
 mod types;
 mod unload;
 
+pub use cgroup::{Attachment, attach, detach};
 pub use clean::clean;
 pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub(crate) use doctor::running_version;

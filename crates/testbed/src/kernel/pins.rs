@@ -150,7 +150,8 @@ pub(crate) fn has_bpffs() -> bool {
     !failed && about.f_type == libc::BPF_FS_MAGIC as libc::__fsword_t
 }
 
-fn mount_bpffs() -> Result<(), Error> {
+/// Mounts the BPF file system where nothing is.
+pub(crate) fn mount_bpffs() -> Result<(), Error> {
     if has_bpffs() {
         return Ok(());
     }

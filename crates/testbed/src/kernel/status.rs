@@ -1,5 +1,6 @@
 //! What is loaded, who uses it, what it costs.
 
+use super::cgroup;
 use super::error::Error;
 use super::pins::{self, default, pinned};
 use super::registry::{Registered, registered};
@@ -7,6 +8,7 @@ use super::rights;
 use super::types::Types;
 use serde::Serialize;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A BPF congestion control in the kernel.
@@ -24,6 +26,8 @@ pub struct Control {
     pub sockets: u32,
     /// New sockets of this network namespace get it.
     pub is_default: bool,
+    /// Control groups that get it from [`super::attach`].
+    pub cgroups: Vec<PathBuf>,
     /// What its callbacks did while they were measured, in the kernel's order.
     pub callbacks: Vec<Calls>,
 }
@@ -82,6 +86,7 @@ fn describe(control: &Registered, callbacks: Vec<Calls>) -> Control {
         parameters: note.map(|note| note.parameters),
         sockets: control.users.saturating_sub(u32::from(is_default)),
         is_default,
+        cgroups: cgroup::groups_of(&control.name),
         callbacks,
     }
 }

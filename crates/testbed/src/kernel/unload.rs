@@ -1,5 +1,6 @@
 //! Taking a control out of the running kernel.
 
+use super::cgroup;
 use super::error::Error;
 use super::loader::available;
 use super::pins::{self, Note, default, pin_path, pinned};
@@ -8,6 +9,7 @@ use super::rights;
 use super::types::Types;
 use libbpf_rs::{MapCore, MapHandle};
 use serde::Serialize;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long the kernel may take to let go of a control whose last holder has gone.
@@ -22,10 +24,12 @@ pub struct Unloaded {
     pub draining: u32,
     /// The kernel's default now, if it was this control.
     pub default_now: Option<String>,
+    /// Control groups that had it, and have the default again.
+    pub cgroups: Vec<PathBuf>,
 }
 
 /// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that use it keep it until
-/// they close, without they are a reason to refuse. The kernel's default goes back to what it was.
+/// they close, without they are a reason to refuse. The kernel's default goes back to what it was, control groups get the default again.
 ///
 /// # Errors
 /// If there is no such control, it is in use, or this process may not.
@@ -42,12 +46,13 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
         )));
     }
     let default_now = if is_default { Some(restore_default(pins::note(name))?) } else { None };
+    let cgroups = cgroup::detach_all(name);
     if !types.has_links() {
         unregister_map(name)?;
     }
     pins::remove(name)?;
     wait_until_gone(name)?;
-    Ok(Unloaded { name: name.to_string(), draining: users, default_now })
+    Ok(Unloaded { name: name.to_string(), draining: users, default_now, cgroups })
 }
 
 fn sockets(count: u32) -> String {

@@ -1,0 +1,74 @@
+"""Tables beyond a paper: how they are laid out, what their measurements are told, what is wrong with a file."""
+
+import numpy as np
+import pytest
+from unbloat import choices
+from unbloat.measured import Measurements, Run
+from unbloat.published import PaperError
+
+FILE = """
+[[tables]]
+id = "soon"
+title = "How soon"
+text = "Words."
+seeds = 1
+series = "1s"
+a_table_for = "quantity"
+settings = [
+    { name = "slow link", scenario = "pair", at = ["1mbit"], select = { above = 1 } },
+    { name = "fast link", scenario = "pair", at = ["9mbit"], select = { above = 9 } },
+]
+columns = [
+    { name = "fills", quantity = "fill_time", unit = "s", flow = 1, select = { seconds = 1 } },
+    { name = "share", quantity = "share", unit = "%", flow = 1, select = { after = 0, before = 3 } },
+]
+rows = [{ name = "Reno", at = ["reno"] }, { name = "Vegas", at = ["vegas"], set = { "flows.0.packet" = "500b" } }]
+"""
+GOODPUT = {"1mbit": [0.5, 1, 1], "9mbit": [3, 6, 8]}
+
+
+def read(tmp_path, text=FILE):
+    (tmp_path / "choices.toml").write_text(text)
+    return choices.load(tmp_path)
+
+
+def pair(rate, cc):
+    """One flow, sampled every second."""
+    record = {"flows": [{"flow": 0, "cc": cc}]}
+    samples = np.array([[1, 2, 3], GOODPUT[rate], [1, 1, 1]], dtype=float)
+    return Measurements("pair", [Run({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
+
+
+@pytest.fixture
+def table(tmp_path):
+    return read(tmp_path)[0]
+
+
+def measured(table, tmp_path):
+    return {batch.name: pair(*batch.labels) for batch in choices.batches(table, tmp_path)}
+
+
+def test_every_row_runs_in_every_setting_with_its_series(table, tmp_path):
+    batches = choices.batches(table, tmp_path)
+    assert [batch.labels for batch in batches] == [(r, c) for c in ("reno", "vegas") for r in ("1mbit", "9mbit")]
+    assert {batch.series for batch in batches} == {"1s"}
+    assert [dict(batch.overrides) for batch in batches[1:3]] == [{}, {"flows.0.packet": "500b"}]
+
+
+def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_path):
+    page = choices.markdown_of(table, choices.lay_out(table, measured(table, tmp_path)))
+    head = "|  | slow link | fast link |\n| --- | ---: | ---: |\n"
+    assert f"**fills (s)**\n\n{head}| Reno | 0 | never |\n| Vegas | 0 | never |\n" in page
+    assert f"**share (%)**\n\n{head}| Reno | 100 | 100 |\n" in page
+
+
+def test_quantities_stand_side_by_side_in_a_table_for_every_setting(tmp_path):
+    (table,) = read(tmp_path, FILE.replace('a_table_for = "quantity"\n', ""))
+    words = choices.text_of(table, choices.lay_out(table, measured(table, tmp_path)))
+    assert words.startswith("How soon\n\nslow link\n       fills  share\n")
+    assert "fast link" in words and "never" in words
+
+
+def test_a_layout_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(PaperError, match="table soon: a_table_for is one of setting, quantity, not row"):
+        read(tmp_path, FILE.replace('"quantity"\nsettings', '"row"\nsettings'))
