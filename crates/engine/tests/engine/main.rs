@@ -9,4 +9,5 @@ mod fingerprints;
 mod properties;
 mod random;
 mod tails;
+mod workloads;
 mod world;
