@@ -1,11 +1,14 @@
 //! From the run's clock to the clocks of a Linux host.
 
 use mechanism::sock::HZ;
+use scenario::model;
 use scenario::units::Nanos;
 
 /// How long the simulated hosts have been up when a run starts: kernel code takes a zero time stamp for "none".
 pub const BOOT: Nanos = Nanos::from_secs(1000);
 const JIFFY: u64 = 1_000_000_000 / HZ;
+const MILLISECOND: u64 = 1_000_000;
+const MICROSECOND: u64 = 1_000;
 
 /// `ktime_get_ns()` of the hosts.
 #[inline]
@@ -34,7 +37,40 @@ pub fn jiffies_at(micros: u64) -> u32 {
 /// The clock of the timestamps option: 1 ms.
 #[inline]
 pub fn timestamp(now: Nanos) -> u32 {
-    (ktime(now).0 / 1_000_000) as u32
+    (ktime(now).0 / MILLISECOND) as u32
+}
+
+/// That of another host, which is ahead or behind, and may drift.
+#[derive(Clone, Copy, Debug)]
+pub struct TimestampClock {
+    /// ns.
+    tick: u64,
+    /// Ahead of `ktime`, ns; one that is behind is ahead by the rest of the 32 bits.
+    ahead: u64,
+    /// ns gained in 2^64 ns.
+    gain: i64,
+}
+
+impl TimestampClock {
+    /// Of a host whose clock stands so against that of `ktime`, with ticks of a microsecond or a millisecond.
+    pub fn new(clock: &model::Clock, microseconds: bool) -> TimestampClock {
+        let tick = if microseconds { MICROSECOND } else { MILLISECOND };
+        let wraps_after = tick << 32;
+        let ahead = (clock.offset.0 as i128).rem_euclid(wraps_after as i128) as u64;
+        let gain = ((clock.drift.0 as i128) << 64) / 1_000_000_000;
+        TimestampClock { tick, ahead, gain: gain as i64 }
+    }
+
+    /// What it shows.
+    #[inline]
+    pub fn read(&self, now: Nanos) -> u32 {
+        let mut ns = ktime(now).0 + self.ahead;
+        if self.gain != 0 {
+            ns = ns.wrapping_add_signed(((now.0 as i128 * self.gain as i128) >> 64) as i64);
+        }
+        // Two divisions by a constant, each much cheaper than one by a variable.
+        (if self.tick == MILLISECOND { ns / MILLISECOND } else { ns / MICROSECOND }) as u32
+    }
 }
 
 /// `usecs_to_jiffies`: rounded up.
@@ -75,6 +111,47 @@ pub fn after(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::units::{Drift, Offset};
+
+    const HOUR: Nanos = Nanos::from_secs(3600);
+
+    fn shows(offset: i64, drift: i64, microseconds: bool, now: Nanos) -> u32 {
+        let clock = model::Clock { offset: Offset(offset), drift: Drift(drift) };
+        TimestampClock::new(&clock, microseconds).read(now)
+    }
+
+    #[test]
+    fn a_clock_without_offset_shows_what_the_sender_s_does() {
+        for now in [Nanos::ZERO, Nanos(1_999_999), HOUR] {
+            assert_eq!(shows(0, 0, false, now), timestamp(now));
+            assert_eq!(shows(0, 0, true, now), micros(now) as u32);
+        }
+    }
+
+    /// An hour behind a host that is up for 1000 s is before its boot.
+    #[test]
+    fn offsets_wrap_as_32_bits_do() {
+        let hour_ms = 3_600_000;
+        for now in [Nanos::ZERO, HOUR] {
+            for (offset, ms) in [(HOUR.0 as i64, hour_ms), (-(HOUR.0 as i64), -hour_ms), (-1_000_000, -1)] {
+                assert_eq!(shows(offset, 0, false, now).wrapping_sub(timestamp(now)), ms as u32);
+                assert_eq!(shows(offset, 0, true, now).wrapping_sub(micros(now) as u32), (ms as i64 * 1000) as u32);
+            }
+        }
+        // It goes on without a jump where it passes zero.
+        let second_before_boot = -(BOOT.0 as i64) - 1_000_000_000;
+        let around = [999, 1000, 1001].map(|ms| shows(second_before_boot, 0, false, Nanos::from_millis(ms)));
+        assert_eq!(around, [u32::MAX, 0, 1]);
+    }
+
+    #[test]
+    fn a_drift_of_100_ppm_gains_360_ms_an_hour() {
+        for (drift, gained_us) in [(100_000, 360_000), (-100_000, -360_000), (500, 1_800), (0, 0)] {
+            let gained = shows(0, drift, true, HOUR).wrapping_sub(micros(HOUR) as u32) as i32;
+            assert!((gained - gained_us).abs() <= 1, "{drift} ppb: {gained} us");
+            assert_eq!(shows(0, drift, true, Nanos::ZERO), micros(Nanos::ZERO) as u32);
+        }
+    }
 
     #[test]
     fn a_timer_rings_with_the_first_tick_after_its_time() {

@@ -36,7 +36,7 @@ pub struct Data {
     pub flow: u32,
     /// Its number in the flow.
     pub segment: u32,
-    /// Sender's timestamp clock, ms.
+    /// Sender's timestamp clock, in its ticks.
     pub tsval: u32,
     /// IP length.
     pub bytes: u16,
@@ -63,7 +63,7 @@ pub struct Ack {
     pub flow: u32,
     /// The first segment that has not arrived.
     pub next: u32,
-    /// Receiver's timestamp clock, ms.
+    /// Receiver's timestamp clock, in its ticks.
     pub tsval: u32,
     /// Echo of the sender's timestamp.
     pub tsecr: u32,

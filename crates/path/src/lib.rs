@@ -3,6 +3,7 @@
 mod access;
 mod line;
 mod link;
+mod loss;
 mod queue;
 mod ring;
 mod service;

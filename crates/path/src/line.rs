@@ -1,10 +1,10 @@
 //! What comes behind a link's queue, whoever keeps that: a transmitter, then a wire.
 
 use crate::link::{Fate, Packet};
+use crate::loss::Losses;
 use crate::ring::Ring;
 use crate::service::Transmitter;
-use crate::{Draws, Usage, draws};
-use rand::RngCore;
+use crate::{Usage, draws};
 use scenario::model;
 use scenario::records;
 use scenario::units::Nanos;
@@ -23,9 +23,7 @@ pub struct Line<P> {
     name: String,
     transmitter: Transmitter,
     delay: Nanos,
-    /// A wire loses a packet when a 64-bit draw falls below this.
-    loss_below: u64,
-    draws: Draws,
+    losses: Losses,
     passages: Ring<Passage<P>>,
     /// When the first of them arrives.
     next: Nanos,
@@ -40,8 +38,7 @@ impl<P: Packet> Line<P> {
             name: link.name.clone(),
             transmitter: Transmitter::new(&link.service, from, to),
             delay: link.delay,
-            loss_below: (link.loss * 2f64.powi(64)) as u64,
-            draws: draws(seed, purpose),
+            losses: Losses::new(&link.loss, draws(seed, purpose)),
             passages: Ring::default(),
             next: Nanos::NEVER,
             usage: Usage::new(from, to, link.queue.limit()),
@@ -60,7 +57,7 @@ impl<P: Packet> Line<P> {
         let bytes = packet.bytes();
         let slot = self.transmitter.serve(ready, bytes);
         self.usage.account(arrival, slot.start, bytes);
-        let lost = self.loss_below != 0 && self.draws.next_u64() < self.loss_below;
+        let lost = self.losses.next();
         let at = slot.end + self.delay;
         self.passages.push(Passage { arrival: at, packet, lost });
         self.next = self.next.min(at);

@@ -172,7 +172,7 @@ impl<P: Packet> Link<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::model::{Limit, Queue, Service};
+    use scenario::model::{Limit, Loss, Queue, Service};
     use scenario::units::{Bytes, Rate};
 
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -204,7 +204,7 @@ mod tests {
             service: Service::Rate(Rate(2_000_000)),
             delay: Nanos::from_millis(10),
             queue: Queue::Droptail { limit, ecn_threshold },
-            loss,
+            loss: Loss::Uniform(loss),
         };
         Link::new(&model, 1, 0, Nanos::ZERO, Nanos::from_secs(1))
     }

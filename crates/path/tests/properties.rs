@@ -2,7 +2,7 @@
 
 use path::{Fate, Link, Packet};
 use proptest::prelude::*;
-use scenario::model::{self, Limit, Queue, Service, Trace};
+use scenario::model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,13 +43,21 @@ fn service() -> impl Strategy<Value = Service> {
     prop_oneof![(100_000u64..100_000_000).prop_map(|r| Service::Rate(Rate(r))), trace]
 }
 
+fn loss() -> impl Strategy<Value = Loss> {
+    let share = || 0.0..0.5;
+    let bursts = (share(), share(), share(), share()).prop_map(|(p, r, lost_while_bad, lost_while_good)| {
+        Loss::Gemodel(Gemodel { p, r, lost_while_bad, lost_while_good })
+    });
+    prop_oneof![Just(Loss::NONE), share().prop_map(Loss::Uniform), bursts]
+}
+
 prop_compose! {
     fn link()(
         service in service(),
         delay_ms in 0u64..50,
         limit in prop::option::of(limit()),
         ecn_threshold in prop::option::of(limit()),
-        loss in prop_oneof![Just(0.0), 0.0..0.5],
+        loss in loss(),
     ) -> model::Link {
         let queue = Queue::Droptail { limit, ecn_threshold };
         model::Link { name: "link".into(), service, delay: Nanos::from_millis(delay_ms), queue, loss }
@@ -158,7 +166,7 @@ proptest! {
     #[test]
     fn a_busy_transmitter_keeps_its_rate(rate in 100_000u64..1_000_000_000, sizes in prop::collection::vec(40u32..1501, 2..100)) {
         let queue = Queue::Droptail { limit: None, ecn_threshold: None };
-        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: 0.0 };
+        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: Loss::NONE };
         let mut link = Link::new(&model, 1, 0, Nanos::ZERO, END);
         let mut last = Nanos::ZERO;
         for (id, bytes) in sizes.iter().enumerate() {
@@ -178,7 +186,7 @@ proptest! {
     #[test]
     fn marks_follow_the_threshold(threshold in 1u64..20, count in 1usize..40) {
         let queue = Queue::Droptail { limit: None, ecn_threshold: Some(Limit::Packets(threshold)) };
-        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(1_000_000)), delay: Nanos::ZERO, queue, loss: 0.0 };
+        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(1_000_000)), delay: Nanos::ZERO, queue, loss: Loss::NONE };
         let mut link = Link::new(&model, 1, 0, Nanos::ZERO, END);
         for id in 0..count {
             link.offer(Nanos::ZERO, Parcel { id, bytes: 1500, marked: false });

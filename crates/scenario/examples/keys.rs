@@ -1,4 +1,4 @@
-//! Prints the table of every key that closes scenarios/README.md.
+//! Prints every key of the experiment file as a Markdown table: the end of `scenarios/README.md`.
 
 fn main() {
     print!("{}", scenario::register::describe());

@@ -1,7 +1,7 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
 use crate::resolved::WrittenTrace;
-use crate::units::{Bytes, Nanos, Rate};
+use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +61,12 @@ impl Scenario {
         if group.reverse { &self.reverse } else { &self.bottleneck }
     }
 
+    /// The first thing asked for that only the simulator has.
+    pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
+        let group = self.flows.iter().position(|group| group.clock.drift != Drift(0))?;
+        Some(OnlyInTheSimulator { group, drift: self.flows[group].clock.drift })
+    }
+
     /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never what limits a flow. With a queue
     /// that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
@@ -103,6 +109,32 @@ impl std::fmt::Display for OnlyInTheKernel {
     }
 }
 
+/// What a scenario asks for that no kernel has: clocks that drift apart, for both ends of a real run read the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlyInTheSimulator {
+    /// The flow group that asks for it.
+    pub group: usize,
+    /// As it is written.
+    pub drift: Drift,
+}
+
+impl OnlyInTheSimulator {
+    /// The dotted key that asks for it.
+    pub fn key(&self) -> String {
+        format!("flows.{}.clock.drift", self.group)
+    }
+}
+
+impl std::fmt::Display for OnlyInTheSimulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(
+            f,
+            "{} cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate",
+            self.drift
+        )
+    }
+}
+
 /// One direction of a link: a queue, a transmitter, a wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
@@ -114,8 +146,37 @@ pub struct Link {
     pub delay: Nanos,
     /// Where packets wait for the transmitter.
     pub queue: Queue,
-    /// Share of the packets that the wire loses after transmission, 0 to 1.
-    pub loss: f64,
+    /// What the wire loses after transmission.
+    pub loss: Loss,
+}
+
+/// How a wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Loss {
+    /// Each with this probability, 0 to 1, whatever became of those before.
+    Uniform(f64),
+    /// In bursts.
+    Gemodel(Gemodel),
+}
+
+impl Loss {
+    /// It loses nothing.
+    pub const NONE: Loss = Loss::Uniform(0.0);
+}
+
+/// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and good at first. A packet is lost with
+/// the probability of the state that it finds; then the state may change for the next. All are probabilities, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gemodel {
+    /// From good to bad.
+    pub p: f64,
+    /// From bad to good.
+    pub r: f64,
+    /// To lose a packet while bad: netem's `1-h`.
+    pub lost_while_bad: f64,
+    /// To lose a packet while good: netem's `1-k`.
+    pub lost_while_good: f64,
 }
 
 /// What decides when a packet may leave the queue.
@@ -238,6 +299,8 @@ pub struct FlowGroup {
     pub reverse: bool,
     /// Between each sender and the bottleneck, on the sender's side, wherever that is.
     pub access: Access,
+    /// What the receiver's timestamps show.
+    pub clock: Clock,
     /// When the first flow of the group opens its connection.
     pub start: Nanos,
     /// Each next flow of the group opens this much later.
@@ -298,6 +361,15 @@ pub struct Access {
     pub delay: Nanos,
 }
 
+/// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// When the run starts.
+    pub offset: Offset,
+    /// From then on.
+    pub drift: Drift,
+}
+
 /// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does; see `spec/loss-recovery.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
@@ -305,6 +377,8 @@ pub struct Stack {
     pub sack: bool,
     /// Timestamps option (RFC 7323).
     pub timestamps: bool,
+    /// The ticks of the timestamps are microseconds, not milliseconds.
+    pub tcp_usec_ts: bool,
     /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
     pub window_scaling: bool,
     /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
@@ -342,6 +416,7 @@ impl Stack {
     pub const LINUX: Stack = Stack {
         sack: true,
         timestamps: true,
+        tcp_usec_ts: false,
         window_scaling: true,
         rack: true,
         tlp: true,

@@ -18,6 +18,8 @@ pub(crate) struct Profile {
     asked_for_rack: Option<Written>,
     /// Likewise `tlp = true`.
     asked_for_tlp: Option<Written>,
+    /// Likewise `tcp_usec_ts = true`.
+    asked_for_usec: Option<Written>,
 }
 
 impl Profile {
@@ -27,7 +29,7 @@ impl Profile {
             "newreno" => Stack::NEWRENO,
             _ => Stack::LINUX,
         };
-        Profile { stack, asked_for_rack: None, asked_for_tlp: None }
+        Profile { stack, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }
     }
 
     /// The experiment's profile.
@@ -56,7 +58,7 @@ impl Profile {
             Some(base) => Profile::named(&base),
             None => self.clone(),
         };
-        let Profile { stack, asked_for_rack, asked_for_tlp } = &mut profile;
+        let Profile { stack, asked_for_rack, asked_for_tlp, asked_for_usec } = &mut profile;
         for (name, field) in [
             ("sack", &mut stack.sack),
             ("timestamps", &mut stack.timestamps),
@@ -71,8 +73,11 @@ impl Profile {
         ] {
             replace(field, switches, name);
         }
-        for (name, field, asked) in [("rack", &mut stack.rack, asked_for_rack), ("tlp", &mut stack.tlp, asked_for_tlp)]
-        {
+        for (name, field, asked) in [
+            ("rack", &mut stack.rack, asked_for_rack),
+            ("tlp", &mut stack.tlp, asked_for_tlp),
+            ("tcp_usec_ts", &mut stack.tcp_usec_ts, asked_for_usec),
+        ] {
             if replace(field, switches, name) {
                 *asked = field.then(|| (switches.place_of(name), switches.path_of(name)));
             }
@@ -102,6 +107,9 @@ impl Profile {
             }
             stack.rack = false;
             stack.tlp = false;
+        }
+        if let (false, Some((place, key))) = (stack.timestamps, self.asked_for_usec) {
+            group.complain_about(&place, key, "needs timestamps; set timestamps = true, or leave this switch out");
         }
         stack
     }

@@ -1,7 +1,7 @@
-//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`. Exact: a value that its type cannot hold is refused, never rounded.
+//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is refused, never rounded.
 
 use crate::model::Limit;
-use crate::units::{Bytes, Frequency, Nanos, Rate};
+use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
 use std::fmt;
 use std::str::FromStr;
 
@@ -126,6 +126,15 @@ const FREQUENCY: Scale = Scale {
 const PACKETS: Scale =
     Scale { what: "a number of packets", example: "300p", step: "packets", units: &[("p", 1)], choice: "p" };
 
+/// Drifts of clocks, in the unit of their data sheets.
+const DRIFT: Scale = Scale {
+    what: "a drift",
+    example: "100ppm",
+    step: "billionths",
+    units: &[("ppm", 1_000), ("ppb", 1)],
+    choice: "ppm, ppb",
+};
+
 const PERCENTAGE: Scale = Scale {
     what: "a percentage",
     example: "1%",
@@ -137,30 +146,38 @@ const PERCENTAGE: Scale = Scale {
 impl Scale {
     /// The quantity in steps.
     fn parse(&self, text: &str) -> Result<u64, QuantityError> {
-        let (number, unit) = split(text);
+        if text.trim_start().starts_with('-') {
+            let Scale { what, example, .. } = self;
+            return Err(QuantityError(format!("\"{text}\" is negative; write {what} such as \"{example}\"")));
+        }
+        self.parse_amount(text, text)
+    }
+
+    /// The same with a minus before it, or not.
+    fn parse_signed(&self, text: &str) -> Result<i64, QuantityError> {
+        let amount = text.strip_prefix('-');
+        let steps = i64::try_from(self.parse_amount(amount.unwrap_or(text), text)?).map_err(|_| too_large(text))?;
+        Ok(if amount.is_some() { -steps } else { steps })
+    }
+
+    /// The quantity `amount`, which is all or a part of `text`.
+    fn parse_amount(&self, amount: &str, text: &str) -> Result<u64, QuantityError> {
+        let (number, unit) = split(amount);
         let Some(decimal) = Decimal::parse(number) else {
-            return Err(self.no_number(text));
+            let Scale { what, example, .. } = self;
+            let message = format!("\"{text}\" is not {what}; write a number and its unit, such as \"{example}\"");
+            return Err(QuantityError(message));
         };
         let unit = unit.to_ascii_lowercase();
         let Some((_, steps)) = self.units.iter().find(|(name, _)| *name == unit) else {
             return Err(self.no_unit(text, &unit));
         };
-        let too_large = || QuantityError(format!("\"{text}\" is more than this program can count"));
-        let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(too_large)?;
+        let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(|| too_large(text))?;
         let divisor = 10u128.pow(decimal.places);
         if !digits.is_multiple_of(divisor) {
             return Err(QuantityError(format!("\"{text}\" is no whole number of {}", self.step)));
         }
-        u64::try_from(digits / divisor).map_err(|_| too_large())
-    }
-
-    fn no_number(&self, text: &str) -> QuantityError {
-        QuantityError(match text.trim_start().starts_with('-') {
-            true => format!("\"{text}\" is negative; write {} such as \"{}\"", self.what, self.example),
-            false => {
-                format!("\"{text}\" is not {}; write a number and its unit, such as \"{}\"", self.what, self.example)
-            }
-        })
+        u64::try_from(digits / divisor).map_err(|_| too_large(text))
     }
 
     fn no_unit(&self, text: &str, unit: &str) -> QuantityError {
@@ -180,6 +197,16 @@ impl Scale {
             None => write!(f, "{steps}"),
         }
     }
+
+    /// The same with a minus, if there is to be one.
+    fn write_signed(&self, steps: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if steps < 0 { "-" } else { "" })?;
+        self.write(steps.unsigned_abs(), f)
+    }
+}
+
+fn too_large(text: &str) -> QuantityError {
+    QuantityError(format!("\"{text}\" is more than this program can count"))
 }
 
 /// Ten to this power still fits 128 bits; nothing real is written with more decimal places.
@@ -213,23 +240,25 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 macro_rules! quantity {
-    ($type:ident, $scale:expr) => {
+    ($type:ident, $scale:expr, $parse:ident, $write:ident) => {
         impl FromStr for $type {
             type Err = QuantityError;
             fn from_str(text: &str) -> Result<$type, QuantityError> {
-                $scale.parse(text).map($type)
+                $scale.$parse(text).map($type)
             }
         }
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                $scale.write(self.0, f)
+                $scale.$write(self.0, f)
             }
         }
     };
 }
-quantity!(Rate, RATE);
-quantity!(Nanos, TIME);
-quantity!(Bytes, SIZE);
+quantity!(Rate, RATE, parse, write);
+quantity!(Nanos, TIME, parse, write);
+quantity!(Bytes, SIZE, parse, write);
+quantity!(Offset, TIME, parse_signed, write_signed);
+quantity!(Drift, DRIFT, parse_signed, write_signed);
 
 impl FromStr for Limit {
     type Err = QuantityError;

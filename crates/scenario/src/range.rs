@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 use crate::model::Limit;
 use crate::quantity::FinePercentage;
 use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Frequency, Nanos, Rate};
+use crate::units::{Bytes, Drift, Frequency, Offset, Rate};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;
@@ -52,6 +52,7 @@ enum Kind {
     Packets,
     Percentage,
     Frequency,
+    Drift,
 }
 
 impl Kind {
@@ -62,30 +63,32 @@ impl Kind {
             Value::Text(text) => text,
             _ => return None,
         };
-        let rate = text.parse().ok().map(|Rate(bits)| (Kind::Rate, bits));
-        let time = || text.parse().ok().map(|Nanos(ns)| (Kind::Time, ns));
-        let size = || text.parse().ok().map(|Bytes(bytes)| (Kind::Size, bytes));
-        let share = || text.parse().ok().map(|FinePercentage(parts)| (Kind::Percentage, parts));
+        let rate = text.parse().ok().map(|Rate(bits)| (Kind::Rate, bits.into()));
+        let time = || text.parse().ok().map(|Offset(ns)| (Kind::Time, ns.into()));
+        let drift = || text.parse().ok().map(|Drift(parts)| (Kind::Drift, parts.into()));
+        let size = || text.parse().ok().map(|Bytes(bytes)| (Kind::Size, bytes.into()));
+        let share = || text.parse().ok().map(|FinePercentage(parts)| (Kind::Percentage, parts.into()));
         let packets = || match text.parse() {
-            Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets)),
+            Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets.into())),
             _ => None,
         };
-        let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts));
-        let found = rate.or_else(time).or_else(size).or_else(share).or_else(packets).or_else(frequency);
-        found.map(|(kind, steps)| (kind, steps.into()))
+        let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts.into()));
+        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(frequency)
     }
 
     /// So many steps as a file has them.
     fn value(self, steps: i128) -> Value {
         let count = u64::try_from(steps).unwrap_or_default();
+        let signed = i64::try_from(steps).unwrap_or_default();
         match self {
             Kind::Number => Value::Integer(steps),
             Kind::Rate => Value::Text(Rate(count).to_string()),
-            Kind::Time => Value::Text(Nanos(count).to_string()),
+            Kind::Time => Value::Text(Offset(signed).to_string()),
             Kind::Size => Value::Text(Bytes(count).to_string()),
             Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
             Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
             Kind::Frequency => Value::Text(Frequency(count).to_string()),
+            Kind::Drift => Value::Text(Drift(signed).to_string()),
         }
     }
 
@@ -98,6 +101,7 @@ impl Kind {
             Kind::Packets => "a number of packets",
             Kind::Percentage => "a percentage",
             Kind::Frequency => "a number of times a second",
+            Kind::Drift => "a drift",
         }
     }
 }
@@ -229,7 +233,7 @@ fn evenly(from: i128, to: i128, count: i128) -> Vec<i128> {
         0 => 1,
         _ => grain(span as f64 / gaps as f64),
     };
-    let between = (1..gaps).map(|n| (from + span * n / gaps + grain / 2) / grain * grain);
+    let between = (1..gaps).map(|n| (from + span * n / gaps + grain / 2).div_euclid(grain) * grain);
     [from].into_iter().chain(between).chain([to]).collect()
 }
 

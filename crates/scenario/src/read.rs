@@ -3,8 +3,8 @@
 use crate::checks;
 use crate::error::{Place, Problems};
 use crate::model::{
-    Access, CcSource, CongestionControl, Emulator, FlowGroup, KernelQueue, Link, ParamValue, Queue, Scenario, Service,
-    Setting, Trace,
+    Access, CcSource, Clock, CongestionControl, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss, ParamValue,
+    Queue, Scenario, Service, Setting, Trace,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share};
@@ -85,7 +85,7 @@ impl Reader {
             service: self.service(section).unwrap_or(Service::Rate(Rate(1))),
             delay: section.need("delay"),
             queue: read_queue(&queue),
-            loss: section.need::<Share>("loss").0,
+            loss: read_loss(section),
         }
     }
 
@@ -100,7 +100,7 @@ impl Reader {
             service: self.service(section).unwrap_or_else(as_forward),
             delay: section.read("delay").unwrap_or(forward.delay),
             queue: read_queue(&queue),
-            loss: section.read::<Share>("loss").unwrap_or_default().0,
+            loss: read_loss(section),
         }
     }
 
@@ -140,6 +140,7 @@ impl Reader {
 
     fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
         let access = group.child("access", "access");
+        let clock = group.child("clock", "clock");
         let sizes = sizes(group);
         FlowGroup {
             cc: self.congestion_control(group),
@@ -147,6 +148,7 @@ impl Reader {
             arrivals: arrivals(group),
             reverse: group.need("reverse"),
             access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
+            clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: group.need("start"),
             stagger: group.need("stagger"),
             stop: group.read("stop"),
@@ -216,6 +218,26 @@ fn read_queue(section: &Section) -> Queue {
             debug_assert!(kind.is_none_or(|kind| kind == "droptail"));
             Queue::Droptail { limit: section.read("limit"), ecn_threshold: section.read("ecn_threshold") }
         }
+    }
+}
+
+fn read_loss(link: &Section) -> Loss {
+    match link.get("loss").and_then(|node| node.value.as_table()) {
+        Some(_) => Loss::Gemodel(read_gemodel(&link.child("loss", "loss"))),
+        None => Loss::Uniform(link.need::<Share>("loss").0),
+    }
+}
+
+fn read_gemodel(section: &Section) -> Gemodel {
+    let kind: String = section.need("kind");
+    // The register refuses every other name.
+    debug_assert!(kind.is_empty() || kind == "gemodel");
+    let Share(p) = section.need("p");
+    Gemodel {
+        p,
+        r: section.read("r").map_or(1.0 - p, |Share(r)| r),
+        lost_while_bad: section.need::<Share>("1-h").0,
+        lost_while_good: section.need::<Share>("1-k").0,
     }
 }
 

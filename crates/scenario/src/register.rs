@@ -6,8 +6,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
-    /// `kernel:NAME` a queue of that kind, `access` and `arrivals` those of a group, `pareto` and the others of [`SIZES`] a table in the place of its
-    /// size, `profile` a table in the place of a profile's name.
+    /// `loss` a table in the place of either direction's share, `kernel:NAME` a queue of that kind, `access`, `clock` and `arrivals` those of a group,
+    /// `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -37,6 +37,10 @@ pub enum Kind {
     Rate,
     /// A time such as `"10ms"`.
     Time,
+    /// The same, or less than nothing such as `"-10ms"`.
+    Offset,
+    /// A drift such as `"100ppm"` or `"-20ppm"`.
+    Drift,
     /// A size such as `"500kb"`.
     Size,
     /// A size such as `"500kb"`, or a table with a distribution of sizes.
@@ -47,6 +51,8 @@ pub enum Kind {
     Limit,
     /// A percentage such as `"1%"`.
     Share,
+    /// The same, or a table of a model's parameters.
+    Loss,
     /// One of these names.
     Choice(&'static [&'static str]),
     /// The name of a profile, or a table of switches.
@@ -87,6 +93,8 @@ pub const QUEUES: &[&str] = &[
     "kernel:pfifo",
     "kernel:bfifo",
 ];
+/// The names of a loss model's `kind`.
+pub const LOSSES: &[&str] = &["gemodel"];
 /// The names of `emulator`.
 pub const EMULATORS: &[&str] = &["unbloat", "netem"];
 
@@ -122,13 +130,18 @@ pub const KEYS: &[Key] = &[
     key("link.bottleneck", "trace", Kind::Text, Means("a rate must be given"), "", "a file of recorded delivery opportunities, beside the experiment file"),
     key("link.bottleneck", "delay", Kind::Time, Required, DELAYS, "propagation, one way"),
     key("link.bottleneck", "queue", Kind::Table, Required, "", "where packets wait for the transmitter"),
-    key("link.bottleneck", "loss", Kind::Share, Default("0%"), "", "share of the packets that the wire loses"),
+    key("link.bottleneck", "loss", Kind::Loss, Default("0%"), "", "share of the packets that the wire loses, or a model of how it loses them"),
     key("link.bottleneck", "reverse", Kind::Table, Means("as its keys say"), "", "the way back, which acknowledgements take, and the data of reverse flows"),
     key("link.bottleneck.reverse", "rate", Kind::Rate, Means("the bottleneck's, or 1gbit behind a trace"), RATES, "what the way back's transmitter sends"),
     key("link.bottleneck.reverse", "trace", Kind::Text, Means("a rate holds"), "", "the way back's delivery opportunities"),
     key("link.bottleneck.reverse", "delay", Kind::Time, Means("the bottleneck's"), DELAYS, "propagation, one way"),
     key("link.bottleneck.reverse", "queue", Kind::Table, Means("a queue that never drops"), "", "where packets wait for the way back"),
-    key("link.bottleneck.reverse", "loss", Kind::Share, Default("0%"), "", "share of the packets that the wire loses on the way back"),
+    key("link.bottleneck.reverse", "loss", Kind::Loss, Default("0%"), "", "likewise on the way back"),
+    key("loss", "kind", Kind::Choice(LOSSES), Default("gemodel"), "", "bursts after Gilbert and Elliott, as tc-netem(8) has them: the wire is good or bad, and good at first"),
+    key("loss", "p", Kind::Share, Required, "", "probability that a wire that was good for a packet is bad for the next"),
+    key("loss", "r", Kind::Share, Means("100% - p, so that each packet is lost by itself"), "", "probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets"),
+    key("loss", "1-h", Kind::Share, Default("100%"), "", "share of the packets that a bad wire loses"),
+    key("loss", "1-k", Kind::Share, Default("0%"), "", "share of the packets that a good wire loses"),
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
     key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
@@ -172,6 +185,7 @@ pub const KEYS: &[Key] = &[
     key("flows", "arrivals", Kind::Table, Means("as count and stagger say"), "", "flows that come by a random process in place of count and stagger, from start until stop"),
     key("flows", "reverse", Kind::Flag, Default("false"), "", "the data goes the other way, from the receivers' side of the bottleneck over the way back, which needs a queue then; acknowledgements go the way forward"),
     key("flows", "access", Kind::Table, Means("no constraint"), "", "each sender's own link to the bottleneck, which never drops"),
+    key("flows", "clock", Kind::Table, Means("as the sender's"), "", "the receiver's clock that its timestamps (RFC 7323) show, against the sender's"),
     key("flows", "start", Kind::Time, Default("0s"), TIMES, "when the first flow opens its connection"),
     key("flows", "stagger", Kind::Time, Default("0s"), TIMES, "each next flow opens this much later"),
     key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the applications stop writing, and no more flows arrive"),
@@ -198,9 +212,12 @@ pub const KEYS: &[Key] = &[
     key("exponential", "mean", Kind::Size, Required, SIZES_RANGE, "the mean size"),
     key("access", "rate", Kind::Rate, Means("no constraint"), RATES, "what a sender's own link carries"),
     key("access", "delay", Kind::Time, Default("0s"), DELAYS, "propagation from the sender to the bottleneck, one way; acknowledgements take it too"),
+    key("clock", "offset", Kind::Offset, Default("0s"), "-1000000s..1000000s", "how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its place"),
+    key("clock", "drift", Kind::Drift, Default("0ppm"), "-10000ppm..10000ppm", "how much faster it runs than the sender's (clock skew, as RFC 6817 calls it); simulator only"),
     key("profile", "base", Kind::Choice(PROFILES), Means("linux, or for a group the experiment's profile"), "", "where the switches start from"),
     switch("sack", "selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883)"),
     switch("timestamps", "timestamps option (RFC 7323)"),
+    switch("tcp_usec_ts", "count microseconds in timestamps, not milliseconds, as Linux does from 6.7 on where the route says so; needs timestamps"),
     switch("window_scaling", "window scaling (RFC 7323)"),
     switch("rack", "time-based loss detection (RFC 8985); needs sack"),
     switch("tlp", "tail loss probe (RFC 8985); needs sack"),
@@ -272,11 +289,14 @@ impl Kind {
             Kind::Flag => "true or false".into(),
             Kind::Rate => "a rate such as \"2mbit\"".into(),
             Kind::Time => "a time such as \"10ms\"".into(),
+            Kind::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
+            Kind::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
             Kind::Size => "a size such as \"500kb\"".into(),
             Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
             Kind::Frequency => "a number of times a second such as \"10/s\"".into(),
             Kind::Limit => "a size such as \"500kb\" or packets such as \"300p\"".into(),
             Kind::Share => "a percentage such as \"1%\"".into(),
+            Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
             Kind::Choice(names) => format!("one of {}", names.join(", ")),
             Kind::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
             Kind::Table => "a table".into(),

@@ -5,7 +5,7 @@ use crate::model::Limit;
 use crate::quantity::{Number, Share};
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
-use crate::units::{Bytes, Frequency, Nanos, Rate};
+use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -215,9 +215,11 @@ macro_rules! readable_quantity {
 }
 readable_quantity!(Rate, Rate);
 readable_quantity!(Nanos, Time);
+readable_quantity!(Offset, Offset);
+readable_quantity!(Drift, Drift);
 readable_quantity!(Bytes, Size | Sizes);
 readable_quantity!(Limit, Limit);
-readable_quantity!(Share, Share);
+readable_quantity!(Share, Share | Loss);
 readable_quantity!(Frequency, Frequency);
 
 impl Readable for Number {

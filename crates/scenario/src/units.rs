@@ -63,6 +63,14 @@ impl Sub for Nanos {
     }
 }
 
+/// By how much one clock is ahead of another, in nanoseconds; negative: behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Offset(pub i64);
+
+/// By how much one clock runs faster than another, in billionths; negative: slower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Drift(pub i64);
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(pub u64);

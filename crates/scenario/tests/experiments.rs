@@ -1,9 +1,11 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
-use scenario::model::{CcSource, KernelQueue, Limit, ParamValue, Queue, Scenario, Service, Setting, Stack};
+use scenario::model::{
+    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, Queue, Scenario, Service, Setting, Stack,
+};
 use scenario::quantity::Share;
 use scenario::register::{self, Absence};
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use scenario::{Cell, Experiment, load_text};
 use std::path::Path;
 
@@ -77,7 +79,42 @@ fn the_way_back_is_as_the_way_there_but_never_drops() {
     let changed =
         only(SAMPLE, &[("link.bottleneck.reverse.queue.limit", "7p"), ("link.bottleneck.reverse.loss", "2%")]);
     assert_eq!(changed.reverse.queue, Queue::Droptail { limit: Some(Limit::Packets(7)), ecn_threshold: None });
-    assert_eq!((changed.reverse.loss, changed.bottleneck.loss), (0.02, 0.0));
+    assert_eq!((changed.reverse.loss, changed.bottleneck.loss), (Loss::Uniform(0.02), Loss::NONE));
+}
+
+/// Netem's defaults: r = 1-p, 1-h = 100 %, 1-k = 0.
+#[test]
+fn a_loss_model_has_netem_s_parameters_and_defaults() {
+    let loss = |table: &str| only(SAMPLE, &[("link.bottleneck.loss", table)]).bottleneck.loss;
+    let bernoulli = Gemodel { p: 0.25, r: 0.75, lost_while_bad: 1.0, lost_while_good: 0.0 };
+    assert_eq!(loss(r#"{ p = "25%" }"#), Loss::Gemodel(bernoulli));
+    let every = Gemodel { p: 0.01, r: 0.3, lost_while_bad: 0.8, lost_while_good: 0.001 };
+    let written = r#"{ kind = "gemodel", p = "1%", r = "30%", 1-h = "80%", 1-k = "0.1%" }"#;
+    assert_eq!(loss(written), Loss::Gemodel(every));
+    let one_way_back = only(SAMPLE, &[("link.bottleneck.reverse.loss.p", "25%")]);
+    assert_eq!((one_way_back.bottleneck.loss, one_way_back.reverse.loss), (Loss::NONE, Loss::Gemodel(bernoulli)));
+    let bursty = SAMPLE.replace(r#""0%""#, r#"{ p = "1%" }"#);
+    let swept = experiment(&bursty, &[("sweep.link.bottleneck.loss.1-h", r#"["50%", "90%"]"#)]);
+    assert_eq!(axes(&swept), [["50%"], ["90%"]]);
+    let models = experiment(SAMPLE, &[("sweep.link.bottleneck.loss", r#"["25%", { p = "25%" }]"#)]);
+    let losses: Vec<_> = models.cells.iter().map(|cell| cell.scenario.bottleneck.loss).collect();
+    assert_eq!(losses, [Loss::Uniform(0.25), Loss::Gemodel(bernoulli)]);
+}
+
+#[test]
+fn clocks_may_be_behind_and_slow() {
+    let clock = |overrides: &[(&str, &str)]| only(SAMPLE, overrides).flows[0].clock;
+    assert_eq!(clock(&[]), Clock::default());
+    let both = clock(&[("flows.0.clock", r#"{ offset = "-3600s", drift = "-0.5ppm" }"#)]);
+    assert_eq!(both, Clock { offset: Offset(-3_600_000_000_000), drift: Drift(-500) });
+    assert_eq!(clock(&[("flows.0.clock.drift", "100ppm")]).drift, Drift(100_000));
+    let drifting = only(SAMPLE, &[("flows.0.clock.drift", "-100ppm")]).only_in_the_simulator().unwrap();
+    assert_eq!(drifting.key(), "flows.0.clock.drift");
+    assert_eq!(
+        drifting.to_string(),
+        "-100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+    );
+    assert_eq!(only(SAMPLE, &[("flows.0.clock.offset", "1s")]).only_in_the_simulator(), None);
 }
 
 #[test]
@@ -231,6 +268,10 @@ fn a_range_is_spelt_out_in_the_units_of_its_key() {
     assert_eq!(labels("link.bottleneck.delay", r#"{ from = "0s", to = "1s", count = 3 }"#), ["0s", "500ms", "1s"]);
     assert_eq!(labels("flows.0.count", "{ from = 1, to = 10, step = 3 }"), ["1", "4", "7", "10"]);
     assert_eq!(labels("flows.0.params.alpha", "{ from = -1, to = 1, step = 1 }"), ["-1", "0", "1"]);
+    let drift = r#"{ from = "-100ppm", to = "100ppm", step = "100ppm" }"#;
+    assert_eq!(labels("flows.0.clock.drift", drift), ["-100ppm", "0ppb", "100ppm"]);
+    let offset = r#"{ from = "-1s", to = "1s", count = 3 }"#;
+    assert_eq!(labels("flows.0.clock.offset", offset), ["-1s", "0ns", "1s"]);
     assert_eq!(labels("flows.0.params.beta", r#"{ from = "70%", to = "90%", step = "10%" }"#), ["70%", "80%", "90%"]);
 }
 

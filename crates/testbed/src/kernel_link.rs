@@ -15,7 +15,7 @@ use crate::way::Store;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{Fate, Line, Packet, Pipe, Usage};
-use scenario::model::{self, Emulator, Queue, Scenario, Service};
+use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
 use scenario::records;
 use scenario::units::{Bytes, Nanos};
 use std::io;
@@ -63,7 +63,7 @@ impl KernelLink {
             Emulator::Netem => {
                 let netem = Netem::new(mtu, link, scenario.seed.wrapping_add(purpose));
                 let netem = netem.map_err(|why| refused(why, "emulator".into()))?;
-                (Some(netem), model::Link { delay: Nanos::ZERO, loss: 0.0, ..link.clone() })
+                (Some(netem), model::Link { delay: Nanos::ZERO, loss: Loss::NONE, ..link.clone() })
             }
         };
         let line = Line::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
@@ -197,7 +197,7 @@ struct Netem {
 
 impl Netem {
     fn new(mtu: u32, link: &model::Link, seed: u64) -> io::Result<Netem> {
-        let discipline = qdisc::netem(link.delay, link.loss, seed);
+        let discipline = qdisc::netem(link.delay, &link.loss, seed);
         let hop = Hop::new(mtu, |netlink| netlink.set_qdisc(tun::NAME, TcHandle::ROOT, handle(1, 0), &discipline))?;
         Ok(Netem { hop, inside: Inside::default(), delay: link.delay, arrived: Pipe::default() })
     }

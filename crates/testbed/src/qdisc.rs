@@ -1,7 +1,7 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
 use crate::red;
-use scenario::model::{KernelQueue, Limit, Setting};
+use scenario::model::{Gemodel, KernelQueue, Limit, Loss, Setting};
 use scenario::units::{Bytes, Nanos, Rate};
 
 /// A discipline with its options.
@@ -71,14 +71,28 @@ pub fn fifo(limit: Option<Limit>) -> Qdisc {
 }
 
 /// A wire that delays and loses; the draws follow `seed` from Linux 6.7 on.
-pub fn netem(delay: Nanos, loss: f64, seed: u64) -> Qdisc {
+pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     const LATENCY64: u16 = 10;
     const PRNG_SEED: u16 = 14;
-    let loss = word(Setting::Share(loss));
+    let (loss, bursts) = match loss {
+        Loss::Uniform(share) => (word(Setting::Share(*share)), vec![]),
+        Loss::Gemodel(model) => (0, gemodel(model)),
+    };
     // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
     let fixed: Vec<u8> = [0, ENDLESS, loss, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     let attributes = [nla(LATENCY64, &delay.0.to_ne_bytes()), nla(PRNG_SEED, &seed.to_ne_bytes())];
-    Qdisc { kind: "netem", options: Some([fixed, attributes.concat()].concat()) }
+    Qdisc { kind: "netem", options: Some([fixed, attributes.concat(), bursts].concat()) }
+}
+
+/// The attribute that has `netem` lose in bursts: `loss gemodel` of tc-netem(8).
+fn gemodel(model: &Gemodel) -> Vec<u8> {
+    const LOSS: u16 = 5 | libc::NLA_F_NESTED as u16;
+    const GILBERT_ELLIOTT: u16 = 2;
+    let Gemodel { p, r, lost_while_bad, lost_while_good } = *model;
+    // struct tc_netem_gemodel: p, r, h, 1-k.
+    let shares = [p, r, 1.0 - lost_while_bad, lost_while_good];
+    let words: Vec<u8> = shares.into_iter().flat_map(|share| word(Setting::Share(share)).to_ne_bytes()).collect();
+    nla(LOSS, &nla(GILBERT_ELLIOTT, &words))
 }
 
 /// The shaper's root, which sends everything to class `class`.

@@ -1,9 +1,13 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
+use crate::kernel::running_version;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::Stack;
 use std::io;
 use std::path::Path;
+
+/// Since this version of Linux timestamps may count microseconds.
+const MICROSECOND_TIMESTAMPS: (u32, u32) = (6, 7);
 
 /// A switch that a kernel's TCP does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,11 @@ pub fn unswitchable(stack: &Stack) -> Option<Unswitchable> {
             "sends new data on the first duplicates",
         ),
         ("cwnd_validation", stack.cwnd_validation == linux.cwnd_validation, "does not let an unused window grow"),
+        (
+            "tcp_usec_ts",
+            !stack.tcp_usec_ts || running_version() >= MICROSECOND_TIMESTAMPS,
+            "counts milliseconds in timestamps before Linux 6.7",
+        ),
     ];
     fixed.into_iter().find(|(_, same, _)| !same).map(|(key, _, always)| Unswitchable { key, always })
 }
@@ -79,6 +88,9 @@ fn set(key: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("net/{key} cannot be set to {value}: {error}")))
 }
 
+/// `RTAX_FEATURE_TCP_USEC_TS` (linux/rtnetlink.h).
+const TCP_USEC_TS: u32 = 1 << 4;
+
 /// What `stack` asks of the route to the other end, where it differs from the kernel's own.
 pub fn route_metrics(stack: &Stack) -> Vec<RouteMetric> {
     let linux = Stack::LINUX;
@@ -92,6 +104,9 @@ pub fn route_metrics(stack: &Stack) -> Vec<RouteMetric> {
     }
     if !stack.delayed_ack {
         metrics.push(RouteMetric::QuickAck(1));
+    }
+    if stack.tcp_usec_ts {
+        metrics.push(RouteMetric::Features(TCP_USEC_TS));
     }
     metrics
 }

@@ -4,7 +4,7 @@
 mod out_of_order;
 mod schedule;
 
-use crate::clock;
+use crate::clock::TimestampClock;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
 use measure::ReceiverMeter;
 use mechanism::Control;
@@ -33,6 +33,7 @@ pub struct Receiver {
     duplicate: Option<Block>,
     /// The timestamp to echo (RFC 7323, section 4).
     ts_recent: u32,
+    clock: TimestampClock,
     schedule: Schedule,
     echo_ce: bool,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
@@ -71,6 +72,7 @@ impl Receiver {
             out_of_order: OutOfOrder::new(),
             duplicate: None,
             ts_recent: 0,
+            clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
             schedule: Schedule::new(&stack, room.0.min(window as u64) as u32, mss),
             echo_ce: false,
             socket,
@@ -211,7 +213,7 @@ impl Receiver {
         Ack {
             flow: self.flow,
             next,
-            tsval: clock::timestamp(now),
+            tsval: self.clock.read(now),
             tsecr: if self.stack.timestamps { self.ts_recent } else { 0 },
             window: self.window,
             bytes: ack_bytes(self.stack.timestamps, count),

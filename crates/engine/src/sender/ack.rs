@@ -24,15 +24,13 @@ impl Sender {
     /// Handles an acknowledgement that arrives at `env.now`.
     pub fn on_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
         self.set_clock(env.now);
+        self.read_timestamps(ack);
         if ack.flags & packet_flag::SYN != 0 {
             return self.on_syn_ack(env, ack);
         }
         if self.phase != Phase::Established || ack.next < self.board.una {
             return;
         }
-        self.sk.rx_opt.saw_tstamp = self.stack.timestamps as u8;
-        self.sk.rx_opt.rcv_tsval = ack.tsval;
-        self.sk.rx_opt.rcv_tsecr = ack.tsecr;
         self.sk.snd_wnd = ack.window;
         self.sk.rcv_tstamp = clock::jiffies(env.now);
         self.process(env, ack);
@@ -41,6 +39,15 @@ impl Sender {
             return self.finish();
         }
         self.transmit_new(env);
+    }
+
+    /// The timestamps option, as `tcp_parse_options` leaves it behind for whoever looks at the socket.
+    #[inline]
+    fn read_timestamps(&mut self, ack: &Ack) {
+        if self.stack.timestamps {
+            let options = &mut self.sk.rx_opt;
+            (options.saw_tstamp, options.rcv_tsval, options.rcv_tsecr) = (1, ack.tsval, ack.tsecr);
+        }
     }
 
     fn on_syn_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
@@ -53,7 +60,7 @@ impl Sender {
             rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
         }
         // `tcp_try_undo_spurious_syn`: the first SYN was answered after all.
-        let first_answered = self.stack.timestamps && ack.tsecr == (self.sk.first_tx_mstamp / 1000) as u32;
+        let first_answered = self.stack.timestamps && ack.tsecr == self.ticks(self.sk.first_tx_mstamp);
         // `tcp_init_transfer`: two SYNs lost, not one, say that the path is congested.
         let congested = self.sk.total_retrans > 1 && !first_answered;
         if self.sk.ecn_flags & ecn::OK != 0 && ack.flags & packet_flag::ECE == 0 {
@@ -67,7 +74,13 @@ impl Sender {
         if self.sk.total_retrans == 0 {
             return Some((self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32);
         }
-        self.stack.timestamps.then(|| clock::timestamp(now).wrapping_sub(tsecr).max(1) * 1000)
+        self.stack.timestamps.then(|| self.rtt_by_timestamp(now, tsecr))
+    }
+
+    /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us.
+    fn rtt_by_timestamp(&self, now: Nanos, echo: u32) -> u32 {
+        let ticks = self.timestamp(now).wrapping_sub(echo);
+        if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
     }
 
     fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
@@ -369,7 +382,7 @@ impl Sender {
         // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section 4).
         let by_timestamp = || {
             let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
-            echoed.then(|| clock::timestamp(now).wrapping_sub(self.sk.rx_opt.rcv_tsecr).max(1) * 1000)
+            echoed.then(|| self.rtt_by_timestamp(now, self.sk.rx_opt.rcv_tsecr))
         };
         let Some(sample) = sample_us.or_else(by_timestamp) else {
             return false;

@@ -160,6 +160,7 @@ impl Sender {
         sk.inet_conn.icsk_rto_min = clock::micros_to_jiffies(stack.rto_min.as_micros());
         sk.rx_opt.sack_ok = stack.sack as u8;
         sk.rx_opt.tstamp_ok = stack.timestamps as u8;
+        sk.tcp_usec_ts = stack.tcp_usec_ts as u8;
         sk.rx_opt.wscale_ok = stack.window_scaling as u8;
         sk.ecn_flags = if stack.ecn { ecn::OK } else { 0 };
         sk.inet_conn.sk.sk_pacing_status = stack.pacing as u32;
@@ -197,6 +198,19 @@ impl Sender {
         }
         self.last_awake = now;
         self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
+    }
+
+    /// What the timestamps option of a segment shows that leaves now. In microseconds even a late look at the clock can be seen, and has to
+    /// agree with the times that the sender keeps.
+    #[inline]
+    fn timestamp(&self, now: Nanos) -> u32 {
+        if self.stack.tcp_usec_ts { self.sk.tcp_mstamp as u32 } else { clock::timestamp(now) }
+    }
+
+    /// A time of the sender's own clock, us, in the ticks of its timestamps.
+    #[inline]
+    fn ticks(&self, us: u64) -> u32 {
+        (if self.stack.tcp_usec_ts { us } else { us / 1000 }) as u32
     }
 
     /// Does what is due at `env.now`.

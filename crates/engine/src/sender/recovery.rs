@@ -300,7 +300,7 @@ impl Sender {
         self.stack.timestamps
             && echo != 0
             && self.sk.retrans_stamp != 0
-            && before(echo, (self.sk.retrans_stamp / 1000) as u32)
+            && before(echo, self.ticks(self.sk.retrans_stamp))
     }
 
     /// `tcp_may_undo`.

@@ -164,7 +164,7 @@ impl Sender {
             flags |= flag::LAST;
         }
         let bytes = self.segment_bytes(segment);
-        let data = Data { flow: self.flow, segment, tsval: clock::timestamp(env.now), bytes: bytes as u16, flags };
+        let data = Data { flow: self.flow, segment, tsval: self.timestamp(env.now), bytes: bytes as u16, flags };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -188,7 +188,7 @@ impl Sender {
     }
 
     fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
-        let tsval = clock::timestamp(env.now);
+        let tsval = self.ticks(clock::micros(env.now));
         env.network.send(env.now, Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags }, env.tap);
     }
 

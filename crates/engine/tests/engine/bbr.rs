@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use engine::packet::Data;
-use scenario::model::{CcSource, CongestionControl, Limit, ParamValue, Scenario};
+use scenario::model::{CcSource, CongestionControl, Limit, Loss, ParamValue, Scenario};
 use scenario::records::{FlowSeries, Series};
 use scenario::units::{Bytes, Nanos};
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ fn every_ten_seconds_it_probes_the_rtt_with_four_packets() {
 fn random_loss_does_not_slow_it_down() {
     let mut s = bbr(12, 1.0);
     s.warmup = Nanos::from_secs(2);
-    s.bottleneck.loss = 0.01;
+    s.bottleneck.loss = Loss::Uniform(0.01);
     let run = run(&s, &Default::default()).run;
     assert!(run.links[0].utilisation_percent > 93.0, "{} %", run.links[0].utilisation_percent);
     assert!(run.flows[0].goodput_mbps > 0.99 * 0.93 * 20.0 * 1448.0 / 1500.0, "{}", run.flows[0].goodput_mbps);

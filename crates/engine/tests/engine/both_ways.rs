@@ -6,7 +6,7 @@ use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{FlowGroup, Limit, Link, Scenario, Service, Stack};
+use scenario::model::{FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn a_link_has_no_front(mut scenario in prop_oneof![random::scenario(), random::both_ways()]) {
         for way in [&mut scenario.bottleneck, &mut scenario.reverse] {
-            way.loss = 0.0;
+            way.loss = Loss::NONE;
             way.service = Service::Rate(Rate(way.service.bits_per_second() as u64));
         }
         let [here, there] = [&scenario, &mirrored(&scenario)].map(|scenario| run(scenario, &Options::default()).run);

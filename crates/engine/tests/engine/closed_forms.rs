@@ -4,7 +4,7 @@ use crate::auditor::mss;
 use crate::world::*;
 use engine::Options;
 use engine::packet::flag;
-use scenario::model::{FlowGroup, Limit, ParamValue, Scenario, Stack};
+use scenario::model::{FlowGroup, Limit, Loss, ParamValue, Scenario, Stack};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -237,7 +237,7 @@ fn reno_obeys_the_square_root_law_under_random_loss() {
         s.warmup = Nanos(s.duration.0 / 10);
         s.bottleneck = link("bottleneck", 100_000.0, Nanos::from_millis(25));
         s.reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
-        s.bottleneck.loss = loss;
+        s.bottleneck.loss = Loss::Uniform(loss);
         s.flows[0].stack = PROMPT;
         let (segments, measured) = per_round_trip(&records(&s));
         let law = (1.5 / measured).sqrt();
@@ -336,7 +336,7 @@ fn rings_after(waited: f64, seconds: f64) -> bool {
 #[test]
 fn an_unanswered_syn_backs_off() {
     let mut s = scenario(40);
-    s.reverse.loss = 1.0;
+    s.reverse.loss = Loss::Uniform(1.0);
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     let times: Vec<Nanos> = script.sent.iter().map(|(at, _)| *at).collect();
     assert!(script.sent.iter().all(|(_, d)| d.flags & flag::SYN != 0));

@@ -9,5 +9,6 @@ mod fingerprints;
 mod properties;
 mod random;
 mod tails;
+mod timestamps;
 mod workloads;
 mod world;

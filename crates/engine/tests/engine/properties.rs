@@ -6,7 +6,7 @@ use crate::world::{self, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{FlowGroup, Limit, Scenario, Service, Stack};
+use scenario::model::{FlowGroup, Gemodel, Limit, Loss, Scenario, Service, Stack};
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
@@ -139,8 +139,11 @@ proptest! {
 fn finite() -> impl Strategy<Value = Scenario> {
     random::scenario().prop_map(|mut scenario| {
         scenario.warmup = Nanos::ZERO;
-        scenario.bottleneck.loss = scenario.bottleneck.loss.min(0.1);
-        scenario.reverse.loss = scenario.reverse.loss.min(0.1);
+        for link in [&mut scenario.bottleneck, &mut scenario.reverse] {
+            if let Loss::Uniform(share) = &mut link.loss {
+                *share = share.min(0.1);
+            }
+        }
         for group in &mut scenario.flows {
             let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
             group.size = Some(Bytes(size.max(1)));
@@ -150,6 +153,14 @@ fn finite() -> impl Strategy<Value = Scenario> {
         scenario.duration = Nanos::from_secs(3600);
         scenario
     })
+}
+
+/// Any losses, one by one or in bursts.
+fn loss() -> impl Strategy<Value = Loss> {
+    let bursts = (0.0..0.1, 0.05..1.0, 0.0..1.0, 0.0..0.1).prop_map(|(p, r, lost_while_bad, lost_while_good)| {
+        Loss::Gemodel(Gemodel { p, r, lost_while_bad, lost_while_good })
+    });
+    prop_oneof![(0.0..0.2).prop_map(Loss::Uniform), bursts]
 }
 
 proptest! {
@@ -173,7 +184,7 @@ proptest! {
 
     /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more arrives.
     #[test]
-    fn loss_never_creates_data(mut scenario in finite(), loss in 0.0..0.2) {
+    fn loss_never_creates_data(mut scenario in finite(), loss in loss()) {
         scenario.bottleneck.loss = loss;
         scenario.reverse.loss = loss;
         scenario.duration = Nanos::from_secs(5);
@@ -194,7 +205,7 @@ proptest! {
         reverse_loss in prop_oneof![Just(0.0), 0.0..0.4],
     ) {
         let mut scenario = world::scenario(4 * 3600);
-        scenario.reverse.loss = reverse_loss;
+        scenario.reverse.loss = Loss::Uniform(reverse_loss);
         scenario.flows[0] = FlowGroup { size: Some(Bytes(segments * 1400)), stack, ..world::flow(cc) };
         let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::losing(&scenario, losses));
         prop_assert!(outcome.run.flows[0].completion_s.is_some(), "{:?}", outcome.run.flows[0]);
@@ -211,7 +222,7 @@ fn more_loss_does_not_mean_more_goodput() {
         for loss in [0.0, 0.001, 0.01, 0.1] {
             let goodput = |seed| {
                 let mut scenario = world::scenario(20);
-                scenario.bottleneck.loss = loss;
+                scenario.bottleneck.loss = Loss::Uniform(loss);
                 scenario.seed = seed;
                 scenario.flows[0].stack = stack;
                 scenario.bottleneck.queue = world::droptail(Limit::Packets(100));

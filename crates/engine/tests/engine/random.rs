@@ -2,7 +2,7 @@
 
 use crate::world::control;
 use proptest::prelude::*;
-use scenario::model::{Access, Emulator, FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
+use scenario::model::{Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ prop_compose! {
         Stack {
             sack,
             timestamps,
+            tcp_usec_ts: false,
             window_scaling,
             rack: rack && sack,
             tlp: tlp && sack,
@@ -79,6 +80,7 @@ prop_compose! {
             arrivals: None,
             reverse: false,
             access,
+            clock: Clock::default(),
             start,
             stagger,
             stop: stop.map(|after| last_start + after),
@@ -104,8 +106,8 @@ fn queue(largest: u64) -> impl Strategy<Value = Queue> {
         .prop_map(|(limit, ecn_threshold)| Queue::Droptail { limit, ecn_threshold })
 }
 
-fn loss() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(0.0), log_uniform(1e-4, 0.2)]
+fn loss() -> impl Strategy<Value = Loss> {
+    prop_oneof![Just(0.0), log_uniform(1e-4, 0.2)].prop_map(Loss::Uniform)
 }
 
 /// Opportunities with outages now and then, as a mobile link has them.

@@ -4,7 +4,7 @@ use crate::auditor::Auditor;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
-use scenario::model::{FlowGroup, Limit, Link, Queue, Scenario, Service, Stack, Trace};
+use scenario::model::{FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
 use scenario::records::{Flow, FlowSeries};
 use scenario::units::{Bytes, Nanos};
 use std::sync::Arc;
@@ -151,7 +151,7 @@ fn lost_acknowledgements_cost_no_data() {
         let mut s = transfer(500, stack);
         s.seed = seed;
         s.duration = Nanos::from_secs(600);
-        s.reverse.loss = 0.3;
+        s.reverse.loss = Loss::Uniform(0.3);
         let (outcome, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
         assert!(outcome.run.flows[0].completion_s.is_some(), "seed {seed}, {stack:?}");
         assert_eq!(auditor.flows[0].delivered_bytes(), s.flows[0].size.unwrap().0);
@@ -203,10 +203,12 @@ fn frto_finds_a_spurious_timeout_without_timestamps() {
 
 #[test]
 fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
-    let (window, timeouts, again) = after_an_outage(Stack { undo: true, ..NO_UNDO });
-    assert!(timeouts >= 1);
-    assert!(window >= 190, "window {window} after the outage");
-    assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
+    for tcp_usec_ts in [false, true] {
+        let (window, timeouts, again) = after_an_outage(Stack { undo: true, tcp_usec_ts, ..NO_UNDO });
+        assert!(timeouts >= 1);
+        assert!(window >= 190, "window {window} after the outage");
+        assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
+    }
 }
 
 #[test]

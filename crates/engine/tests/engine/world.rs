@@ -4,7 +4,9 @@ use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
-use scenario::model::{Access, CcSource, CongestionControl, FlowGroup, Limit, Link, ParamValue, Queue, Scenario};
+use scenario::model::{
+    Access, CcSource, Clock, CongestionControl, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
+};
 use scenario::model::{Emulator, Service, Stack};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ops::ControlFlow;
@@ -21,7 +23,7 @@ pub fn link(name: &str, mbit: f64, delay: Nanos) -> Link {
         service: Service::Rate(Rate((mbit * 1e6) as u64)),
         delay,
         queue: Queue::Droptail { limit: None, ecn_threshold: None },
-        loss: 0.0,
+        loss: Loss::NONE,
     }
 }
 
@@ -56,6 +58,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         arrivals: None,
         reverse: false,
         access: Access::default(),
+        clock: Clock::default(),
         start: Nanos::ZERO,
         stagger: Nanos::ZERO,
         stop: None,

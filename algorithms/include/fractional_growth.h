@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A window that grows and shrinks by fractions of a segment: an ACK changes it by x / cwnd segments. The x are summed up, and a sum of a whole
+ * window is a segment; what is left stays for the next ACK.
+ */
+#ifndef UNBLOAT_FRACTIONAL_GROWTH_H
+#define UNBLOAT_FRACTIONAL_GROWTH_H
+
+#include "control.h"
+
+#define LEAST_WINDOW 2U
+
+/* `sum` has x in 1/scale segment. Magnitudes are divided, for BPF has no signed division before version 4. */
+static __always_inline void change_window(struct tcp_sock *tp, __s64 *sum, __u64 scale)
+{
+	__u64 a_segment = tp->snd_cwnd * scale;
+	__u64 cwnd = tp->snd_cwnd, steps;
+
+	if (*sum >= 0) {
+		steps = (__u64)*sum / a_segment;
+		*sum -= steps * a_segment;
+		cwnd += steps;
+	} else {
+		steps = (__u64) - *sum / a_segment;
+		*sum += steps * a_segment;
+		cwnd -= min(cwnd, steps);
+	}
+	tp->snd_cwnd = min(max(cwnd, (__u64)LEAST_WINDOW), (__u64)tp->snd_cwnd_clamp);
+}
+
+#endif
