@@ -23,7 +23,9 @@ static __always_inline void change_window(struct tcp_sock *tp, __s64 *sum, __u64
 	} else {
 		steps = (__u64) - *sum / a_segment;
 		*sum += steps * a_segment;
-		cwnd -= min(cwnd, steps);
+		cwnd = max(cwnd - min(cwnd, steps), (__u64)LEAST_WINDOW);
+		/* Below its threshold a window grows by slow start, whatever the delay: who yields must not come back so. */
+		tp->snd_ssthresh = min(tp->snd_ssthresh, (__u32)cwnd);
 	}
 	tp->snd_cwnd = min(max(cwnd, (__u64)LEAST_WINDOW), (__u64)tp->snd_cwnd_clamp);
 }

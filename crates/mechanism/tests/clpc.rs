@@ -122,6 +122,19 @@ fn the_window_keeps_two_segments() {
     assert_eq!(sk.snd_cwnd, 2);
 }
 
+/// Below the threshold that a loss has left, an ACK would grow it by a segment.
+#[test]
+fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
+    let control = builtin("clpc");
+    let mut sk = connection(&control, 50);
+    sk.snd_ssthresh = 50;
+    sample(&control, &mut sk, 70);
+    assert_eq!(acks_for_a_segment(&control, &mut sk), (50, -1));
+    assert_eq!(acks_for_a_segment(&control, &mut sk), (49, -1), "still above the target");
+    sample(&control, &mut sk, 45);
+    assert_eq!(acks_for_a_segment(&control, &mut sk), (1000, 0), "at the target");
+}
+
 #[test]
 fn a_queue_within_eps_is_none() {
     for (eps, expected) in [("1ms", 5), ("0ms", 53)] {

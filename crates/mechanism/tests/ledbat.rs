@@ -61,6 +61,17 @@ fn what_an_ack_changes() {
 }
 
 /// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
+/// Slow start is for the beginning and for timeouts.
+#[test]
+fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
+    let control = with_params("ledbat", &[("slow_start", ParamValue::Bool(true))]);
+    let mut sk = connection(&control);
+    sk.snd_ssthresh = 20;
+    samples(&control, &mut sk, FILTER, 220);
+    assert_eq!(acks_for_a_segment(&control, &mut sk), (20, -1));
+    assert_eq!(acks_for_a_segment(&control, &mut sk), (19, -1), "still above the target");
+}
+
 #[test]
 fn three_long_delays_are_none() {
     let control = builtin("ledbat");
