@@ -1,4 +1,4 @@
-"""Flows that come at random, and data both ways: the simulator's figures, and those of real sockets on the same file (which need root)."""
+"""Flows that come at random, and data both ways: simulated, and with real sockets on the same file (which need root)."""
 
 from pathlib import Path
 
@@ -32,7 +32,12 @@ def short_flows(scenario: Write) -> Path:
     """Give short flows on a link that has room for them."""
     return scenario(
         'rate = "20mbit"\ndelay = "10ms"\nqueue = { limit = "200p" }',
-        'cc = "reno"\narrivals = { rate = "12/s" }\nsize = { kind = "pareto", mean = "20kb", most = "200kb" }\nstart = "200ms"',
+        """
+        cc = "reno"
+        start = "200ms"
+        arrivals = { rate = "12/s" }
+        size = { kind = "pareto", mean = "20kb", most = "200kb" }
+        """,
         duration="3s",
     )
 

@@ -11,7 +11,7 @@ from unbloat.results import Record, Results, why_unsound
 from unbloat.table import Column, render, show
 
 MANY = 12
-"""A run with more flows than this shows one row for each group, and one with more groups one for each congestion control."""
+"""A run with more flows than this shows one row for each group; with more groups, one for each congestion control."""
 
 FLOW_COLUMNS = [
     ("goodput", "Mbit/s", "goodput_mbps"),
@@ -75,7 +75,7 @@ def soundness(records: Iterable[Record]) -> Column:
 
 
 def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give a row for each flow, or where there are many one for each group, or where these are many one for each congestion control."""
+    """Give a row for each flow; where they are many for each group, where these are many for each congestion control."""
     flows: list[dict[str, Any]] = run["flows"]
     sizes: list[int] = run.get("groups", [])
     if len(flows) <= MANY:
@@ -90,7 +90,7 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def together(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Fold flows of one congestion control into one row of means; it says how many of them did not come to their end, if others did."""
+    """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
     unfinished = sum(flow["completion_s"] is None for flow in flows)
     remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"]}
