@@ -1,4 +1,4 @@
-"""Flows that come at random, and data both ways: simulated, and with real sockets on the same file (which need root)."""
+"""Flows that come at random, and data both ways: simulated, and with real sockets (which need root)."""
 
 from pathlib import Path
 

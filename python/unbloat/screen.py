@@ -75,7 +75,7 @@ def soundness(records: Iterable[Record]) -> Column:
 
 
 def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give a row for each flow; where they are many for each group, where these are many for each congestion control."""
+    """Give a row for each flow; where many, for each group; where these are many, for each congestion control."""
     flows: list[dict[str, Any]] = run["flows"]
     sizes: list[int] = run.get("groups", [])
     if len(flows) <= MANY:
