@@ -28,6 +28,7 @@
 #include "control.h"
 #include "fractional_growth.h"
 #include "one_way_delay.h"
+#include "slow_start.h"
 
 PARAM(u32, target, 25000, 1000, 1000000, "us", "queueing delay that it aims at");
 PARAM(u32, gamma, 256, 1, 1024, "/1024", "weight of a sample in the average queueing delay");
