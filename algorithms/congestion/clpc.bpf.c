@@ -12,7 +12,8 @@
  *
  * Departures and choices (in brackets: the card's name of the question):
  *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is, `n_always` [C1];
- *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2];
+ *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments also waits for the second, which on
+ *    links below some 10 Mbit/s takes longer;
  *  - N, without bound in the paper, stays below `n_max` and the window, which so at most doubles in a round trip [C3];
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
  *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long [C6];
