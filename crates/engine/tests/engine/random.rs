@@ -79,12 +79,15 @@ prop_compose! {
         FlowGroup {
             cc: control(&cc),
             count,
+            arrivals: None,
+            reverse: false,
             access,
             clock: Clock::default(),
             start,
             stagger,
             stop: stop.map(|after| last_start + after),
             size: size.map(|bytes| Bytes(bytes as u64)),
+            sizes: None,
             packet: Bytes(packet),
             tos: 0,
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
@@ -173,5 +176,22 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             reverse,
             flows,
         }
+    })
+}
+
+/// Any scenario in which some of the data, or all of it, goes the other way.
+pub fn both_ways() -> impl Strategy<Value = Scenario> {
+    let turned = any::<[bool; 3]>().prop_filter("one at least", |turned| turned[0]);
+    (scenario(), turned).prop_flat_map(|(mut scenario, turned)| {
+        for (group, turned) in scenario.flows.iter_mut().rev().zip(turned) {
+            group.reverse = turned;
+        }
+        let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
+        (Just(scenario), direction("bottleneck.reverse", largest)).prop_map(|(scenario, reverse)| {
+            let shorter = bits_a_second(&scenario.bottleneck.service) / bits_a_second(&reverse.service);
+            let duration = Nanos((scenario.duration.0 as f64 * shorter.min(1.0)) as u64).max(Nanos::from_millis(1500));
+            let warmup = scenario.warmup.min(Nanos(duration.0 / 2));
+            Scenario { reverse, duration, warmup, ..scenario }
+        })
     })
 }
