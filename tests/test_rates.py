@@ -59,7 +59,9 @@ def test_filling_is_counted_from_the_own_start():
 def test_means_are_over_what_lies_in_the_span():
     assert rates.mean(BACKGROUND, (4, 7)) == pytest.approx(7 / 3)
     assert math.isnan(rates.mean(BACKGROUND, (20, 30)))
-    assert rates.together([BACKGROUND, FOREGROUND])[1, 4] == 9
+    both = rates.together([BACKGROUND, FOREGROUND[:, 4:]])
+    assert both.shape == (3, 14)
+    assert both[:, 3:5].tolist() == [[4, 5], [9, 9], [1, 2]], "a flow is sampled from its start on"
 
 
 def flow(number, cc, throughput):

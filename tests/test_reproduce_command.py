@@ -105,6 +105,15 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
 
 
+def test_runs_are_counted_beforehand(tiny, capsys):
+    assert main(["reproduce", str(tiny), "-j", "1"]) == 0
+    assert "unbloat: 12 runs of 8000 packets at most: 0:01 if all are new\n" in capsys.readouterr().err
+    assert main(["reproduce", str(tiny), "-j", "1", "--page"]) == 0
+    assert "unbloat: 14 runs of 10667 packets at most" in capsys.readouterr().err
+    assert main(["reproduce", str(tiny), "-j", "1", "--choices"]) == 0
+    assert "unbloat: 2 runs of 2667 packets at most" in capsys.readouterr().err
+
+
 def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     assert main(["reproduce", str(tiny), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

@@ -50,6 +50,15 @@ def test_a_text_is_a_scenario_too(small: Path) -> None:
     assert ub.run(small.read_text()).as_dict()["runs"][0]["flows"] == ub.run(small).as_dict()["runs"][0]["flows"]
 
 
+def test_the_cases_of_an_axis_can_be_set_from_python(sweep: Path) -> None:
+    cases = [{"label": "short", "link.bottleneck.queue.limit": "5p"}, {"label": "long", "duration": "3s"}]
+    results = ub.run(sweep, {"sweep.case": cases})
+    assert list(results.runs.groupby("case", sort=False)["duration_s"].first().items()) == [
+        ("short", 2.0),
+        ("long", 3.0),
+    ]
+
+
 def test_the_number_of_processes_changes_nothing(sweep: Path) -> None:
     one = ub.run(sweep, cache=False, jobs=1)
     four = ub.run(sweep, cache=False, jobs=4)

@@ -53,13 +53,8 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	__u32 a_segment = (__u64)agile_sd_lambda(ca, tp->snd_cwnd) * (SEGMENT / LAMBDA_SCALE) / tp->snd_cwnd;
 	__u64 growth = ca->fraction + (__u64)a_segment * (once_per_ack ? 1 : acked);
 

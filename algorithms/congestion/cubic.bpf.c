@@ -168,13 +168,8 @@ static __always_inline void cubic_cong_avoid(struct sock *sk, __u32 ack, __u32 a
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = inet_csk_ca(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	cubic_update(ca, tp->snd_cwnd, acked);
 	tcp_cong_avoid_ai(tp, ca->acks_per_segment, acked);
 }

@@ -80,13 +80,8 @@ static __always_inline void elastic_cong_avoid(struct sock *sk, __u32 ack, __u32
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	elastic_grow(tp, inet_csk_ca(sk), acked);
 }
 

@@ -20,13 +20,8 @@ static __always_inline void reno_cong_avoid(struct sock *sk, __u32 ack, __u32 ac
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 

@@ -19,8 +19,12 @@ Span = tuple[float, float]
 
 
 def together(rates: Sequence[Rate]) -> Rate:
-    """Add flows up; all are sampled at the same times."""
-    return np.array([rates[0][0], *np.sum([rate[1:] for rate in rates], axis=0)])
+    """Add flows up; all are sampled at the same times, each from its start on."""
+    times = np.unique(np.concatenate([rate[0] for rate in rates]))
+    total = np.zeros((2, len(times)))
+    for rate in rates:
+        total[:, np.searchsorted(times, rate[0])] += rate[1:]
+    return np.vstack([times, total])
 
 
 def active(rate: Rate) -> Span:

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from unbloat import choices, judged, paper_figures, paper_full, paper_tables, published
+from unbloat import choices, judged, paper_cost, paper_figures, paper_full, paper_tables, published
 from unbloat.arguments import check_kernel
 from unbloat.attempt import Attempt
 from unbloat.measured import Measurements, Run
@@ -37,12 +37,16 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     simulate = simulator(cache=arguments.cache, jobs=arguments.jobs)
     if arguments.choices:
+        announce(beyond(paper.folder), arguments.jobs)
         sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
     if arguments.full:
         print(f"unbloat: {paper_full.forecast(paper, arguments.jobs)}", file=sys.stderr, flush=True)
+    else:
+        its_own = [(batch, paper.seeds) for batch in batches_of(paper)]
+        announce(its_own + (beyond(paper.folder) if arguments.page else []), arguments.jobs)
     measurements = measure_paper(paper, simulate)
     result = judged.judge(paper, measurements)
     if arguments.json:
@@ -56,6 +60,20 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.page:
         write_page(paper, measurements, result, simulate)
     return 0
+
+
+Repeated = list[tuple[Batch, int]]
+"""Runs, and with how many seeds each."""
+
+
+def beyond(folder: Path) -> Repeated:
+    """List the runs of the tables beyond the paper."""
+    return [(batch, table.seeds) for table in choices.load(folder) for batch in choices.batches(table, folder)]
+
+
+def announce(batches: Repeated, jobs: int | None) -> None:
+    """Say how much it is before it begins."""
+    print(f"unbloat: {paper_cost.forecast(batches, jobs)}", file=sys.stderr, flush=True)
 
 
 def folder_of(name: str) -> Path:
@@ -121,12 +139,14 @@ def _columns_of(series: pd.DataFrame, columns: list[str]) -> dict[int, dict[int,
     return found
 
 
+def batches_of(paper: published.Paper) -> list[Batch]:
+    """List the runs that the paper's tables, claims and figures need."""
+    return [Batch(name, paper.folder / f"{name}.toml", series=paper.series.get(name, "")) for name in paper.scenarios()]
+
+
 def measure_paper(paper: published.Paper, simulate: Simulate) -> dict[str, Measurements]:
-    """Run every scenario that the paper's tables, claims and figures need."""
-    batches = [
-        Batch(name, paper.folder / f"{name}.toml", series=paper.series.get(name, "")) for name in paper.scenarios()
-    ]
-    return measure(batches, paper.seeds, simulate)
+    """Run every scenario of the paper."""
+    return measure(batches_of(paper), paper.seeds, simulate)
 
 
 def measure_choices(folder: Path, simulate: Simulate) -> list[tuple[choices.Choices, list[choices.Laid]]]:

@@ -35,7 +35,9 @@ def source_of(what: str | Path, overrides: Mapping[str, object] | None = None) -
 
 
 def as_toml(value: object) -> str:
-    """Write a Python value as an override has it: text as it is, truth in lower case, a range as a table."""
+    """Write a Python value as an override has it: text as it is, truth in lower case, lists and tables as TOML's."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_quoted, value)) + "]"
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_quoted(entry)}" for key, entry in value.items()) + " }"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,8 @@
 //! A mechanism and a socket to drive by hand.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod one_way;
+
 use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
 use mechanism::{Control, Error, Library};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
@@ -44,6 +46,20 @@ pub fn socket(cwnd: u32, ssthresh: u32) -> TcpSock {
         mss_cache: 1448,
         ..TcpSock::default()
     }
+}
+
+/// The same, of a connection with timestamps.
+pub fn socket_with_timestamps(cwnd: u32, ssthresh: u32) -> TcpSock {
+    let mut sk = socket(cwnd, ssthresh);
+    sk.rx_opt.tstamp_ok = 1;
+    sk
+}
+
+/// The next ACK tells this one-way delay, by clocks that show the same.
+pub fn delay_ms(sk: &mut TcpSock, ms: u32) {
+    sk.rx_opt.saw_tstamp = 1;
+    sk.rx_opt.rcv_tsecr = 1000;
+    sk.rx_opt.rcv_tsval = 1000 + ms;
 }
 
 /// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause, marks.
@@ -117,6 +133,18 @@ pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     } else if sk.inet_conn.icsk_ca_state != ca_state::RECOVERY {
         control.cong_avoid(sk, una, segments);
     }
+}
+
+/// ACKs of one segment until the window changes, and by how much; after a thousand it stands still.
+pub fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
+    let before = sk.snd_cwnd;
+    for acks in 1..=1000 {
+        control.cong_avoid(sk, 0, 1);
+        if sk.snd_cwnd != before {
+            return (acks, i64::from(sk.snd_cwnd) - i64::from(before));
+        }
+    }
+    (1000, 0)
 }
 
 /// Tells the control, then enters the state.
