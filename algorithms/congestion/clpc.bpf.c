@@ -17,8 +17,7 @@
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
  *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long [C6];
  *  - `slow_start`, which the paper has in some experiments only; after a timeout there always is one;
- *  - an ACK that the receiver held back tells of that and not of the queue: after ACKs of several segments one of a single segment does
- *    not count while more are on their way [C11];
+ *  - an ACK that the receiver held back does not count while more segments are on their way [C11];
  *  - a mark counts as a loss that finds a queue; a timeout leaves eta2 of the window, N = 1 and q_a = 0, a pause the latter two;
  *  - without timestamps it is Reno.
  */
@@ -45,9 +44,8 @@ PARAM(bool, slow_start, false, 0, 1, "", "begin in slow start");
 
 #define ONE_BITS 10 /* N, alpha and gamma are in 1/1024 */
 #define ONE (1U << ONE_BITS)
-#define AVERAGE_BITS 8	    /* q_a is in 1/256 us */
-#define MOST_PERIODS 64	    /* of N in one go: more than a round trip has */
-#define SINGLES_TO_IGNORE 8 /* after an ACK of several segments */
+#define AVERAGE_BITS 8	/* q_a is in 1/256 us */
+#define MOST_PERIODS 64 /* of N in one go: more than a round trip has */
 
 /* Times in us, modulo 2^32 where they are points in time or delays. */
 struct clpc {
@@ -65,7 +63,7 @@ struct clpc {
 	__u32 delivered_ce;
 	__u8 has_delay;
 	__u8 marked;  /* the latest ACK brought marks */
-	__u8 singles; /* so many ACKs of a single segment are to be ignored */
+	__u8 singles; /* for was_held_back() */
 };
 
 /* Equation 1. */
@@ -112,19 +110,6 @@ static __always_inline void clpc_restart(struct sock *sk)
 	ca->n = ONE;
 	ca->n_changed = clock_us(sk);
 	ca->average = 0;
-}
-
-/* A receiver that delays ACKs shows by covering several segments with one. */
-static __always_inline bool clpc_was_held_back(const struct tcp_sock *tp, struct clpc *ca, __u32 segments)
-{
-	if (segments > 1) {
-		ca->singles = SINGLES_TO_IGNORE;
-		return false;
-	}
-	if (!ca->singles || !tp->packets_out)
-		return false;
-	ca->singles--;
-	return true;
 }
 
 static __always_inline void clpc_find_least(struct clpc *ca, __u32 delay, __u32 now)
@@ -193,7 +178,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	ca->marked = tp->delivered_ce != ca->delivered_ce;
 	ca->delivered_ce = tp->delivered_ce;
 	clpc_change_n(ca, tp->snd_cwnd, clock_us(sk));
-	if (has_one_way_delay(sk, sample) && !clpc_was_held_back(tp, ca, sample->pkts_acked))
+	if (has_one_way_delay(sk, sample) && !(was_held_back(&ca->singles, sample->pkts_acked) && tp->packets_out))
 		clpc_sample(tp, ca, one_way_delay_us(sk));
 }
 

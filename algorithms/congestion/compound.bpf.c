@@ -21,6 +21,7 @@
 #include "bpf_tracing_net.h"
 #include "control.h"
 #include "roots.h"
+#include "round_rtt.h"
 
 PARAM(u32, gamma, 30, 1, 10000, "packets", "more queued: the delay window shrinks");
 PARAM(bool, tune_gamma, true, 0, 1, "", "gamma follows three quarters of what Reno's window had queued at losses");
@@ -28,21 +29,17 @@ PARAM(u32, gamma_min, 5, 1, 10000, "packets", "least gamma when it is tuned; gam
 PARAM(u32, gamma_gain, 512, 1, 1024, "/1024", "how fast gamma follows");
 PARAM(u32, low_window, 38, 0, 1000000, "packets", "the delay window grows from this window on");
 
-#define ROUND_SAMPLES 2 /* a round with no more says nothing */
-#define NO_RTT 0x7fffffff
 #define EIGHTHS 8U /* dwnd, diff and gamma are in 1/8 segment: alpha is 1/8 */
 #define SHARE_BITS 10
 #define LARGEST_ROOTED ((1U << 21) - 1) /* its cube fits 64 bits */
 
 struct compound {
-	__u32 base_rtt_us;  /* least ever */
-	__u32 round_rtt_us; /* least of this round */
-	__u32 round_end;    /* sequence number */
-	__u32 samples;	    /* in this round */
-	__u32 dwnd;	    /* 1/8 segment */
-	__u32 dwnd_before;  /* the last loss, 1/8 segment */
-	__u32 gamma;	    /* as tuned, 1/8 segment */
-	__u32 reno_queued;  /* what Reno's window had queued in the last round, 1/8 segment */
+	struct round_rtt rtt;
+	__u32 round_end;   /* sequence number */
+	__u32 dwnd;	   /* 1/8 segment */
+	__u32 dwnd_before; /* the last loss, 1/8 segment */
+	__u32 gamma;	   /* as tuned, 1/8 segment */
+	__u32 reno_queued; /* what Reno's window had queued in the last round, 1/8 segment */
 };
 
 static __always_inline void compound_new_round(struct sock *sk)
@@ -50,8 +47,7 @@ static __always_inline void compound_new_round(struct sock *sk)
 	struct compound *ca = inet_csk_ca(sk);
 
 	ca->round_end = tcp_sk(sk)->snd_nxt;
-	ca->round_rtt_us = NO_RTT;
-	ca->samples = 0;
+	round_rtt_clear(&ca->rtt);
 }
 
 /* Reno's part of the window, segments. */
@@ -88,7 +84,7 @@ static __always_inline void compound_set_dwnd(struct tcp_sock *tp, struct compou
 /* The end of a round trip. */
 static __always_inline void compound_adjust(struct tcp_sock *tp, struct compound *ca)
 {
-	__u32 win = tp->snd_cwnd, rtt = ca->round_rtt_us, base = ca->base_rtt_us;
+	__u32 win = tp->snd_cwnd, rtt = ca->rtt.least_us, base = ca->rtt.base_us;
 	__u32 queued = compound_queued(win, rtt, base);
 
 	ca->reno_queued = compound_queued(compound_reno_part(ca, win), rtt, base);
@@ -113,7 +109,8 @@ void BPF_PROG(init, struct sock *sk)
 {
 	struct compound *ca = inet_csk_ca(sk);
 
-	*ca = (struct compound){.base_rtt_us = NO_RTT, .gamma = gamma * EIGHTHS};
+	*ca = (struct compound){.gamma = gamma * EIGHTHS};
+	round_rtt_init(&ca->rtt);
 	compound_new_round(sk);
 }
 
@@ -122,13 +119,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct compound *ca = inet_csk_ca(sk);
 
-	if (sample->rtt_us < 0)
-		return;
-	__u32 rtt_us = sample->rtt_us + 1; /* never zero */
-
-	ca->base_rtt_us = min(ca->base_rtt_us, rtt_us);
-	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
-	ca->samples++;
+	round_rtt_sample(&ca->rtt, sample);
 }
 
 SEC("struct_ops")
@@ -148,7 +139,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 	if (!after(ack, ca->round_end))
 		return;
-	if (ca->samples > ROUND_SAMPLES)
+	if (round_rtt_is_known(&ca->rtt))
 		compound_adjust(tp, ca);
 	compound_new_round(sk);
 }

@@ -18,7 +18,6 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
-#include "fractional_growth.h"
 #include "roots.h"
 
 PARAM(u32, beta, 512, 1, 1023, "/1024", "window that a loss leaves");
@@ -39,7 +38,7 @@ enum elastic_horizon {
 struct elastic {
 	__u32 rtt_cur;
 	__u32 rtt_max;
-	__s64 earned; /* the sum of WWF over segments acknowledged, less the windows that became a segment each; 1/32 segment */
+	__u64 earned; /* the sum of WWF over segments acknowledged, less the windows that became a segment each; 1/32 segment */
 };
 
 static __always_inline void elastic_init(struct sock *sk)
@@ -63,14 +62,18 @@ static __always_inline void elastic_pkts_acked(struct sock *sk, const struct ack
 	ca->rtt_max = max(ca->rtt_max, ca->rtt_cur);
 }
 
-/* Equation 6. */
+/* Equation 6. The remainder stays, so that no growth is lost however small its share in a segment. */
 static __always_inline void elastic_grow(struct tcp_sock *tp, struct elastic *ca, __u32 acked)
 {
 	__u32 rtt_cur = max(ca->rtt_cur, 1U);
 	__u32 rtt_max = max(ca->rtt_max, rtt_cur); /* after a timeout there may be no sample yet */
+	__u64 window = (__u64)tp->snd_cwnd << WWF_BITS;
 
 	ca->earned += (__u64)acked * elastic_wwf(tp->snd_cwnd, rtt_max, rtt_cur);
-	change_window(tp, &ca->earned, 1U << WWF_BITS);
+	__u64 segments = ca->earned / window;
+
+	ca->earned -= segments * window;
+	tp->snd_cwnd = min(tp->snd_cwnd + segments, (__u64)tp->snd_cwnd_clamp);
 }
 
 static __always_inline void elastic_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)

@@ -9,62 +9,20 @@
  */
 #define RENO_AS_BASE
 #include "reno.bpf.c"
-#include "delayed_window_update.h"
 
-_Static_assert(sizeof(struct delayed_window) <= 104, "the kernel gives a congestion control 104 bytes");
-
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	delayed_window_init(inet_csk_ca(sk));
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	delayed_window_pkts_acked(sk, inet_csk_ca(sk), sample);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	if (delayed_window_is_open(sk, inet_csk_ca(sk)))
-		reno_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return reno_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	delayed_window_set_state(sk, inet_csk_ca(sk), new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	delayed_window_cwnd_event(sk, inet_csk_ca(sk), event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
-}
+/* It keeps nothing and looks at nothing but ACKs and losses. */
+struct reno {
+};
+#define reno_init(sk)
+#define reno_pkts_acked(sk, sample)
+#define reno_set_state(sk, new_state)
+#define reno_cwnd_event(sk, event)
+#define DELAYED_WINDOW_BASE reno
+#include "delayed_window_control.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops reno_plus = {
-	.init = (void *)init,
-	.pkts_acked = (void *)pkts_acked,
-	.cong_avoid = (void *)cong_avoid,
-	.ssthresh = (void *)ssthresh,
-	.set_state = (void *)set_state,
-	.cwnd_event = (void *)cwnd_event,
-	.undo_cwnd = (void *)undo_cwnd,
+	DELAYED_WINDOW_CALLBACKS,
 	.name = "reno_plus",
 };
 

@@ -15,27 +15,17 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "round_rtt.h"
 
 PARAM(u32, alpha, 2, 1, 10000, "packets", "fewer queued: the window grows");
 PARAM(u32, beta, 4, 1, 10000, "packets", "more queued: the window shrinks");
 PARAM(u32, gamma, 1, 0, 10000, "packets", "more queued: slow start ends");
 
-#define VEGAS_SAMPLES 2 /* a round with no more says nothing */
-#define NO_RTT 0x7fffffff
-
 struct vegas {
-	__u32 base_rtt_us;  /* least ever */
-	__u32 round_rtt_us; /* least of this round */
-	__u32 round_end;    /* sequence number */
-	__u32 samples;	    /* in this round */
-	__u8 enabled;	    /* not while losses are repaired */
+	struct round_rtt rtt;
+	__u32 round_end; /* sequence number */
+	__u8 enabled;	 /* not while losses are repaired */
 };
-
-static __always_inline void vegas_clear_round(struct vegas *ca)
-{
-	ca->samples = 0;
-	ca->round_rtt_us = NO_RTT;
-}
 
 static __always_inline void vegas_enable(struct sock *sk)
 {
@@ -43,14 +33,14 @@ static __always_inline void vegas_enable(struct sock *sk)
 
 	ca->enabled = 1;
 	ca->round_end = tcp_sk(sk)->snd_nxt;
-	vegas_clear_round(ca);
+	round_rtt_clear(&ca->rtt);
 }
 
 static __always_inline void vegas_init(struct sock *sk)
 {
 	struct vegas *ca = inet_csk_ca(sk);
 
-	ca->base_rtt_us = NO_RTT;
+	round_rtt_init(&ca->rtt);
 	vegas_enable(sk);
 }
 
@@ -58,13 +48,7 @@ static __always_inline void vegas_pkts_acked(struct sock *sk, const struct ack_s
 {
 	struct vegas *ca = inet_csk_ca(sk);
 
-	if (sample->rtt_us < 0)
-		return;
-	__u32 rtt_us = sample->rtt_us + 1; /* never zero */
-
-	ca->base_rtt_us = min(ca->base_rtt_us, rtt_us);
-	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
-	ca->samples++;
+	round_rtt_sample(&ca->rtt, sample);
 }
 
 static __always_inline void vegas_set_state(struct sock *sk, __u8 new_state)
@@ -86,7 +70,7 @@ static __always_inline void vegas_cwnd_event(struct sock *sk, enum tcp_ca_event 
 
 static __always_inline void vegas_adjust(struct tcp_sock *tp, const struct vegas *ca, __u32 acked)
 {
-	__u32 cwnd = tp->snd_cwnd, rtt = ca->round_rtt_us, base = ca->base_rtt_us;
+	__u32 cwnd = tp->snd_cwnd, rtt = ca->rtt.least_us, base = ca->rtt.base_us;
 	__u64 queued = (__u64)cwnd * (rtt - base) / base;
 
 	if (tcp_in_slow_start(tp)) {
@@ -117,11 +101,11 @@ static __always_inline void vegas_cong_avoid(struct sock *sk, __u32 ack, __u32 a
 		tcp_reno_cong_avoid(sk, ack, acked);
 	} else if (after(ack, ca->round_end)) {
 		ca->round_end = tp->snd_nxt;
-		if (ca->samples > VEGAS_SAMPLES)
+		if (round_rtt_is_known(&ca->rtt))
 			vegas_adjust(tp, ca, acked);
 		else
 			tcp_reno_cong_avoid(sk, ack, acked);
-		vegas_clear_round(ca);
+		round_rtt_clear(&ca->rtt);
 	} else if (tcp_in_slow_start(tp)) {
 		tcp_slow_start(tp, acked);
 	}

@@ -10,77 +10,14 @@
  */
 #define VEGAS_AS_BASE
 #include "vegas.bpf.c"
-#include "delayed_window_update.h"
 
-struct vegas_plus {
-	struct vegas base;
-	struct delayed_window gate;
-};
-_Static_assert(sizeof(struct vegas_plus) <= 104, "the kernel gives a congestion control 104 bytes");
-
-static __always_inline struct delayed_window *gate_of(struct sock *sk)
-{
-	struct vegas_plus *state = inet_csk_ca(sk);
-
-	return &state->gate;
-}
-
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	vegas_init(sk);
-	delayed_window_init(gate_of(sk));
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	vegas_pkts_acked(sk, sample);
-	delayed_window_pkts_acked(sk, gate_of(sk), sample);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	if (delayed_window_is_open(sk, gate_of(sk)))
-		vegas_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return tcp_reno_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	vegas_set_state(sk, new_state);
-	delayed_window_set_state(sk, gate_of(sk), new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	vegas_cwnd_event(sk, event);
-	delayed_window_cwnd_event(sk, gate_of(sk), event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+#define vegas_ssthresh(sk) tcp_reno_ssthresh(sk)
+#define DELAYED_WINDOW_BASE vegas
+#include "delayed_window_control.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops vegas_plus = {
-	.init = (void *)init,
-	.pkts_acked = (void *)pkts_acked,
-	.cong_avoid = (void *)cong_avoid,
-	.ssthresh = (void *)ssthresh,
-	.set_state = (void *)set_state,
-	.cwnd_event = (void *)cwnd_event,
-	.undo_cwnd = (void *)undo_cwnd,
+	DELAYED_WINDOW_CALLBACKS,
 	.name = "vegas_plus",
 };
 

@@ -18,8 +18,7 @@
  *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a serious verdict ends it,
  *    `exit_ss_on_serious`; a window-over-time base does not run on while held, `shift_epoch_on_hold`.
  *
- * To gate a base: keep a struct delayed_window beside its state, and call delayed_window_init(), _set_state(), _cwnd_event(),
- * _pkts_acked() after the base's own, and the base's cong_avoid() only if delayed_window_is_open(). cubic_plus.bpf.c shows it.
+ * A base behind it is a control of its own: delayed_window_control.h makes the programs of it, and cubic_plus.bpf.c shows how.
  */
 #ifndef UNBLOAT_DELAYED_WINDOW_UPDATE_H
 #define UNBLOAT_DELAYED_WINDOW_UPDATE_H

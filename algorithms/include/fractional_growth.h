@@ -10,24 +10,23 @@
 
 #define LEAST_WINDOW 2U
 
-/* `sum` has x in 1/scale segment. Magnitudes are divided, for BPF has no signed division before version 4. */
+/* `sum` has x in 1/scale segment. Its magnitude is divided, for BPF has no signed division before version 4. */
 static __always_inline void change_window(struct tcp_sock *tp, __s64 *sum, __u64 scale)
 {
 	__u64 a_segment = tp->snd_cwnd * scale;
-	__u64 cwnd = tp->snd_cwnd, steps;
+	__u64 size = *sum < 0 ? -*sum : *sum;
+	__u64 cwnd = tp->snd_cwnd, steps = size / a_segment;
 
-	if (*sum >= 0) {
-		steps = (__u64)*sum / a_segment;
-		*sum -= steps * a_segment;
-		cwnd += steps;
-	} else {
-		steps = (__u64) - *sum / a_segment;
+	if (*sum < 0) {
 		*sum += steps * a_segment;
 		cwnd = max(cwnd - min(cwnd, steps), (__u64)LEAST_WINDOW);
 		/* Below its threshold a window grows by slow start, whatever the delay: who yields must not come back so. */
 		tp->snd_ssthresh = min(tp->snd_ssthresh, (__u32)cwnd);
+	} else {
+		*sum -= steps * a_segment;
+		cwnd = max(cwnd + steps, (__u64)LEAST_WINDOW);
 	}
-	tp->snd_cwnd = min(max(cwnd, (__u64)LEAST_WINDOW), (__u64)tp->snd_cwnd_clamp);
+	tp->snd_cwnd = min(cwnd, (__u64)tp->snd_cwnd_clamp);
 }
 
 #endif

@@ -38,6 +38,24 @@ static __always_inline bool has_one_way_delay(const struct sock *sk, const struc
 	return sample->pkts_acked && BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp) && tp->rx_opt.rcv_tsecr;
 }
 
+#define SINGLES_TO_DOUBT 8
+
+/*
+ * Did the receiver hold this ACK back, so that its delay is not the path's? One that delays ACKs shows it by covering several segments with one. After that an ACK
+ * of a single segment is taken for late, until so many came in a row that this receiver answers every segment. `singles` is the caller's.
+ */
+static __always_inline bool was_held_back(__u8 *singles, __u32 segments)
+{
+	if (segments > 1) {
+		*singles = SINGLES_TO_DOUBT;
+		return false;
+	}
+	if (!*singles)
+		return false;
+	--*singles;
+	return true;
+}
+
 /* us, modulo 2^32 and from an unknown zero. */
 static __always_inline __u32 one_way_delay_us(const struct sock *sk)
 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
@@ -10,7 +11,7 @@ from unbloat.results import Record, Results, why_unsound
 from unbloat.table import Column, render, show
 
 MANY = 12
-"""A run with more flows than this shows one row for each congestion control."""
+"""A run with more flows than this shows one row for each group; with more groups, one for each congestion control."""
 
 FLOW_COLUMNS = [
     ("goodput", "Mbit/s", "goodput_mbps"),
@@ -60,7 +61,7 @@ def headline(results: Results) -> str:
 
 def flows_table(results: Results) -> str:
     """Draw the flows."""
-    rows = [(record, row) for record in results.records for row in flow_rows(record.run["flows"])]
+    rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
     columns.append(Column("control", "", [row["cc"] for _, row in rows]))
@@ -73,17 +74,26 @@ def soundness(records: Iterable[Record]) -> Column:
     return Column("", "", ["" if record.run["sound"] else "unsound" for record in records])
 
 
-def flow_rows(flows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give a row for each flow, or where there are many one for each congestion control."""
+def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give a row for each flow; where many, for each group; where these are many, for each congestion control."""
+    flows: list[dict[str, Any]] = run["flows"]
+    sizes: list[int] = run.get("groups", [])
     if len(flows) <= MANY:
-        return list(flows)
-    controls = dict.fromkeys(flow["cc"] for flow in flows)
-    return [together(cc, [flow for flow in flows if flow["cc"] == cc]) for cc in controls]
+        return flows
+    if 0 < sum(map(bool, sizes)) <= MANY:
+        ends = list(accumulate(sizes))
+        groups = [flows[end - size : end] for size, end in zip(sizes, ends, strict=True) if size]
+    else:
+        controls = dict.fromkeys(flow["cc"] for flow in flows)
+        groups = [[flow for flow in flows if flow["cc"] == cc] for cc in controls]
+    return [group[0] if len(group) == 1 else together(group) for group in groups]
 
 
-def together(cc: str, flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Fold flows into one row of means."""
-    row: dict[str, Any] = {"flow": f"mean of {len(flows)}", "cc": cc}
+def together(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
+    unfinished = sum(flow["completion_s"] is None for flow in flows)
+    remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
+    row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"]}
     for _, _, key in FLOW_COLUMNS:
         known = [flow[key] for flow in flows if flow[key] is not None]
         row[key] = fmean(known) if known else None

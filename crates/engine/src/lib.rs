@@ -1,11 +1,13 @@
 //! The discrete-event simulator: give it a scenario, get records.
 //!
-//! Time passes in three places only: on the links and access links of the `network`, and in the timers of `sender` and `receiver`. Each keeps its
+//! Time passes in three places only: on the links and access links of the `network` (or of its `crossing`, where data goes both ways), and in the timers of `sender` and `receiver`. Each keeps its
 //! next event in one `agenda`; the `simulation` takes the earliest, again and again.
 
 mod agenda;
 mod bits;
 mod clock;
+mod crossing;
+mod edges;
 mod network;
 pub mod packet;
 mod pcap;

@@ -1,10 +1,17 @@
 //! The dumbbell: each sender's access link, the bottleneck, the way back.
+//!
+//! Nearly always all data goes one way and all acknowledgements go the other, and the links here carry nothing else. Where some data goes the other
+//! way, everything passes a [`Crossing`] in their place: what this file has then left over no flow finds, so that nobody else pays for asking.
 
 use crate::agenda::{Agenda, Source};
+use crate::crossing::Crossing;
+use crate::edges::{DIRECT, Edges};
 use crate::packet::{Ack, Data};
 use crate::tap::{Event, Tap};
-use path::{AccessLink, Fate, Link, Pipe};
-use scenario::model::{Access, Scenario};
+use measure::{Histogram, LinkSample};
+use path::{Fate, Link};
+use scenario::model::Scenario;
+use scenario::records;
 use scenario::units::Nanos;
 
 /// Which events a source stands for.
@@ -24,85 +31,71 @@ pub enum Occasion {
     Receiver(u32),
     /// Time for a sample of the series.
     Sample,
+    /// A packet is at the end of a direction of a crossing.
+    Crossing(usize),
 }
-
-/// No access link of its own.
-const DIRECT: u32 = u32::MAX;
 
 /// All that lies between the hosts, and the agenda of the run.
 pub struct Network {
     pub agenda: Agenda,
-    pub forward: Link<Data>,
-    pub reverse: Link<Ack>,
-    access: Vec<AccessLink<Data>>,
-    back: Vec<(Nanos, Pipe<Ack>)>,
-    /// For each flow: its access link, and the group's pipe back.
-    access_of: Vec<u32>,
-    back_of: Vec<u32>,
+    forward: Link<Data>,
+    reverse: Link<Ack>,
+    edges: Edges,
+    /// In place of all three.
+    pub(crate) crossing: Option<Box<Crossing>>,
     /// Data packets of each flow that were dropped or lost since the end of the warm-up.
     lost: Vec<u64>,
     warmup: Nanos,
     /// Where the agenda's sources of each kind begin.
+    first_access: Source,
     first_back: Source,
     first_sender: Source,
     first_receiver: Source,
 }
 
 impl Network {
-    /// The network of a scenario with `flows` flows.
-    pub fn new(scenario: &Scenario) -> Network {
-        let flows = scenario.flow_count() as u32;
-        let mut network = Network {
-            agenda: Agenda::new(1),
+    /// The network of a scenario with so many flows in each group.
+    pub fn new(scenario: &Scenario, counts: &[u32]) -> Network {
+        let flows: u32 = counts.iter().sum();
+        let edges = Edges::new(scenario, counts);
+        let crosses = scenario.flows.iter().any(|group| group.reverse);
+        let first_access = if crosses { Self::FIRST_WAY + 2 } else { Self::FIRST_WAY };
+        let first_back = first_access + edges.access.len() as u32;
+        let first_sender = first_back + edges.back.len() as u32;
+        let first_receiver = first_sender + flows;
+        let (edges, crossing) = match crosses {
+            false => (edges, None),
+            true => (Edges::elsewhere(flows), Some(Box::new(Crossing::new(scenario, counts, edges)))),
+        };
+        Network {
+            agenda: Agenda::new(first_receiver + flows),
             forward: Link::forward(scenario),
             reverse: Link::reverse(scenario),
-            access: vec![],
-            back: vec![],
-            access_of: vec![],
-            back_of: vec![],
+            edges,
+            crossing,
             lost: vec![0; flows as usize],
             warmup: scenario.warmup,
-            first_back: 0,
-            first_sender: 0,
-            first_receiver: 0,
-        };
-        for group in &scenario.flows {
-            network.connect(&group.access, group.count);
+            first_access,
+            first_back,
+            first_sender,
+            first_receiver,
         }
-        network.first_back = Self::FIRST_ACCESS + network.access.len() as u32;
-        network.first_sender = network.first_back + network.back.len() as u32;
-        network.first_receiver = network.first_sender + flows;
-        network.agenda = Agenda::new(network.first_receiver + flows);
-        network
-    }
-
-    /// Gives the flows of a group their access: one link each if its rate is limited, one pipe for all if it only delays.
-    fn connect(&mut self, access: &Access, count: u32) {
-        let first = self.access.len() as u32;
-        let delayed = access.delay > Nanos::ZERO;
-        let links = match (access.rate, delayed) {
-            (Some(_), _) => count,
-            (None, true) => 1,
-            (None, false) => 0,
-        };
-        self.access.extend((0..links).map(|_| AccessLink::new(access)));
-        self.access_of.extend((0..count).map(|i| if links == 0 { DIRECT } else { first + i.min(links - 1) }));
-        let back = self.back.len() as u32;
-        if delayed {
-            self.back.push((access.delay, Pipe::default()));
-        }
-        self.back_of.extend((0..count).map(|_| if delayed { back } else { DIRECT }));
     }
 
     // Sources in the order of their numbers; at equal times the lower goes first, and both directions of the link before all of them.
     const SAMPLE: Source = 0;
-    const FIRST_ACCESS: Source = 1;
+    /// Those of a crossing's two directions; without one the access links begin here.
+    const FIRST_WAY: Source = 1;
 
-    fn access_source(link: u32) -> Source {
-        Self::FIRST_ACCESS + link
+    pub(crate) fn access_source(&self, link: u32) -> Source {
+        self.first_access + link
     }
-    fn back_source(&self, pipe: u32) -> Source {
+    pub(crate) fn back_source(&self, pipe: u32) -> Source {
         self.first_back + pipe
+    }
+    /// The source of a direction of a crossing.
+    pub(crate) fn way_source(way: usize) -> Source {
+        Self::FIRST_WAY + way as Source
     }
 
     /// The source of a sender's timer.
@@ -138,7 +131,10 @@ impl Network {
     fn occasion(&self, source: Source) -> Occasion {
         match source {
             Self::SAMPLE => Occasion::Sample,
-            s if s < self.first_back => Occasion::Access(s - Self::FIRST_ACCESS),
+            s if s < self.first_back => match s.checked_sub(self.first_access) {
+                Some(link) => Occasion::Access(link),
+                None => Occasion::Crossing((s - Self::FIRST_WAY) as usize),
+            },
             s if s < self.first_sender => Occasion::AccessBack(s - self.first_back),
             s if s < self.first_receiver => Occasion::Sender(s - self.first_sender),
             s => Occasion::Receiver(s - self.first_receiver),
@@ -152,22 +148,31 @@ impl Network {
         if tap.loses(now, &data) {
             return tap.data(now, Event::LostOnTheWire, &data);
         }
-        match self.access_of[data.flow as usize] {
+        match self.edges.access_of[data.flow as usize] {
             DIRECT => self.offer_forward(now, data, tap),
-            link => {
-                self.access[link as usize].send(now, data);
-                let next = self.access[link as usize].next();
-                self.agenda.set(Self::access_source(link), next);
-            }
+            link => match self.edges.access.get_mut(link as usize) {
+                Some(access) => {
+                    access.send(now, data);
+                    let next = access.next();
+                    self.agenda.set(self.access_source(link), next);
+                }
+                None => self.send_across(now, data, tap),
+            },
         }
     }
 
     fn offer_forward<T: Tap>(&mut self, now: Nanos, data: Data, tap: &mut T) {
         let fate = self.forward.offer(now, data);
+        self.note_data(now, fate, &data, tap);
+    }
+
+    /// Tells what became of a data packet that a link was offered, and counts it if it is lost.
+    #[inline]
+    pub(crate) fn note_data<T: Tap>(&mut self, now: Nanos, fate: Fate, data: &Data, tap: &mut T) {
         match fate {
             Fate::Arrives(_) => {}
-            Fate::LostOnTheWire => tap.data(now, Event::LostOnTheWire, &data),
-            Fate::Dropped => tap.data(now, Event::Dropped, &data),
+            Fate::LostOnTheWire => tap.data(now, Event::LostOnTheWire, data),
+            Fate::Dropped => tap.data(now, Event::Dropped, data),
         }
         let lost = !matches!(fate, Fate::Arrives(_)) && !data.is_handshake();
         if lost && now >= self.warmup {
@@ -177,10 +182,10 @@ impl Network {
 
     /// A data packet is at the end of an access link: on to the bottleneck.
     pub fn pass_on<T: Tap>(&mut self, now: Nanos, link: u32, tap: &mut T) {
-        let access = &mut self.access[link as usize];
+        let Some(access) = self.edges.access.get_mut(link as usize) else { return self.pass_on_across(now, link, tap) };
         let taken = access.take();
         let next = access.next();
-        self.agenda.set(Self::access_source(link), next);
+        self.agenda.set(self.access_source(link), next);
         if let Some(data) = taken {
             self.offer_forward(now, data, tap);
         }
@@ -190,17 +195,14 @@ impl Network {
     #[inline]
     pub fn reply<T: Tap>(&mut self, now: Nanos, ack: Ack, tap: &mut T) {
         tap.ack(now, Event::Sent, &ack);
-        match self.reverse.offer(now, ack) {
-            Fate::Arrives(_) => {}
-            Fate::LostOnTheWire => tap.ack(now, Event::LostOnTheWire, &ack),
-            Fate::Dropped => tap.ack(now, Event::Dropped, &ack),
-        }
+        let fate = self.reverse.offer(now, ack);
+        note_ack(now, fate, &ack, tap);
     }
 
     /// The same for one that no segment calls forth, or a segment before its turn: kept out of the common way.
     #[cold]
     pub fn reply_out_of_turn<T: Tap>(&mut self, now: Nanos, ack: Ack, tap: &mut T) {
-        self.reply(now, ack, tap);
+        if self.crossing.is_some() { self.reply_across(now, ack, tap) } else { self.reply(now, ack, tap) }
     }
 
     /// Takes the data packet that has come to the receivers' end.
@@ -213,10 +215,10 @@ impl Network {
     #[inline]
     pub fn returned(&mut self, now: Nanos) -> Option<Ack> {
         let ack = self.reverse.take()?;
-        match self.back_of[ack.flow as usize] {
+        match self.edges.back_of[ack.flow as usize] {
             DIRECT => Some(ack),
             pipe => {
-                let (delay, back) = &mut self.back[pipe as usize];
+                let (delay, back) = &mut self.edges.back[pipe as usize];
                 back.push(now + *delay, ack);
                 let next = back.next();
                 self.agenda.set(self.back_source(pipe), next);
@@ -227,7 +229,8 @@ impl Network {
 
     /// Takes the acknowledgement that has passed an access link.
     pub fn returned_through(&mut self, pipe: u32) -> Option<Ack> {
-        let back = &mut self.back[pipe as usize].1;
+        let edges = self.crossing.as_mut().map_or(&mut self.edges, |crossing| &mut crossing.edges);
+        let back = &mut edges.back[pipe as usize].1;
         let taken = back.take();
         let next = back.next();
         self.agenda.set(self.back_source(pipe), next);
@@ -237,5 +240,39 @@ impl Network {
     /// Data packets of a flow that were dropped or lost since the end of the warm-up.
     pub fn lost(&self, flow: u32) -> u64 {
         self.lost[flow as usize]
+    }
+
+    /// The records of the bottleneck and of the way back.
+    pub fn records(&self) -> [records::Link; 2] {
+        match &self.crossing {
+            Some(crossing) => crossing.ways.each_ref().map(Link::record),
+            None => [self.forward.record(), self.reverse.record()],
+        }
+    }
+
+    /// Both at this instant, for the series.
+    pub fn samples(&mut self, now: Nanos) -> [LinkSample; 2] {
+        match &mut self.crossing {
+            Some(crossing) => crossing.samples(now),
+            None => [self.forward.sample(now, 0), self.reverse.sample(now, 1)],
+        }
+    }
+
+    /// Both distributions of queueing delays.
+    pub fn queue_delays(&self) -> [&Histogram; 2] {
+        match &self.crossing {
+            Some(crossing) => crossing.ways.each_ref().map(|way| &way.usage().queue_delay),
+            None => [&self.forward.usage().queue_delay, &self.reverse.usage().queue_delay],
+        }
+    }
+}
+
+/// Tells what became of an acknowledgement that a link was offered.
+#[inline]
+pub(crate) fn note_ack<T: Tap>(now: Nanos, fate: Fate, ack: &Ack, tap: &mut T) {
+    match fate {
+        Fate::Arrives(_) => {}
+        Fate::LostOnTheWire => tap.ack(now, Event::LostOnTheWire, ack),
+        Fate::Dropped => tap.ack(now, Event::Dropped, ack),
     }
 }

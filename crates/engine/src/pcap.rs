@@ -1,6 +1,7 @@
 //! A packet trace that Wireshark opens: what a capture at the senders' interfaces would hold.
 //!
-//! Data packets stand at the time they leave their host, acknowledgements at the time they are back at it; the run's
+//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time they
+//! leave their host, acknowledgements at the time they are back at it; the run's
 //! start is the epoch. Headers, options and checksums are those of the simulated packets, payloads are zeros, so the
 //! file grows by some 32 bytes more than each packet's IP length; it is written as the run goes on.
 //!
@@ -26,6 +27,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
+use scenario::workload::Opening;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::iter::repeat_n;
@@ -61,8 +63,6 @@ pub struct Pcap {
 struct Connection {
     /// Payload of a full segment: the announced MSS less the options of data packets.
     mss: u32,
-    /// Bytes that the application writes.
-    size: u64,
     sack: bool,
     timestamps: bool,
     /// None: no window scaling.
@@ -74,6 +74,8 @@ struct Connection {
 struct Flow {
     /// Index of its group's connection.
     group: u32,
+    /// Bytes that the application writes.
+    size: u64,
     /// The receiver's timestamp, to be echoed.
     receiver_tsval: u32,
     /// IP identification of the next packet from the sender and from the receiver.
@@ -93,11 +95,13 @@ impl Pcap {
         let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
         let mut file = PcapNgWriter::with_section_header(file, section()).map_err(into_io)?;
         file.write_pcapng_block(interface(&scenario.name)).map_err(into_io)?;
-        let groups = scenario.flows.iter().enumerate();
+        let groups = scenario.openings().into_iter().zip(0..);
         Ok(Pcap {
             file,
             connections: scenario.flows.iter().map(Connection::new).collect(),
-            flows: groups.flat_map(|(group, flows)| repeat_n(Flow::new(group as u32), flows.count as usize)).collect(),
+            flows: groups
+                .flat_map(|(openings, group)| openings.into_iter().map(move |opening| Flow::new(group, &opening)))
+                .collect(),
             packet: Vec::new(),
             failure: None,
         })
@@ -141,7 +145,7 @@ impl Tap for Pcap {
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
         if event == Event::Sent {
             let flow = self.flows[data.flow as usize];
-            let tcp = self.connections[flow.group as usize].data_header(data, flow.receiver_tsval);
+            let tcp = self.connections[flow.group as usize].data_header(&flow, data);
             self.write(now, data.flow, Host::Sender, codepoint(data.flags), data.bytes, tcp);
         }
     }
@@ -150,15 +154,16 @@ impl Tap for Pcap {
         if event == Event::Arrived {
             let flow = &mut self.flows[ack.flow as usize];
             flow.receiver_tsval = ack.tsval;
-            let tcp = self.connections[flow.group as usize].ack_header(ack);
+            let tcp = self.connections[flow.group as usize].ack_header(flow, ack);
             self.write(now, ack.flow, Host::Receiver, codepoint(ack.flags), ack.bytes, tcp);
         }
     }
 }
 
 impl Flow {
-    fn new(group: u32) -> Flow {
-        Flow { group, receiver_tsval: 0, identification: [0; 2] }
+    fn new(group: u32, opening: &Opening) -> Flow {
+        let size = opening.size.map_or(u64::MAX, |size| size.0);
+        Flow { group, size, receiver_tsval: 0, identification: [0; 2] }
     }
 }
 
@@ -168,7 +173,6 @@ impl Connection {
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         Connection {
             mss: group.packet.0 as u32 - header,
-            size: group.size.map_or(u64::MAX, |size| size.0),
             sack: stack.sack,
             timestamps: stack.timestamps,
             window_scale: stack
@@ -183,15 +187,15 @@ impl Connection {
     }
 
     /// Sequence number of a segment's first byte. The last segment of a transfer may be short.
-    fn sequence(&self, segment: u32) -> u32 {
-        let bytes_before = (segment as u64 * self.mss as u64).min(self.size);
+    fn sequence(&self, flow: &Flow, segment: u32) -> u32 {
+        let bytes_before = (segment as u64 * self.mss as u64).min(flow.size);
         (bytes_before as u32).wrapping_add(1)
     }
 
-    fn data_header(&self, data: &Data, tsecr: u32) -> TcpHeader {
+    fn data_header(&self, flow: &Flow, data: &Data) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
-            sequence_number: if syn { 0 } else { self.sequence(data.segment) },
+            sequence_number: if syn { 0 } else { self.sequence(flow, data.segment) },
             acknowledgment_number: if syn { 0 } else { 1 },
             syn,
             ack: !syn,
@@ -201,15 +205,15 @@ impl Connection {
             window_size: SENDER_WINDOW,
             ..Default::default()
         };
-        set_options(&mut tcp, &self.options(syn, data.tsval, tsecr));
+        set_options(&mut tcp, &self.options(syn, data.tsval, flow.receiver_tsval));
         tcp
     }
 
-    fn ack_header(&self, ack: &Ack) -> TcpHeader {
+    fn ack_header(&self, flow: &Flow, ack: &Ack) -> TcpHeader {
         let syn = ack.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
             sequence_number: if syn { 0 } else { 1 },
-            acknowledgment_number: self.sequence(ack.next),
+            acknowledgment_number: self.sequence(flow, ack.next),
             syn,
             ack: true,
             ece: ack.flags & flag::ECE != 0,
@@ -218,7 +222,7 @@ impl Connection {
         };
         let mut options = self.options(syn, ack.tsval, ack.tsecr);
         if !syn && let Some((first, rest)) = ack.blocks().split_first() {
-            let range = |block: &Block| (self.sequence(block.start), self.sequence(block.end));
+            let range = |block: &Block| (self.sequence(flow, block.start), self.sequence(flow, block.end));
             let rest = std::array::from_fn(|i| rest.get(i).map(range));
             options.extend([Noop, Noop, SelectiveAcknowledgement(range(first), rest)]);
         }

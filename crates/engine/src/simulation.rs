@@ -1,7 +1,8 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
+use crate::crossing::Parcel;
 use crate::network::{Network, Occasion};
-use crate::packet::Ack;
+use crate::packet::{Ack, Data};
 use crate::receiver::{Answers, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
@@ -11,6 +12,7 @@ use mechanism::{Control, Library};
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
+use scenario::workload::Opening;
 use std::ops::ControlFlow;
 
 /// Events between two calls of `progress`.
@@ -32,19 +34,22 @@ pub struct Simulation<'a, T> {
 impl<'a, T: Tap> Simulation<'a, T> {
     /// Sets up the hosts and loads one instance of each group's congestion control.
     pub fn new(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
+        let openings = scenario.openings();
+        let counts: Vec<_> = openings.iter().map(|group| group.len() as u32).collect();
+        let flows = counts.iter().sum::<u32>() as usize;
         let mut simulation = Simulation {
             scenario,
             controls: vec![],
             group_of: vec![],
             senders: vec![],
             receivers: vec![],
-            network: Network::new(scenario),
-            sampler: series.map(|step| Sampler::new(step, scenario.flow_count())),
+            network: Network::new(scenario, &counts),
+            sampler: series.map(|step| Sampler::new(step, flows)),
             tap,
         };
         for (number, group) in scenario.flows.iter().enumerate() {
             let control = library.load(&group.cc, scenario.control_seed(number)).map_err(Error::Mechanism)?;
-            simulation.add_group(number as u32, control);
+            simulation.add_group(number as u32, control, &openings[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {
             let source = simulation.network.sender_timer(flow);
@@ -56,14 +61,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         Ok(simulation)
     }
 
-    fn add_group(&mut self, number: u32, control: Control) {
+    fn add_group(&mut self, number: u32, control: Control, openings: &[Opening]) {
         let group = &self.scenario.flows[number as usize];
         let interval = Interval::new(self.scenario, group.stop);
-        for index in 0..group.count {
+        for opening in openings {
             let flow = self.senders.len() as u32;
-            let opened = group.start + Nanos(group.stagger.0 * index as u64);
-            let meter = SenderMeter::new(Interval::new(self.scenario, None), opened);
-            let sender = Sender::new(self.scenario.seed, flow, index, group, control.needs_ecn(), meter);
+            let meter = SenderMeter::new(Interval::new(self.scenario, None), opening.at);
+            let sender = Sender::new(self.scenario.seed, flow, opening, group, control.needs_ecn(), meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let room = self.scenario.ample_window(group);
@@ -108,21 +112,37 @@ impl<'a, T: Tap> Simulation<'a, T> {
             Occasion::Sender(flow) => self.sender_timer(now, flow),
             Occasion::Receiver(flow) => self.receiver_timer(now, flow),
             Occasion::Sample => self.sample(now),
+            Occasion::Crossing(way) => match self.network.crossed(now, way) {
+                Some(Parcel::Data(data)) => self.take_in::<true>(now, &data),
+                Some(Parcel::Ack(ack)) => self.ack_arrives(now, &ack),
+                None => {}
+            },
         }
     }
 
     #[inline]
     fn data_arrives(&mut self, now: Nanos) {
-        let Some(data) = self.network.arrived() else { return };
-        self.tap.data(now, Event::Arrived, &data);
+        if let Some(data) = self.network.arrived() {
+            self.take_in::<false>(now, &data);
+        }
+    }
+
+    /// A data packet is at its host, having come over the network's `CROSSING` or its own links.
+    #[inline]
+    fn take_in<const CROSSING: bool>(&mut self, now: Nanos, data: &Data) {
+        self.tap.data(now, Event::Arrived, data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
-        let (early, answers): Answers = receiver.on_data(control, now, &data);
+        let (early, answers): Answers = receiver.on_data(control, now, data);
         if let Some(ack) = early {
             self.network.reply_out_of_turn(now, ack, &mut self.tap);
         }
         if answers {
-            self.network.reply(now, receiver.acknowledge(now), &mut self.tap);
+            let ack = receiver.acknowledge(now);
+            match CROSSING {
+                false => self.network.reply(now, ack, &mut self.tap),
+                true => self.network.reply_across(now, ack, &mut self.tap),
+            }
         }
         let deadline = receiver.deadline();
         let source = self.network.receiver_timer(data.flow);
@@ -170,7 +190,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
     fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
             let ends = self.senders.iter().zip(&self.receivers).filter(|(s, _)| s.meter.opened <= now);
-            let links = [self.network.forward.sample(now, 0), self.network.reverse.sample(now, 1)];
+            let links = self.network.samples(now);
             sampler.take(now, ends.map(|(s, r)| flow_sample(s, r)), links.into_iter());
             self.network.sample_at(sampler.next());
         }
@@ -202,13 +222,12 @@ impl<'a, T: Tap> Simulation<'a, T> {
             unsound_because: None,
             lateness_us_p99: None,
             cpu_idle_percent: None,
-            links: vec![self.network.forward.record(), self.network.reverse.record()],
+            links: self.network.records().into(),
             flows,
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
         let series = self.sampler.map(|sampler| {
-            let queues = [&self.network.forward.usage().queue_delay, &self.network.reverse.usage().queue_delay];
-            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), queues.into_iter())
+            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays().into_iter())
         });
         (Outcome { run, series, data_packets, fingerprint: None }, self.tap)
     }

@@ -2,7 +2,9 @@
 
 mod harness;
 
-use harness::{at, builtin, compile_text, delay_ms, lose, one_way, socket_with_timestamps, with_params};
+use harness::{
+    acks_for_a_segment, at, builtin, compile_text, delay_ms, lose, one_way, socket_with_timestamps, with_params,
+};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
@@ -37,18 +39,6 @@ fn later(control: &Control, sk: &mut TcpSock, ms: u64) {
 /// `struct clpc`'s N, 1/1024.
 fn n(sk: &TcpSock) -> u32 {
     sk.inet_conn.icsk_ca_priv[5] as u32
-}
-
-/// ACKs of one segment until the window changes, and by how much.
-fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
-    let before = sk.snd_cwnd;
-    for acks in 1..=1000 {
-        control.cong_avoid(sk, 0, 1);
-        if sk.snd_cwnd != before {
-            return (acks, i64::from(sk.snd_cwnd) - i64::from(before));
-        }
-    }
-    (1000, 0)
 }
 
 #[test]

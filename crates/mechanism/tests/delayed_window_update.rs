@@ -37,12 +37,18 @@ fn flag(name: &str, value: bool) -> (&str, ParamValue) {
     (name, ParamValue::Bool(value))
 }
 
-const PLUS: [&str; 4] = ["cubic_plus", "elastic_plus", "reno_plus", "vegas_plus"];
+/// The built-in controls that are a base behind the gate.
+fn gated() -> Vec<String> {
+    let names: Vec<_> = harness::library().names().into_iter().filter(|name| name.ends_with("_plus")).collect();
+    assert!(names.iter().any(|name| name == "cubic_plus"), "{names:?}");
+    names
+}
 
 #[test]
 fn a_queue_that_appears_cuts_a_tenth_and_ends_slow_start() {
-    for name in ["cubic_plus", "elastic_plus", "reno_plus"] {
-        let control = with_params(name, &[]);
+    // Vegas does not grow with every ACK.
+    for name in gated().iter().filter(|name| *name != "vegas_plus") {
+        let control = builtin(name);
         let mut sk = connection(&control, 100, INFINITE_SSTHRESH);
         period(&control, &mut sk, 40_000);
         assert!(
@@ -56,8 +62,8 @@ fn a_queue_that_appears_cuts_a_tenth_and_ends_slow_start() {
 
 #[test]
 fn the_window_stands_still_until_the_delay_falls() {
-    for name in PLUS {
-        let control = builtin(name);
+    for name in gated() {
+        let control = builtin(&name);
         let mut sk = connection(&control, 100, 50);
         period(&control, &mut sk, 40_000);
         let held = sk.snd_cwnd;

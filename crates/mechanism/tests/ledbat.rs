@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{at, builtin, delay_ms, one_way, socket_with_timestamps, with_params};
+use harness::{acks_for_a_segment, at, builtin, delay_ms, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 use scenario::model::ParamValue;
@@ -28,18 +28,6 @@ fn samples(control: &Control, sk: &mut TcpSock, count: usize, ms: u32) {
     }
 }
 
-/// ACKs of one segment until the window changes, and by how much.
-fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
-    let before = sk.snd_cwnd;
-    for acks in 1..=1000 {
-        control.cong_avoid(sk, 0, 1);
-        if sk.snd_cwnd != before {
-            return (acks, i64::from(sk.snd_cwnd) - i64::from(before));
-        }
-    }
-    (1000, 0)
-}
-
 /// Section "test vectors": +.05, +.0375, +.025, 0, -.025, -.05 an ACK.
 #[test]
 fn what_an_ack_changes() {
@@ -60,7 +48,6 @@ fn what_an_ack_changes() {
     assert_eq!(acks_for_a_segment(&near, &mut sk), (20, -1), "25 ms above the target");
 }
 
-/// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
 /// Slow start is for the beginning and for timeouts.
 #[test]
 fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
@@ -72,6 +59,7 @@ fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
     assert_eq!(acks_for_a_segment(&control, &mut sk), (19, -1), "still above the target");
 }
 
+/// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
 #[test]
 fn three_long_delays_are_none() {
     let control = builtin("ledbat");

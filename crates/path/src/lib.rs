@@ -12,14 +12,5 @@ mod usage;
 pub use access::{AccessLink, Pipe};
 pub use line::Line;
 pub use link::{FORWARD_DRAWS, Fate, Link, Packet, REVERSE_DRAWS};
+pub use scenario::{Draws, draws};
 pub use usage::Usage;
-
-/// The generator of every draw of a run: seeded, portable, the same on every machine.
-pub type Draws = rand_xoshiro::Xoshiro256PlusPlus;
-
-/// A generator of its own for one purpose of one run, so that a draw more here changes nothing there.
-pub fn draws(seed: u64, purpose: u64) -> Draws {
-    use rand::SeedableRng;
-    // Multiplying by an odd constant keeps (seed, purpose) pairs apart; the generator's own seeding mixes the bits.
-    Draws::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose))
-}

@@ -184,6 +184,8 @@ struct Record<'a> {
     data_packets: u64,
     /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
     packet_ms: Option<f64>,
+    /// How many flows each group has; they are numbered group by group.
+    groups: Vec<usize>,
 }
 
 fn record(scenario: &Scenario, outcome: &Outcome) -> String {
@@ -192,6 +194,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
         packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
+        groups: scenario.openings().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
 }

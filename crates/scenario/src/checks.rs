@@ -4,6 +4,7 @@ use crate::model::{Emulator, FlowGroup, Limit, Link, ParamValue, Queue, Scenario
 use crate::read;
 use crate::section::Section;
 use crate::units::Bytes;
+use crate::workload::{Arrivals, Sizes};
 use std::collections::BTreeMap;
 
 /// Flows of all groups together.
@@ -23,6 +24,10 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
         );
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
+        if group.arrivals.is_some() {
+            arrivals(section, group, scenario);
+            continue;
+        }
         let last = last_start(group);
         if last >= u128::from(duration.0) {
             let key = if group.start >= duration { "start" } else { "stagger" };
@@ -34,8 +39,38 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
     }
 }
 
+/// Is there time for flows to arrive, and nothing else that says when?
+fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
+    for other in ["count", "stagger"].into_iter().filter(|key| section.get(key).is_some()) {
+        section.complain(other, "stands beside arrivals; flows come by the one or by the other");
+    }
+    if group.start >= scenario.duration {
+        section.complain("start", format!("lies at or after the end of the run, {}", scenario.duration));
+    } else if group.stop.is_some_and(|stop| stop <= group.start) {
+        section.complain("stop", "must lie after start");
+    }
+}
+
 fn last_start(group: &FlowGroup) -> u128 {
     u128::from(group.start.0) + u128::from(group.stagger.0) * u128::from(group.count - 1)
+}
+
+/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+const LARGEST_ACK: Bytes = Bytes(80);
+
+/// The largest packet that takes the way forward, or the way back.
+pub(crate) fn largest(scenario: &Scenario, back: bool) -> Bytes {
+    let packet = |group: &FlowGroup| if group.reverse == back { group.packet } else { LARGEST_ACK };
+    scenario.flows.iter().map(packet).max().unwrap_or_default()
+}
+
+/// Has the way back a queue, if it is to carry data?
+pub(crate) fn way_back(section: &Section, groups: &[Section], scenario: &Scenario) {
+    let turned = groups.iter().zip(&scenario.flows).find(|(_, group)| group.reverse);
+    if let (Some((group, _)), None) = (turned, section.get("queue")) {
+        let message = "its data takes the way back, which needs a queue then; write queue in [link.bottleneck.reverse], such as { limit = \"100p\" }";
+        group.complain("reverse", message);
+    }
 }
 
 /// Does a packet of this size fit the link's queue, and can its threshold be reached?
@@ -86,6 +121,12 @@ pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<Stri
 /// Are the groups consistent in themselves, and few enough together?
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
+        if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) =
+            (group.sizes, read::sizes_section(section))
+            && mean >= most
+        {
+            size.complain("most", format!("{most} must be more than the mean, {mean}"));
+        }
         let Some(window) = group.receive_window else { continue };
         if window < group.packet {
             section.complain("receive_window", format!("{window} has no room for one packet of {}", group.packet));
@@ -95,8 +136,16 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
             section.complain("receive_window", message);
         }
     }
-    let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
+    let flows: u64 = scenario.flows.iter().map(|group| flows_of(group, scenario)).sum();
     if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
-        last.complain("count", format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
+        let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
+        last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
     }
+}
+
+/// How many flows a group has, in the mean.
+fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
+    let Some(Arrivals::Poisson { rate }) = group.arrivals else { return group.count.into() };
+    let end = group.stop.unwrap_or(scenario.duration).min(scenario.duration);
+    (rate.per_second() * end.since(group.start).as_secs_f64()) as u64
 }

@@ -1,6 +1,7 @@
 //! The experiment file and the result records: what every backend reads and what every backend answers.
 
 mod checks;
+mod draws;
 mod error;
 mod load;
 pub mod model;
@@ -16,7 +17,9 @@ mod sweep;
 mod trace;
 mod tree;
 pub mod units;
+pub mod workload;
 
+pub use draws::{Draws, draws};
 pub use error::{Error, Place, Problem};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read::is_path;

@@ -2,6 +2,7 @@
 
 use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
+use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub struct Scenario {
     pub emulator: Emulator,
     /// The bottleneck, from the senders to the receivers.
     pub bottleneck: Link,
-    /// The way back, which acknowledgements take.
+    /// The way back, which acknowledgements take, and the data of reverse flows.
     pub reverse: Link,
     /// The flow groups, in the file's order.
     pub flows: Vec<FlowGroup>,
@@ -40,11 +41,6 @@ impl Scenario {
         self.seed.wrapping_mul(1_000_003).wrapping_add(group as u64)
     }
 
-    /// Flows over all groups.
-    pub fn flow_count(&self) -> usize {
-        self.flows.iter().map(|group| group.count as usize).sum()
-    }
-
     /// The first thing asked for that only a kernel has.
     pub fn only_in_the_kernel(&self) -> Option<OnlyInTheKernel> {
         if self.emulator == Emulator::Netem {
@@ -60,6 +56,11 @@ impl Scenario {
         })
     }
 
+    /// The direction of the link that the data of `group` takes.
+    pub fn way_of(&self, group: &FlowGroup) -> &Link {
+        if group.reverse { &self.reverse } else { &self.bottleneck }
+    }
+
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
         let group = self.flows.iter().position(|group| group.clock.drift != Drift(0))?;
@@ -71,9 +72,10 @@ impl Scenario {
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
+        let way = self.way_of(group);
         let delay = self.bottleneck.delay + self.reverse.delay + group.access.delay + group.access.delay;
-        let in_flight = (self.bottleneck.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
-        match self.bottleneck.queue.limit() {
+        let in_flight = (way.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
+        match way.queue.limit() {
             Some(Limit::Bytes(queue)) => Bytes((4 * (in_flight + queue.0)).max(LEAST)),
             Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
             None => Bytes((4 * in_flight).max(LINUX_MAX)),
@@ -289,9 +291,13 @@ impl PartialOrd for Limit {
 pub struct FlowGroup {
     /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the scenario's folder by the reader).
     pub cc: CongestionControl,
-    /// Number of flows.
+    /// Number of flows; without meaning beside `arrivals`.
     pub count: u32,
-    /// Between each sender and the bottleneck, on the sender's side.
+    /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
+    pub arrivals: Option<Arrivals>,
+    /// The data goes from the receivers' side of the bottleneck to the senders', over the way back, and its acknowledgements go the way forward.
+    pub reverse: bool,
+    /// Between each sender and the bottleneck, on the sender's side, wherever that is.
     pub access: Access,
     /// What the receiver's timestamps show.
     pub clock: Clock,
@@ -301,8 +307,10 @@ pub struct FlowGroup {
     pub stagger: Nanos,
     /// When the application stops writing; `None` = at the end of the run.
     pub stop: Option<Nanos>,
-    /// How much the application writes; `None` = without end.
+    /// How much the application writes; `None` = without end, unless `sizes` says how much.
     pub size: Option<Bytes>,
+    /// What each flow's size is drawn from, in place of `size`.
+    pub sizes: Option<Sizes>,
     /// IP length of a full data packet.
     pub packet: Bytes,
     /// The type of service that both ends' packets carry (RFC 1349), without the two bits that are ECN's.

@@ -1,7 +1,7 @@
 //! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is refused, never rounded.
 
 use crate::model::Limit;
-use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
+use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,6 +27,8 @@ pub(crate) struct FinePercentage(pub u64);
 
 /// Decimal places of a percentage that still count.
 const PERCENT_PLACES: usize = 12;
+/// Those of a frequency.
+const FREQUENCY_PLACES: usize = 6;
 
 /// One way to write quantities of one type.
 struct Scale {
@@ -110,6 +112,15 @@ const SIZE: Scale = Scale {
         ("kib", 1 << 10),
     ],
     choice: "b, kb, mb, gb, or kib, mib, gib for 1024",
+};
+
+/// How often something happens; the parts are small enough for once a fortnight.
+const FREQUENCY: Scale = Scale {
+    what: "a number of times a second",
+    example: "10/s",
+    step: "millionths a second",
+    units: &[("/s", 10u64.pow(FREQUENCY_PLACES as u32))],
+    choice: "/s",
 };
 
 const PACKETS: Scale =
@@ -286,12 +297,42 @@ impl FromStr for FinePercentage {
 
 impl fmt::Display for FinePercentage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = 10u64.pow(PERCENT_PLACES as u32);
-        let places = format!("{:0PERCENT_PLACES$}", self.0 % one);
-        match places.trim_end_matches('0') {
-            "" => write!(f, "{}%", self.0 / one),
-            places => write!(f, "{}.{places}%", self.0 / one),
-        }
+        write_parts(self.0, PERCENT_PLACES, "%", f)
+    }
+}
+
+impl FromStr for Frequency {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Frequency, QuantityError> {
+        FREQUENCY.parse(text).map(Frequency)
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_parts(self.0, FREQUENCY_PLACES, "/s", f)
+    }
+}
+
+/// `parts`, of which 10 to the power of `width` make a whole, as a decimal number with its unit.
+fn write_parts(parts: u64, width: usize, unit: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let one = 10u64.pow(width as u32);
+    let places = format!("{:0width$}", parts % one);
+    match places.trim_end_matches('0') {
+        "" => write!(f, "{}{unit}", parts / one),
+        places => write!(f, "{}.{places}{unit}", parts / one),
+    }
+}
+
+/// A plain number with a point in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Number(pub f64);
+
+impl FromStr for Number {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Number, QuantityError> {
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.map(Number).ok_or_else(|| QuantityError(format!("\"{text}\" is not a number; write it such as 1.2")))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 use crate::model::Limit;
 use crate::quantity::FinePercentage;
 use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Drift, Offset, Rate};
+use crate::units::{Bytes, Drift, Frequency, Offset, Rate};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;
@@ -51,6 +51,7 @@ enum Kind {
     Size,
     Packets,
     Percentage,
+    Frequency,
     Drift,
 }
 
@@ -71,7 +72,8 @@ impl Kind {
             Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets.into())),
             _ => None,
         };
-        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets)
+        let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts.into()));
+        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(frequency)
     }
 
     /// So many steps as a file has them.
@@ -85,6 +87,7 @@ impl Kind {
             Kind::Size => Value::Text(Bytes(count).to_string()),
             Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
             Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
+            Kind::Frequency => Value::Text(Frequency(count).to_string()),
             Kind::Drift => Value::Text(Drift(signed).to_string()),
         }
     }
@@ -97,6 +100,7 @@ impl Kind {
             Kind::Size => "a size",
             Kind::Packets => "a number of packets",
             Kind::Percentage => "a percentage",
+            Kind::Frequency => "a number of times a second",
             Kind::Drift => "a drift",
         }
     }

@@ -7,11 +7,12 @@ use crate::model::{
     Queue, Scenario, Service, Setting, Trace,
 };
 use crate::profile::Profile;
-use crate::quantity::Share;
+use crate::quantity::{Number, Share};
 use crate::register::{self, Kind, OF_THE_KERNEL};
 use crate::section::Section;
 use crate::tree::{Table, Value};
-use crate::units::{Bytes, Rate};
+use crate::units::Rate;
+use crate::workload::{Arrivals, Sizes};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -28,9 +29,6 @@ pub(crate) struct Reader {
     /// Traces that were read, or why they could not be.
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
-
-/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
-const LARGEST_ACK: Bytes = Bytes(80);
 
 /// The rate of the way back behind a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
@@ -65,10 +63,10 @@ impl Reader {
             flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
         };
         if problems.count() == found_before {
-            let largest = scenario.flows.iter().map(|group| group.packet).max().unwrap_or_default();
             checks::times(&top, &groups, &scenario);
-            checks::queue(&forward, &scenario.bottleneck.queue, largest);
-            checks::queue(&backward, &scenario.reverse.queue, LARGEST_ACK);
+            checks::queue(&forward, &scenario.bottleneck.queue, checks::largest(&scenario, false));
+            checks::queue(&backward, &scenario.reverse.queue, checks::largest(&scenario, true));
+            checks::way_back(&backward, &groups, &scenario);
             checks::kernel_link(&forward, &scenario.bottleneck, scenario.emulator);
             checks::kernel_link(&backward, &scenario.reverse, scenario.emulator);
             checks::groups(&groups, &scenario);
@@ -143,15 +141,19 @@ impl Reader {
     fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
         let access = group.child("access", "access");
         let clock = group.child("clock", "clock");
+        let sizes = sizes(group);
         FlowGroup {
             cc: self.congestion_control(group),
             count: group.need::<u64>("count") as u32,
+            arrivals: arrivals(group),
+            reverse: group.need("reverse"),
             access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
             clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: group.need("start"),
             stagger: group.need("stagger"),
             stop: group.read("stop"),
-            size: group.read("size"),
+            size: if sizes.is_none() { group.read("size") } else { None },
+            sizes,
             packet: group.need("packet"),
             tos: group.need::<u64>("tos") as u8,
             receive_window: group.read("receive_window"),
@@ -172,6 +174,32 @@ impl Reader {
         };
         CongestionControl { source, params }
     }
+}
+
+fn arrivals(group: &Section) -> Option<Arrivals> {
+    let section = group.child("arrivals", "arrivals");
+    // The register has one process, which is read for its errors.
+    section.read::<String>("kind");
+    section.is_there().then(|| Arrivals::Poisson { rate: section.need("rate") })
+}
+
+/// The distribution that stands in the place of a size.
+fn sizes(group: &Section) -> Option<Sizes> {
+    let section = sizes_section(group)?;
+    section.read::<String>("kind");
+    let mean = section.need("mean");
+    Some(match section.shape {
+        "lognormal" => Sizes::Lognormal { mean, sigma: section.need::<Number>("sigma").0 },
+        "exponential" => Sizes::Exponential { mean },
+        _ => Sizes::Pareto { mean, shape: section.need::<Number>("shape").0, most: section.read("most") },
+    })
+}
+
+/// The table in the place of a group's size, as a section of its kind.
+pub(crate) fn sizes_section<'a>(group: &Section<'a>) -> Option<Section<'a>> {
+    let kind = group.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
+    let shape = register::SIZES.iter().find(|name| Some(**name) == kind);
+    Some(group.child("size", shape.unwrap_or(&register::SIZES[0])))
 }
 
 /// The queue of a link, as a section of its kind.

@@ -6,7 +6,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
-    /// `loss` a table in the place of either direction's share, `kernel:NAME` a queue of that kind, `access` and `clock` those of a group, `profile` a table in the place of a profile's name.
+    /// `loss` a table in the place of either direction's share, `kernel:NAME` a queue of that kind, `access`, `clock` and `arrivals` those of a group,
+    /// `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -28,6 +29,8 @@ pub enum Kind {
     Text,
     /// A whole number.
     Integer,
+    /// A number that need not be whole.
+    Number,
     /// `true` or `false`.
     Flag,
     /// A rate such as `"2mbit"`.
@@ -40,6 +43,10 @@ pub enum Kind {
     Drift,
     /// A size such as `"500kb"`.
     Size,
+    /// A size such as `"500kb"`, or a table with a distribution of sizes.
+    Sizes,
+    /// A number of times a second such as `"10/s"`.
+    Frequency,
     /// A size such as `"500kb"`, or packets such as `"300p"`.
     Limit,
     /// A percentage such as `"1%"`.
@@ -91,8 +98,14 @@ pub const LOSSES: &[&str] = &["gemodel"];
 /// The names of `emulator`.
 pub const EMULATORS: &[&str] = &["unbloat", "netem"];
 
+/// The names of a process of `arrivals`.
+pub const ARRIVALS: &[&str] = &["poisson"];
+/// The names of a distribution of sizes.
+pub const SIZES: &[&str] = &["pareto", "lognormal", "exponential"];
+
 const TIMES: &str = "0s..1000000s";
 const SOME_TIME: &str = "1ns..1000000s";
+const SIZES_RANGE: &str = "1b..1000000gb";
 const DELAYS: &str = "0s..3600s";
 const RATES: &str = "1bit..100tbit";
 /// What the kernel counts in 32 bits.
@@ -118,7 +131,7 @@ pub const KEYS: &[Key] = &[
     key("link.bottleneck", "delay", Kind::Time, Required, DELAYS, "propagation, one way"),
     key("link.bottleneck", "queue", Kind::Table, Required, "", "where packets wait for the transmitter"),
     key("link.bottleneck", "loss", Kind::Loss, Default("0%"), "", "share of the packets that the wire loses, or a model of how it loses them"),
-    key("link.bottleneck", "reverse", Kind::Table, Means("as its keys say"), "", "the way back, which acknowledgements take"),
+    key("link.bottleneck", "reverse", Kind::Table, Means("as its keys say"), "", "the way back, which acknowledgements take, and the data of reverse flows"),
     key("link.bottleneck.reverse", "rate", Kind::Rate, Means("the bottleneck's, or 1gbit behind a trace"), RATES, "what the way back's transmitter sends"),
     key("link.bottleneck.reverse", "trace", Kind::Text, Means("a rate holds"), "", "the way back's delivery opportunities"),
     key("link.bottleneck.reverse", "delay", Kind::Time, Means("the bottleneck's"), DELAYS, "propagation, one way"),
@@ -169,12 +182,14 @@ pub const KEYS: &[Key] = &[
     key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     key("flows", "params", Kind::Table, Means("the control's own defaults"), "", "parameters of the control; a table params.NAME holds for the control NAME only"),
     key("flows", "count", Kind::Integer, Default("1"), "1..1000000", "number of flows in the group"),
+    key("flows", "arrivals", Kind::Table, Means("as count and stagger say"), "", "flows that come by a random process in place of count and stagger, from start until stop"),
+    key("flows", "reverse", Kind::Flag, Default("false"), "", "the data goes the other way, from the receivers' side of the bottleneck over the way back, which needs a queue then; acknowledgements go the way forward"),
     key("flows", "access", Kind::Table, Means("no constraint"), "", "each sender's own link to the bottleneck, which never drops"),
     key("flows", "clock", Kind::Table, Means("as the sender's"), "", "the receiver's clock that its timestamps (RFC 7323) show, against the sender's"),
     key("flows", "start", Kind::Time, Default("0s"), TIMES, "when the first flow opens its connection"),
     key("flows", "stagger", Kind::Time, Default("0s"), TIMES, "each next flow opens this much later"),
-    key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the application stops writing"),
-    key("flows", "size", Kind::Size, Means("without end"), "1b..1000000gb", "how much the application writes"),
+    key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the applications stop writing, and no more flows arrive"),
+    key("flows", "size", Kind::Sizes, Means("without end"), SIZES_RANGE, "how much the application writes"),
     key("flows", "packet", Kind::Size, Default("1500b"), "100b..65535b", "IP length of a full data packet"),
     key("flows", "tos", Kind::Integer, Default("0"), "0..252", "type of service of the flows' packets, such as 0x10 (low delay), which kernel:prio looks at"),
     key("flows", "receive_window", Kind::Size, Means("the largest that can be advertised"), "100b..1gib", "room that the receiver offers"),
@@ -184,6 +199,17 @@ pub const KEYS: &[Key] = &[
     key("flows", "pacing", Kind::Flag, Means("as the profile says"), "", "pace every flow at Linux's default rates"),
     key("flows", "initial_window", Kind::Integer, Means("as the profile says"), "1..10000", "initial window in segments"),
     key("flows", "rto_min", Kind::Time, Means("as the profile says"), "1ms..120s", "lower bound of the retransmission timeout's variance term"),
+    key("arrivals", "kind", Kind::Choice(ARRIVALS), Default("poisson"), "", "the process: exponential times between flows"),
+    key("arrivals", "rate", Kind::Frequency, Required, "0.000001/s..1000000/s", "flows a second, in the mean"),
+    key("pareto", "kind", Kind::Choice(SIZES), Required, "", "pareto: many small sizes and a few very large"),
+    key("pareto", "mean", Kind::Size, Required, SIZES_RANGE, "the mean size, of the bounded distribution if there is a bound"),
+    key("pareto", "shape", Kind::Number, Default("1.2"), "1.01..100", "exponent of the tail: the smaller, the heavier"),
+    key("pareto", "most", Kind::Size, Means("no bound"), SIZES_RANGE, "where the distribution ends (bounded Pareto)"),
+    key("lognormal", "kind", Kind::Choice(&["lognormal"]), Required, "", "sizes whose logarithm is normal"),
+    key("lognormal", "mean", Kind::Size, Required, SIZES_RANGE, "the mean size"),
+    key("lognormal", "sigma", Kind::Number, Default("1"), "0..10", "standard deviation of the size's natural logarithm"),
+    key("exponential", "kind", Kind::Choice(&["exponential"]), Required, "", "sizes without a heavy tail"),
+    key("exponential", "mean", Kind::Size, Required, SIZES_RANGE, "the mean size"),
     key("access", "rate", Kind::Rate, Means("no constraint"), RATES, "what a sender's own link carries"),
     key("access", "delay", Kind::Time, Default("0s"), DELAYS, "propagation from the sender to the bottleneck, one way; acknowledgements take it too"),
     key("clock", "offset", Kind::Offset, Default("0s"), "-1000000s..1000000s", "how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its place"),
@@ -259,12 +285,15 @@ impl Kind {
         match self {
             Kind::Text => "a string".into(),
             Kind::Integer => "a whole number".into(),
+            Kind::Number => "a number such as 1.2".into(),
             Kind::Flag => "true or false".into(),
             Kind::Rate => "a rate such as \"2mbit\"".into(),
             Kind::Time => "a time such as \"10ms\"".into(),
             Kind::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
             Kind::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
             Kind::Size => "a size such as \"500kb\"".into(),
+            Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
+            Kind::Frequency => "a number of times a second such as \"10/s\"".into(),
             Kind::Limit => "a size such as \"500kb\" or packets such as \"300p\"".into(),
             Kind::Share => "a percentage such as \"1%\"".into(),
             Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),

@@ -2,10 +2,10 @@
 
 use crate::error::{Place, Problems, did_you_mean};
 use crate::model::Limit;
-use crate::quantity::Share;
+use crate::quantity::{Number, Share};
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
-use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
+use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -217,9 +217,26 @@ readable_quantity!(Rate, Rate);
 readable_quantity!(Nanos, Time);
 readable_quantity!(Offset, Offset);
 readable_quantity!(Drift, Drift);
-readable_quantity!(Bytes, Size);
+readable_quantity!(Bytes, Size | Sizes);
 readable_quantity!(Limit, Limit);
 readable_quantity!(Share, Share | Loss);
+readable_quantity!(Frequency, Frequency);
+
+impl Readable for Number {
+    fn reads(kind: Kind) -> bool {
+        kind == Kind::Number
+    }
+    fn from_text(text: &str) -> Result<Number, String> {
+        text.parse().map_err(|why: crate::quantity::QuantityError| why.to_string())
+    }
+    fn from_value(value: &Value, kind: Kind) -> Result<Number, String> {
+        match value {
+            Value::Float(text) => Number::from_text(text),
+            Value::Integer(number) => Ok(Number(*number as f64)),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+}
 
 impl Readable for u64 {
     fn reads(kind: Kind) -> bool {

@@ -247,6 +247,8 @@ fn exclusive_with(key: &str) -> &'static [&'static str] {
     match key {
         "rate" => &["trace"],
         "trace" => &["rate"],
+        "arrivals" => &["count", "stagger"],
+        "count" | "stagger" => &["arrivals"],
         _ => &[],
     }
 }

@@ -75,6 +75,21 @@ pub struct Drift(pub i64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(pub u64);
 
+/// How often something happens: millionths of a time a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Frequency(pub u64);
+
+impl Frequency {
+    /// The time in which it happens `times` times in the mean.
+    pub fn interval(self, times: f64) -> Nanos {
+        Nanos((times * 1e15 / self.0 as f64).round() as u64)
+    }
+    /// Times a second.
+    pub fn per_second(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
 /// A bit rate, in bits a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate(pub u64);

@@ -10,6 +10,7 @@ use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
+use scenario::workload::Opening;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -69,9 +70,10 @@ pub struct Apps<'a> {
 }
 
 impl<'a> Apps<'a> {
-    /// Makes all sockets; `controls` are the groups'.
+    /// Makes all sockets of `flows`, each with its group's number; `controls` are the groups'.
     pub fn new(
         scenario: &Scenario,
+        flows: &[(usize, Opening)],
         pairs: &'a [Pair],
         controls: &[Control],
         step: Option<Nanos>,
@@ -88,10 +90,8 @@ impl<'a> Apps<'a> {
             flows: vec![],
             samples: vec![],
         };
-        for (group, control) in scenario.flows.iter().zip(controls) {
-            for index in 0..group.count {
-                apps.add(scenario, group, index, control)?;
-            }
+        for (group, opening) in flows {
+            apps.add(scenario, &scenario.flows[*group], opening, &controls[*group])?;
         }
         apps.agenda.push(Reverse((LOOK, Action::Look)));
         if let Some(step) = step {
@@ -100,7 +100,7 @@ impl<'a> Apps<'a> {
         Ok(apps)
     }
 
-    fn add(&mut self, scenario: &Scenario, group: &FlowGroup, index: u32, control: &Control) -> io::Result<()> {
+    fn add(&mut self, scenario: &Scenario, group: &FlowGroup, opening: &Opening, control: &Control) -> io::Result<()> {
         let number = self.flows.len();
         let pair = &self.pairs[number];
         let flow = Flow {
@@ -108,14 +108,14 @@ impl<'a> Apps<'a> {
             sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario, group))?,
             receiver: None,
             opened: false,
-            left: group.size.map_or(u64::MAX, |size| size.0),
+            left: opening.size.map_or(u64::MAX, |size| size.0),
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(scenario, group.stop)),
             timeouts_before: 0,
             info: TcpInfo::default(),
         };
-        self.agenda.push(Reverse((group.start + Nanos(group.stagger.0 * index as u64), Action::Open(number))));
+        self.agenda.push(Reverse((opening.at, Action::Open(number))));
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }

@@ -67,10 +67,20 @@ impl Host {
 /// One of the two ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where data goes to.
+    /// Where data goes to, that of reverse flows excepted.
     Receiver,
-    /// Where data comes from.
+    /// Where data comes from, that of reverse flows excepted.
     Sender,
+}
+
+impl End {
+    /// The other one.
+    pub fn opposite(self) -> End {
+        match self {
+            End::Sender => End::Receiver,
+            End::Receiver => End::Sender,
+        }
+    }
 }
 
 /// The two hosts of a flow.
@@ -80,14 +90,16 @@ pub struct Pair {
     pub sender: Host,
     /// Acknowledges it.
     pub receiver: Host,
+    /// Its sender is at the receivers' end, and the other way round.
+    pub reverse: bool,
 }
 
 impl Pair {
     /// The host at this end.
     pub fn host(&self, end: End) -> &Host {
-        match end {
-            End::Sender => &self.sender,
-            End::Receiver => &self.receiver,
+        match (end, self.reverse) {
+            (End::Sender, false) | (End::Receiver, true) => &self.sender,
+            (End::Receiver, false) | (End::Sender, true) => &self.receiver,
         }
     }
 }

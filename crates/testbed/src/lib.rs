@@ -3,6 +3,7 @@
 mod apps;
 mod clock;
 mod controls;
+mod direction;
 mod emulator;
 mod error;
 mod hop;

@@ -1,5 +1,6 @@
 //! The network between the hosts: the same links as in the simulator, on the real clock.
 
+use crate::direction::Direction;
 use crate::error::Error;
 use crate::host::End;
 use crate::parcel::{Parcel, Pool};
@@ -10,7 +11,7 @@ use crate::way::{Store, Way};
 use crate::wire::Wire;
 use crate::{Options, Time, kernel_draws};
 use measure::{Histogram, LinkSample};
-use path::{AccessLink, Packet, Pipe};
+use path::Packet;
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
@@ -38,19 +39,13 @@ pub struct Delivery {
 /// Links, packets on their way, and what is seen of the flows.
 pub struct Network {
     store: Store,
-    /// The bottleneck.
-    pub forward: Way,
-    /// The way back.
-    pub reverse: Way,
-    access: Vec<AccessLink<Parcel>>,
-    back: Vec<(Nanos, Pipe<Parcel>)>,
+    /// To the receivers' side of the bottleneck, and back to the senders': by [`End`].
+    pub directions: [Direction; 2],
     /// By flow; none where nothing is measured.
     pub wires: Vec<Wire>,
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
     warmup: Nanos,
-    /// The time up to which each link has been told of packets: it must not go back.
-    told: [Nanos; 2],
     pcap: Option<Pcap>,
     step: Option<Nanos>,
     /// The inside of the run at equal steps.
@@ -63,7 +58,7 @@ impl Network {
     /// # Errors
     /// If the packet trace cannot be created, or the kernel does not have the queues that the scenario asks for.
     pub fn new(scenario: &Scenario, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
-        let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        let counts: Vec<_> = scenario.openings().iter().map(Vec::len).collect();
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
         let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
         if options.time == Time::Virtual {
@@ -71,14 +66,13 @@ impl Network {
         }
         Ok(Network {
             store: Store { pool: Pool::new(largest.unwrap_or(0)), gone: vec![] },
-            forward,
-            reverse,
-            access: groups.clone().map(|group| AccessLink::new(&group.access)).collect(),
-            back: groups.map(|group| (group.access.delay, Pipe::default())).collect(),
+            directions: [
+                Direction::new(scenario, &counts, forward, false),
+                Direction::new(scenario, &counts, reverse, true),
+            ],
             wires,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
-            told: [Nanos::ZERO; 2],
             pcap: options.pcap.as_deref().map(Pcap::create).transpose().map_err(Error::machine)?,
             step: options.series,
             glimpses: vec![],
@@ -102,165 +96,66 @@ impl Network {
         buffer: &mut Box<[u8]>,
     ) -> io::Result<()> {
         let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
-        if from == End::Sender {
+        let direction = from.opposite() as usize;
+        if self.directions[direction].carries_data_of(flow) {
             self.trace(now, &buffer[tun::HEADER..length])?;
             if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
                 wire.leaves(now, segment);
             }
         }
         parcel.slot = self.store.pool.put(buffer);
-        match from {
-            End::Sender => {
-                self.access[flow].send(now, parcel);
-                self.feed_the_kernel(now)
-            }
-            End::Receiver => {
-                let at = advance(&mut self.told[1], now);
-                self.reverse.offer(at, parcel, &mut self.store)?;
-                self.store.gone.clear();
-                Ok(())
-            }
-        }
+        self.directions[direction].enter(now, parcel, &mut self.store, &mut self.lateness)?;
+        self.count_gone();
+        Ok(())
     }
 
     /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from `first` on.
     pub fn watch(&self, to: End, waiting: &Waiting, first: usize) -> io::Result<()> {
-        let exits = self.way(to).exits();
+        let exits = self.directions[to as usize].way.exits();
         exits.into_iter().enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
     }
 
     /// Takes in what has come out there; `buffer` holds nothing in particular before and after.
     pub fn collect(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<()> {
-        let way = match to {
-            End::Receiver => &mut self.forward,
-            End::Sender => &mut self.reverse,
-        };
-        way.collect(now, &mut self.store, &mut self.lateness, buffer)?;
-        match to {
-            End::Receiver => self.count_gone(),
-            End::Sender => self.store.gone.clear(),
-        }
+        self.directions[to as usize].way.collect(now, &mut self.store, &mut self.lateness, buffer)?;
+        self.count_gone();
         Ok(())
-    }
-
-    fn way(&self, to: End) -> &Way {
-        match to {
-            End::Receiver => &self.forward,
-            End::Sender => &self.reverse,
-        }
     }
 
     /// Packets that the kernel's queues let go and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
-        Ok(self.forward.missed()? + self.reverse.missed()?)
+        Ok(self.directions[0].way.missed()? + self.directions[1].way.missed()?)
     }
 
-    /// When the next packet is due at the hosts of this end, as far as is known; `Nanos::NEVER` without one.
-    pub fn next(&self, to: End) -> Nanos {
-        match to {
-            End::Receiver => {
-                self.access.iter().map(AccessLink::next).min().unwrap_or(Nanos::NEVER).min(self.forward.next())
-            }
-            End::Sender => {
-                let due = self.back.iter().map(|(_, pipe)| pipe.next()).min().unwrap_or(Nanos::NEVER);
-                due.min(self.reverse.next()).min(self.next_for_the_kernel())
-            }
-        }
+    /// When there is something to do for the hosts of this end, as far as is known; `Nanos::NEVER` if there is not.
+    pub fn next(&self, end: End) -> Nanos {
+        self.directions[end as usize].next().min(self.directions[end.opposite() as usize].next_for_the_kernel())
     }
 
     /// Puts the next packet that is due at this end into `buffer`; none if it is still on its way.
     pub fn due(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<Option<Delivery>> {
-        let arrived = match to {
-            End::Receiver => self.at_receiver(now)?,
-            End::Sender => self.at_sender(now)?,
-        };
+        let Network { directions, store, lateness, .. } = self;
+        directions[to.opposite() as usize].feed_the_kernel(now, store, lateness)?;
+        let arrived = directions[to as usize].arrived(now, store, lateness)?;
+        self.count_gone();
         let Some((due, parcel)) = arrived else { return Ok(None) };
         self.lateness.record(now.since(due));
         let flow = parcel.flow as usize;
         let length = self.store.pool.take(&parcel, buffer);
-        if to == End::Sender {
+        let is_data = self.directions[to as usize].carries_data_of(flow);
+        if !is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
         if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
-            match to {
-                End::Sender => wire.returns(now, segment),
-                End::Receiver => wire.arrives(now, segment, parcel.bytes()),
+            match is_data {
+                false => wire.returns(now, segment),
+                true => wire.arrives(now, segment, parcel.bytes()),
             }
         }
         Ok(Some(Delivery { flow, length }))
     }
 
-    /// Lets packets on to the bottleneck, in the order of their times, until one is at its far end.
-    fn at_receiver(&mut self, now: Nanos) -> io::Result<Option<(Nanos, Parcel)>> {
-        loop {
-            let (flow, at) = earliest(self.access.iter().map(AccessLink::next));
-            let due = self.forward.next();
-            if due.min(at) > now {
-                return Ok(None);
-            }
-            if at < due {
-                if let Some(parcel) = self.access[flow].take() {
-                    self.offer_forward(now, at, parcel)?;
-                }
-            } else if let Some(parcel) = self.forward.take(now, &mut self.store)? {
-                return Ok(Some((due, parcel)));
-            }
-        }
-    }
-
-    fn at_sender(&mut self, now: Nanos) -> io::Result<Option<(Nanos, Parcel)>> {
-        self.feed_the_kernel(now)?;
-        loop {
-            let (flow, at) = earliest(self.back.iter().map(|(_, pipe)| pipe.next()));
-            let due = self.reverse.next();
-            if due.min(at) > now {
-                return Ok(None);
-            }
-            if due < at {
-                if let Some(parcel) = self.reverse.take(now, &mut self.store)? {
-                    let (delay, pipe) = &mut self.back[parcel.flow as usize];
-                    pipe.push(due + *delay, parcel);
-                }
-            } else if let Some(parcel) = self.back[flow].1.take() {
-                return Ok(Some((at, parcel)));
-            }
-        }
-    }
-
-    /// Lets packets on to the bottleneck that have reached it by `now`: the links are told of everything in the order of time.
-    fn fill_bottleneck(&mut self, now: Nanos) -> io::Result<()> {
-        loop {
-            let (flow, at) = earliest(self.access.iter().map(AccessLink::next));
-            if at > now {
-                return Ok(());
-            }
-            if let Some(parcel) = self.access[flow].take() {
-                self.offer_forward(now, at, parcel)?;
-            }
-        }
-    }
-
-    /// A link of ours is told later when a packet came; a queue of the kernel's has to get it then.
-    fn feed_the_kernel(&mut self, now: Nanos) -> io::Result<()> {
-        if self.forward.is_the_kernels() { self.fill_bottleneck(now) } else { Ok(()) }
-    }
-
-    fn next_for_the_kernel(&self) -> Nanos {
-        let next = || self.access.iter().map(AccessLink::next).min();
-        if self.forward.is_the_kernels() { next().unwrap_or(Nanos::NEVER) } else { Nanos::NEVER }
-    }
-
-    fn offer_forward(&mut self, now: Nanos, due: Nanos, parcel: Parcel) -> io::Result<()> {
-        let at = advance(&mut self.told[0], due);
-        if self.forward.is_the_kernels() {
-            self.lateness.record(now.since(due));
-        }
-        self.forward.offer(at, parcel, &mut self.store)?;
-        self.count_gone();
-        Ok(())
-    }
-
-    /// Counts data that the bottleneck has dropped or lost.
+    /// Counts data that was dropped or lost.
     fn count_gone(&mut self) {
         for (arrival, parcel) in self.store.gone.drain(..) {
             let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
@@ -285,9 +180,9 @@ impl Network {
     /// Looks at the links if a step of the series is over.
     pub fn glimpse(&mut self, now: Nanos) -> io::Result<()> {
         while self.next_glimpse() <= now {
-            self.fill_bottleneck(now)?;
-            let at = advance(&mut self.told[0], now);
-            let links = [self.forward.sample(at, 0), self.reverse.sample(now, 1)];
+            let Network { directions: [forward, reverse], store, lateness, .. } = self;
+            let links = [forward.sample(now, 0, store, lateness)?, reverse.sample(now, 1, store, lateness)?];
+            self.count_gone();
             let rtt_us = self.wires.iter().map(|wire| wire.sender.latest_rtt_us).collect();
             self.glimpses.push(Glimpse { at: self.next_glimpse(), links, rtt_us });
         }
@@ -298,17 +193,6 @@ impl Network {
     pub fn close(&mut self) -> io::Result<()> {
         self.pcap.take().map_or(Ok(()), Pcap::close)
     }
-}
-
-/// The place and the time of the earliest; at equal times the first.
-fn earliest(times: impl Iterator<Item = Nanos>) -> (usize, Nanos) {
-    times.enumerate().min_by_key(|(_, at)| *at).unwrap_or((0, Nanos::NEVER))
-}
-
-/// The later of the two, which is also kept.
-fn advance(kept: &mut Nanos, at: Nanos) -> Nanos {
-    *kept = at.max(*kept);
-    *kept
 }
 
 #[cfg(test)]
@@ -339,7 +223,7 @@ access = { rate = "1gbit" }
             network.enter(End::Sender, at, 0, packet.len(), &mut packet).unwrap();
         }
         network.glimpse(Nanos::from_millis(2)).unwrap();
-        let usage = network.forward.usage();
+        let usage = network.directions[0].way.usage();
         assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
     }
 }

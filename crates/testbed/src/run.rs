@@ -17,6 +17,7 @@ use mechanism::Library;
 use scenario::model::{FlowGroup, Scenario};
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
+use scenario::workload::Opening;
 use std::io;
 use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
@@ -50,12 +51,13 @@ pub fn run_with(
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
-    let pairs = pairs(scenario, controls)?;
+    let flows = flows(scenario);
+    let pairs = pairs(scenario, &flows, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start(options.time);
-    let network = Network::new(scenario, wires(scenario), options)?;
+    let network = Network::new(scenario, wires(scenario, &flows), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
-    let mut apps = Apps::new(scenario, &pairs, controls, options.series, clock).map_err(Error::machine)?;
+    let mut apps = Apps::new(scenario, &flows, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
     let mut network = emulator.finish();
     if interrupted {
@@ -67,16 +69,17 @@ pub fn run_with(
         Time::Virtual => soundness::saturation(cpu_idle_percent),
     };
     let missed = network.missed().map_err(Error::machine)?;
-    let late =
-        soundness::complaint(scenario, &network.lateness, missed, &pairs, &apps.flows).map_err(Error::machine)?;
+    let lived: Vec<_> =
+        flows.iter().zip(&apps.flows).map(|((group, _), flow)| (&scenario.flows[*group], flow)).collect();
+    let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation.or(late);
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let flows = network.wires.iter_mut().zip(&apps.flows).enumerate().map(|(number, (wire, flow))| {
-        let (group, index) = group_of(scenario, number);
-        flow_record(number as u32, &controls[group].listed, start_of(&scenario.flows[group], index), wire, flow)
-    });
-    let flows: Vec<_> = flows.collect();
+    let seen = network.wires.iter_mut().zip(&apps.flows).zip(flows.iter().zip(0..));
+    let record = |((wire, flow), ((group, opening), number)): ((_, _), (&(usize, Opening), _))| {
+        flow_record(number, &controls[*group].listed, opening.at, wire, flow)
+    };
+    let flows: Vec<_> = seen.map(record).collect();
     let data_packets = network.wires.iter().map(|wire| wire.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
@@ -93,7 +96,7 @@ pub fn run_with(
         lateness_us_p99,
         cpu_idle_percent,
         flows,
-        links: vec![network.forward.record(), network.reverse.record()],
+        links: network.directions.iter().map(|direction| direction.way.record()).collect(),
     };
     Ok(Outcome { run, series, data_packets })
 }
@@ -111,14 +114,17 @@ pub(crate) fn refuse_what_no_kernel_does(scenario: &Scenario) -> Result<(), Erro
     Ok(())
 }
 
-fn pairs(scenario: &Scenario, controls: &[Control]) -> Result<Vec<Pair>, Error> {
-    let mut pairs = vec![];
-    for (group, control) in scenario.flows.iter().zip(controls) {
-        for _ in 0..group.count {
-            pairs.push(pair(pairs.len() as u32, group, control.needs_ecn, None).map_err(Error::machine)?);
-        }
-    }
-    Ok(pairs)
+/// The flows, each with its group's number.
+fn flows(scenario: &Scenario) -> Vec<(usize, Opening)> {
+    let groups = scenario.openings().into_iter().enumerate();
+    groups.flat_map(|(group, openings)| openings.into_iter().map(move |opening| (group, opening))).collect()
+}
+
+fn pairs(scenario: &Scenario, flows: &[(usize, Opening)], controls: &[Control]) -> Result<Vec<Pair>, Error> {
+    let pair = |((group, _), number): (&(usize, _), _)| {
+        pair(number, &scenario.flows[*group], controls[*group].needs_ecn, None).map_err(Error::machine)
+    };
+    flows.iter().zip(0..).map(pair).collect()
 }
 
 /// The two hosts of flow `number`, with the congestion control that their programs get unless they choose.
@@ -128,29 +134,17 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
     Ok(Pair {
         sender: Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?,
         receiver: Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?,
+        reverse: group.reverse,
     })
 }
 
-/// The group of a flow, and the flow's place in it.
-fn group_of(scenario: &Scenario, flow: usize) -> (usize, u32) {
-    let mut groups =
-        scenario.flows.iter().enumerate().flat_map(|(n, group)| (0..group.count).map(move |index| (n, index)));
-    groups.nth(flow).expect("every flow is in a group")
-}
-
-fn start_of(group: &FlowGroup, index: u32) -> Nanos {
-    group.start + Nanos(group.stagger.0 * index as u64)
-}
-
-fn wires(scenario: &Scenario) -> Vec<Wire> {
-    let wire = |flow| {
-        let (group, index) = group_of(scenario, flow);
-        let group = &scenario.flows[group];
-        let sender = SenderMeter::new(Interval::new(scenario, None), start_of(group, index));
-        let receiver = ReceiverMeter::new(Interval::new(scenario, group.stop));
-        Wire::new(sender, receiver, group.size.map(|size| size.0))
+fn wires(scenario: &Scenario, flows: &[(usize, Opening)]) -> Vec<Wire> {
+    let wire = |(group, opening): &(usize, Opening)| {
+        let sender = SenderMeter::new(Interval::new(scenario, None), opening.at);
+        let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
+        Wire::new(sender, receiver, opening.size.map(|size| size.0))
     };
-    (0..scenario.flow_count()).map(wire).collect()
+    flows.iter().map(wire).collect()
 }
 
 /// Lets time pass; true if `progress` ended it.
@@ -187,15 +181,16 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
 
 fn flow_record(number: u32, cc: &str, start: Nanos, wire: &mut Wire, flow: &Flow) -> scenario::records::Flow {
     let sender = &mut wire.sender;
-    let ended = wire.completed_at.or(flow.stopped_at);
+    // What is acknowledged after the application has stopped is no completion.
+    let completed_at = wire.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));
+    let ended = completed_at.or(flow.stopped_at);
     for &(at, cwnd) in flow.windows.iter().take_while(|(at, _)| ended.is_none_or(|ended| *at <= ended)) {
         sender.cwnd(at, cwnd);
     }
-    if let Some(at) = flow.stopped_at {
-        sender.stop(at);
-    }
-    if let Some(at) = wire.completed_at {
-        sender.complete(at, start);
+    match (completed_at, flow.stopped_at) {
+        (Some(at), _) => sender.complete(at, start),
+        (None, Some(at)) => sender.stop(at),
+        (None, None) => {}
     }
     sender.timeouts = flow.timeouts();
     let mut receiver = wire.receiver.clone();
@@ -214,6 +209,6 @@ fn series(step: Nanos, network: &Network, apps: &Apps) -> Series {
         });
         sampler.take(glimpse.at, flows, glimpse.links.into_iter());
     }
-    let queues = [&network.forward.usage().queue_delay, &network.reverse.usage().queue_delay];
-    sampler.finish(network.wires.iter().map(|wire| &wire.sender.rtt), queues.into_iter())
+    let queues = network.directions.iter().map(|direction| &direction.way.usage().queue_delay);
+    sampler.finish(network.wires.iter().map(|wire| &wire.sender.rtt), queues)
 }

@@ -15,7 +15,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use scenario::model::Scenario;
+use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
 use std::ffi::OsString;
 use std::fs::File;
@@ -54,7 +54,9 @@ pub struct Programs {
 /// # Errors
 /// As [`crate::run`], and if a program cannot be started.
 pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Result<i32, Error> {
-    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, ..scenario.clone() };
+    let flows =
+        scenario.flows.iter().map(|group| FlowGroup { count: 1, arrivals: None, reverse: false, ..group.clone() });
+    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows: flows.collect(), ..scenario.clone() };
     run::refuse_what_no_kernel_does(&scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;

@@ -4,7 +4,7 @@ use crate::host::Host;
 use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
-use scenario::model::{FlowGroup, Scenario, Service};
+use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ffi::OsString;
 use std::io;
@@ -27,7 +27,12 @@ pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Opti
         let fd = stream()?;
         let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
         socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
-        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, read_at_once(scenario, window).0 as libc::c_int)?;
+        set_at(
+            &fd,
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            read_at_once(scenario.way_of(group), window).0 as libc::c_int,
+        )?;
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
@@ -61,14 +66,15 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
 pub fn written_ahead(scenario: &Scenario, group: &FlowGroup) -> Bytes {
     const LEAST: u64 = 128 << 10;
     // A flow that the receiver holds back takes long for what is ahead.
-    let ahead = if group.receive_window.is_some() { 0 } else { carried_in(scenario, Nanos::from_millis(40)) };
+    let ahead =
+        if group.receive_window.is_some() { 0 } else { carried_in(scenario.way_of(group), Nanos::from_millis(40)) };
     Bytes(ahead.max(LEAST))
 }
 
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several. It is
 /// little of the window, for what has not been read is not offered.
-fn read_at_once(scenario: &Scenario, window: Bytes) -> Bytes {
-    Bytes(carried_in(scenario, Nanos::from_millis(1)).min(window.0 / 50).max(1))
+fn read_at_once(way: &Link, window: Bytes) -> Bytes {
+    Bytes(carried_in(way, Nanos::from_millis(1)).min(window.0 / 50).max(1))
 }
 
 /// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by segment for as
@@ -90,9 +96,9 @@ fn memory_of(segment: u64, packet: u64) -> u64 {
     if segment <= 536 { 2 * segment } else { (packet + HEADROOM_AND_TRAILER).next_power_of_two() + SOCKET_BUFFER }
 }
 
-/// What the bottleneck carries in a time, bytes.
-fn carried_in(scenario: &Scenario, time: Nanos) -> u64 {
-    match &scenario.bottleneck.service {
+/// What a direction of the bottleneck carries in a time, bytes.
+fn carried_in(way: &Link, time: Nanos) -> u64 {
+    match &way.service {
         Service::Rate(Rate(rate)) => rate / 8 * time.as_micros() / 1_000_000,
         Service::Trace(_) => 0,
     }

@@ -3,7 +3,7 @@
 use crate::apps::Flow;
 use crate::host::Pair;
 use measure::Histogram;
-use scenario::model::{Limit, Scenario};
+use scenario::model::{FlowGroup, Limit, Link, Scenario};
 use scenario::units::Nanos;
 use std::io;
 use std::time::Instant;
@@ -69,13 +69,15 @@ pub fn tolerated(scenario: &Scenario) -> Nanos {
 /// holds makes losses of its own.
 fn borne_once(scenario: &Scenario) -> Nanos {
     let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
-    let room = match scenario.bottleneck.queue.limit() {
-        Some(Limit::Bytes(bytes)) => bytes.0,
-        Some(Limit::Packets(packets)) => packets * packet,
-        None => return Nanos::NEVER,
+    let time = |way: &Link| {
+        let room = match way.queue.limit()? {
+            Limit::Bytes(bytes) => bytes.0,
+            Limit::Packets(packets) => packets * packet,
+        };
+        Some(Nanos((room as f64 * 8.0 / way.service.bits_per_second() * 1e9 / 2.0) as u64))
     };
-    let time = room as f64 * 8.0 / scenario.bottleneck.service.bits_per_second();
-    tolerated(scenario).max(Nanos((time * 1e9 / 2.0) as u64))
+    let least = scenario.flows.iter().filter_map(|group| time(scenario.way_of(group))).min();
+    least.map_or(Nanos::NEVER, |least| least.max(tolerated(scenario)))
 }
 
 /// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by that, so
@@ -106,7 +108,7 @@ pub fn complaint(
     lateness: &Histogram,
     missed_inside: u64,
     pairs: &[Pair],
-    flows: &[Flow],
+    flows: &[(&FlowGroup, &Flow)],
 ) -> io::Result<Option<String>> {
     let late = lateness.quantile_ms(0.99).unwrap_or(0.0);
     let bound = tolerated(scenario).as_millis_f64();
@@ -134,8 +136,7 @@ pub fn complaint(
         return Ok(Some(format!("{missed} packets were dropped before they reached the emulated link")));
     }
     // The receiver's window may hold a flow back only where the scenario says so.
-    let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
-    let free = groups.zip(flows).filter(|(group, _)| group.receive_window.is_none());
+    let free = flows.iter().filter(|(group, _)| group.receive_window.is_none());
     let held = free.map(|(_, flow)| flow.held_by_buffers()).find(|(window, room)| window + room > 0.01);
     Ok(held.map(|(window, room)| {
         let [window, room] = [window, room].map(|share| 100.0 * share);

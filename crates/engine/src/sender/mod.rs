@@ -31,6 +31,7 @@ use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use rand::Rng;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::Nanos;
+use scenario::workload::Opening;
 use std::ops::Range;
 use timers::Timer;
 
@@ -103,16 +104,22 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The sender of flow `flow`, number `index` of its group, in a run with this seed.
-    pub fn new(seed: u64, flow: u32, index: u32, group: &FlowGroup, needs_ecn: bool, meter: SenderMeter) -> Sender {
+    /// The sender of flow `flow` of a group, in a run with this seed.
+    pub fn new(
+        seed: u64,
+        flow: u32,
+        opening: &Opening,
+        group: &FlowGroup,
+        needs_ecn: bool,
+        meter: SenderMeter,
+    ) -> Sender {
         let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         let mss = group.packet.0 as u32 - header;
-        let (segments, last_payload) = match group.size {
+        let (segments, last_payload) = match opening.size {
             None => (ENDLESS, mss),
             Some(size) => (size.0.div_ceil(mss as u64) as u32, ((size.0 - 1) % mss as u64 + 1) as u32),
         };
-        let start = group.start + Nanos(group.stagger.0 * index as u64);
         let mut sender = Sender {
             sk: TcpSock::default(),
             board: Scoreboard::new(),
@@ -123,7 +130,7 @@ impl Sender {
             header,
             segments,
             last_payload,
-            start,
+            start: opening.at,
             stop: group.stop,
             timer: Timer::none(),
             pace_at: Nanos::NEVER,

@@ -6,6 +6,7 @@ use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
 use scenario::model::{FlowGroup, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
+use scenario::workload::Opening;
 use std::collections::VecDeque;
 
 /// Headers of a data segment, without and with timestamps.
@@ -53,12 +54,24 @@ pub struct Auditor {
     last_event: Nanos,
     /// Which of the next data packets are lost as they leave.
     losses: VecDeque<bool>,
+    /// Packets of every kind that a queue dropped, and that a wire lost.
+    pub dropped: u64,
+    pub lost_on_the_wire: u64,
 }
 
 impl Auditor {
     pub fn new(scenario: &Scenario) -> Auditor {
-        let flows = scenario.flows.iter().flat_map(|group| (0..group.count).map(|_| Flow::new(scenario, group)));
-        Auditor { flows: flows.collect(), last_event: Nanos::ZERO, losses: VecDeque::new() }
+        let groups = scenario.flows.iter().zip(scenario.openings());
+        let flow = |(group, openings): (_, Vec<Opening>)| {
+            openings.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
+        };
+        Auditor {
+            flows: groups.flat_map(flow).collect(),
+            last_event: Nanos::ZERO,
+            losses: VecDeque::new(),
+            dropped: 0,
+            lost_on_the_wire: 0,
+        }
     }
 
     /// The same, with losses of its own.
@@ -71,6 +84,11 @@ impl Auditor {
         self.last_event = now;
         &mut self.flows[flow as usize]
     }
+
+    fn count(&mut self, event: Event) {
+        self.dropped += (event == Event::Dropped) as u64;
+        self.lost_on_the_wire += (event == Event::LostOnTheWire) as u64;
+    }
 }
 
 /// Time that the smallest packet needs on a wire.
@@ -82,17 +100,20 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
 }
 
 impl Flow {
-    fn new(scenario: &Scenario, group: &FlowGroup) -> Flow {
+    fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
-        let forward = transmission(&scenario.bottleneck.service, 40) + scenario.bottleneck.delay;
+        let (there, back) = match group.reverse {
+            false => (&scenario.bottleneck, &scenario.reverse),
+            true => (&scenario.reverse, &scenario.bottleneck),
+        };
         Flow {
             mss: mss(group),
             header: header(group),
-            size: group.size.map(|size| size.0),
+            size: opening.size.map(|size| size.0),
             timestamps: group.stack.timestamps,
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
-            least_transit: onto_access + group.access.delay + forward,
-            least_return: transmission(&scenario.reverse.service, 40) + scenario.reverse.delay + group.access.delay,
+            least_transit: onto_access + group.access.delay + transmission(&there.service, 40) + there.delay,
+            least_return: transmission(&back.service, 40) + back.delay + group.access.delay,
             on_the_way: VecDeque::new(),
             acks_on_the_way: VecDeque::new(),
             prefix: 0,
@@ -220,6 +241,7 @@ impl Flow {
 
 impl Tap for Auditor {
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+        self.count(event);
         let flow = self.at(now, data.flow);
         match event {
             Event::Sent => flow.data_sent(now, data),
@@ -229,6 +251,7 @@ impl Tap for Auditor {
     }
 
     fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+        self.count(event);
         let flow = self.at(now, ack.flow);
         match event {
             Event::Sent => flow.ack_sent(now, ack),

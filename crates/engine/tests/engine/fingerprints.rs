@@ -40,7 +40,7 @@ fn of_file(file: &Path) -> (u64, u64) {
 fn of_random_scenarios() -> (u64, u64) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[5; 32]);
     let mut runner = TestRunner::new_with_rng(Default::default(), rng);
-    let strategy = random::scenario();
+    let strategy = random::scenario_of(random::FINGERPRINTED.map(String::from).to_vec());
     (0..RANDOM).fold((0, 0), |(events, records), _| {
         let scenario = strategy.new_tree(&mut runner).expect("nothing is rejected").current();
         let one = fingerprints(&scenario);

@@ -3,10 +3,12 @@
 mod acknowledgements;
 mod auditor;
 mod bbr;
+mod both_ways;
 mod closed_forms;
 mod fingerprints;
 mod properties;
 mod random;
 mod tails;
 mod timestamps;
+mod workloads;
 mod world;

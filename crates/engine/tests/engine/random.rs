@@ -1,6 +1,6 @@
 //! Random scenarios: everything that the model can say, within a budget of packets.
 
-use crate::world::control;
+use crate::world::{control, library};
 use proptest::prelude::*;
 use scenario::model::{Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -57,11 +57,13 @@ fn access() -> impl Strategy<Value = Access> {
     (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
 }
 
-const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
+/// The controls that the fingerprint of random scenarios is of: with another they would all be others.
+pub const FINGERPRINTED: [&str; 8] =
+    ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
 
 prop_compose! {
-    fn group()(
-        cc in prop::sample::select(&CONTROLS[..]),
+    fn group(controls: Vec<String>)(
+        cc in prop::sample::select(controls),
         count in 1u32..3,
         access in access(),
         start in millis(0.0..300.0),
@@ -75,14 +77,17 @@ prop_compose! {
         let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
         let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
         FlowGroup {
-            cc: control(cc),
+            cc: control(&cc),
             count,
+            arrivals: None,
+            reverse: false,
             access,
             clock: Clock::default(),
             start,
             stagger,
             stop: stop.map(|after| last_start + after),
             size: size.map(|bytes| Bytes(bytes as u64)),
+            sizes: None,
             packet: Bytes(packet),
             tos: 0,
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
@@ -144,9 +149,14 @@ fn bits_a_second(service: &Service) -> f64 {
     }
 }
 
-/// Any scenario, with a duration that keeps it within the budget.
+/// Any scenario of any built-in controls, with a duration that keeps it within the budget.
 pub fn scenario() -> impl Strategy<Value = Scenario> {
-    let flows = prop::collection::vec(group(), 1..4);
+    scenario_of(library().names())
+}
+
+/// Any scenario of these controls.
+pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let flows = prop::collection::vec(group(controls), 1..4);
     let links = |flows: Vec<FlowGroup>| {
         let largest = flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
         (Just(flows), direction("bottleneck", largest), direction("bottleneck.reverse", 92), any::<u16>(), 0.0..0.5)
@@ -166,5 +176,22 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
             reverse,
             flows,
         }
+    })
+}
+
+/// Any scenario in which some of the data, or all of it, goes the other way.
+pub fn both_ways() -> impl Strategy<Value = Scenario> {
+    let turned = any::<[bool; 3]>().prop_filter("one at least", |turned| turned[0]);
+    (scenario(), turned).prop_flat_map(|(mut scenario, turned)| {
+        for (group, turned) in scenario.flows.iter_mut().rev().zip(turned) {
+            group.reverse = turned;
+        }
+        let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
+        (Just(scenario), direction("bottleneck.reverse", largest)).prop_map(|(scenario, reverse)| {
+            let shorter = bits_a_second(&scenario.bottleneck.service) / bits_a_second(&reverse.service);
+            let duration = Nanos((scenario.duration.0 as f64 * shorter.min(1.0)) as u64).max(Nanos::from_millis(1500));
+            let warmup = scenario.warmup.min(Nanos(duration.0 / 2));
+            Scenario { reverse, duration, warmup, ..scenario }
+        })
     })
 }

@@ -16,6 +16,11 @@ use std::sync::LazyLock;
 static LIBRARY: LazyLock<Library> =
     LazyLock::new(|| Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms")));
 
+/// The built-in controls.
+pub fn library() -> &'static Library {
+    &LIBRARY
+}
+
 /// A link without loss, mark or bound.
 pub fn link(name: &str, mbit: f64, delay: Nanos) -> Link {
     Link {
@@ -55,12 +60,15 @@ pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup {
         cc: control(cc),
         count: 1,
+        arrivals: None,
+        reverse: false,
         access: Access::default(),
         clock: Clock::default(),
         start: Nanos::ZERO,
         stagger: Nanos::ZERO,
         stop: None,
         size: None,
+        sizes: None,
         packet: Bytes(1500),
         tos: 0,
         receive_window: None,

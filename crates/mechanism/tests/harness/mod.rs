@@ -135,6 +135,18 @@ pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     }
 }
 
+/// ACKs of one segment until the window changes, and by how much; after a thousand it stands still.
+pub fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
+    let before = sk.snd_cwnd;
+    for acks in 1..=1000 {
+        control.cong_avoid(sk, 0, 1);
+        if sk.snd_cwnd != before {
+            return (acks, i64::from(sk.snd_cwnd) - i64::from(before));
+        }
+    }
+    (1000, 0)
+}
+
 /// Tells the control, then enters the state.
 pub fn change_state(control: &Control, sk: &mut TcpSock, state: u8) {
     control.set_state(sk, state);

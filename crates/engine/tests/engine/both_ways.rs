@@ -1,0 +1,119 @@
+//! Data in both directions: what holds of it in every scenario, and what can be worked out on paper.
+
+use crate::auditor::Auditor;
+use crate::properties::config;
+use crate::random;
+use crate::world::*;
+use engine::Options;
+use proptest::prelude::*;
+use scenario::model::{FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
+use scenario::records::Run;
+use scenario::units::{Bytes, Nanos, Rate};
+
+/// The same seen from the other side of the bottleneck.
+fn mirrored(scenario: &Scenario) -> Scenario {
+    let mut mirrored = scenario.clone();
+    std::mem::swap(&mut mirrored.bottleneck, &mut mirrored.reverse);
+    std::mem::swap(&mut mirrored.bottleneck.name, &mut mirrored.reverse.name);
+    mirrored.flows.iter_mut().for_each(|group| group.reverse = !group.reverse);
+    mirrored
+}
+
+/// What happened to each flow, and on each link.
+fn seen(run: &Run) -> (String, String) {
+    let flows = serde_json::to_string(&run.flows).unwrap();
+    let mut links = run.links.clone();
+    links.sort_by(|a, b| a.link.cmp(&b.link));
+    (flows, serde_json::to_string(&links).unwrap())
+}
+
+proptest! {
+    #![proptest_config(config(500))]
+
+    /// Packets conserved, in order per flow, windows respected, reassembly right; and every packet that a queue dropped or a wire lost, of whichever
+    /// kind, stands in its link's record.
+    #[test]
+    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::both_ways()) {
+        scenario.warmup = Nanos::ZERO;
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
+            prop_assert_eq!(record.sent_packets, flow.sent);
+            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+            prop_assert_eq!(record.lost_packets, flow.lost);
+            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
+        }
+        let links = &outcome.run.links;
+        prop_assert_eq!(links[0].drops + links[1].drops, auditor.dropped);
+        prop_assert_eq!(links[0].wire_losses + links[1].wire_losses, auditor.lost_on_the_wire);
+        for link in links {
+            prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
+            prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
+        }
+    }
+
+    /// Neither queue ever exceeds its limit.
+    #[test]
+    fn both_queues_stay_within_their_limits(scenario in random::both_ways()) {
+        let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
+        let links = &series.links;
+        let limits = [scenario.bottleneck.queue.limit(), scenario.reverse.queue.limit()];
+        for i in 0..links.time_s.len() {
+            match limits[links.link[i] as usize] {
+                None => {}
+                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[i] <= most),
+                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[i] <= most),
+            }
+        }
+    }
+
+    /// Turned round, all that happens is the same, turned round. Where all data went one way this holds the links that carry both kinds of packets against
+    /// those that carry one. (Losses on the wire have draws of their own in each direction; the opportunities of a trace come at whole milliseconds, as
+    /// timers do, and which of two events at the same instant goes first is nothing that a mirror keeps.)
+    #[test]
+    fn a_link_has_no_front(mut scenario in prop_oneof![random::scenario(), random::both_ways()]) {
+        for way in [&mut scenario.bottleneck, &mut scenario.reverse] {
+            way.loss = Loss::NONE;
+            way.service = Service::Rate(Rate(way.service.bits_per_second() as u64));
+        }
+        let [here, there] = [&scenario, &mirrored(&scenario)].map(|scenario| run(scenario, &Options::default()).run);
+        let mut there = there;
+        there.links.reverse();
+        for (link, name) in there.links.iter_mut().zip(["bottleneck", "bottleneck.reverse"]) {
+            link.link = name.into();
+        }
+        prop_assert_eq!(seen(&here), seen(&there));
+    }
+}
+
+/// An upload of one packet at a time, whose acknowledgements queue behind the packets of a download that keeps 60 of them on the way.
+#[test]
+fn acknowledgements_wait_behind_the_other_direction_s_data() {
+    let mut s = scenario(35);
+    s.warmup = Nanos::from_secs(5);
+    s.reverse = link("bottleneck.reverse", 10.0, Nanos::from_millis(20));
+    let prompt = Stack { delayed_ack: false, ..Stack::LINUX };
+    let upload = FlowGroup { cc: fixed_window(1), stack: prompt, ..flow("reno") };
+    let download = FlowGroup { cc: fixed_window(60), stack: prompt, reverse: true, ..flow("reno") };
+    s.flows = vec![upload, download];
+    let run = run(&s, &Options::default()).run;
+    // Base: 40 ms and two transmissions. The rest of the 60 packets of 1.2 ms waits at the way back, for as long as its own round trip is full.
+    let [upload, download] = [&run.flows[0], &run.flows[1]].map(|flow| flow.rtt.rtt_ms_mean.unwrap());
+    assert!((download - 72.0).abs() < 0.5, "the download's RTT is {download} ms");
+    let waits = run.links[1].queue_delay.queue_delay_ms_mean.unwrap();
+    assert!((waits - 30.8).abs() < 0.5, "the way back keeps packets waiting {waits} ms");
+    assert!((upload - (40.0 + 1.2 + 0.04 + waits)).abs() < 1.5, "the upload's RTT is {upload} ms");
+    assert!(run.links[1].utilisation_percent > 99.9, "{} %", run.links[1].utilisation_percent);
+}
+
+/// What a full way back drops is the data of the flows that take it.
+#[test]
+fn data_of_reverse_flows_is_dropped_on_the_way_back() {
+    let mut s = scenario(10);
+    s.reverse =
+        Link { queue: droptail(Limit::Packets(20)), ..link("bottleneck.reverse", 10.0, Nanos::from_millis(20)) };
+    s.flows = vec![FlowGroup { reverse: true, ..flow("cubic") }];
+    let run = run(&s, &Options::default()).run;
+    assert!(run.flows[0].lost_packets > 0);
+    assert_eq!((run.links[0].drops, run.links[1].drops), (0, run.flows[0].lost_packets));
+    assert!(run.links[1].utilisation_percent > 90.0 && run.links[0].utilisation_percent < 5.0);
+}

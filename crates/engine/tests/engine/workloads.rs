@@ -1,0 +1,63 @@
+//! Flows that come at random, and sizes that are drawn.
+
+use crate::auditor::{Auditor, mss};
+use crate::world::*;
+use engine::Options;
+use scenario::model::{FlowGroup, Scenario};
+use scenario::units::{Bytes, Frequency, Nanos};
+use scenario::workload::{Arrivals, Sizes};
+
+/// Short flows beside a long one, at 40 % of the link.
+fn short_flows() -> Scenario {
+    let mut s = scenario(60);
+    let arrivals = Some(Arrivals::Poisson { rate: Frequency(10_000_000) });
+    let sizes = Some(Sizes::Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) });
+    s.flows = vec![flow("cubic"), FlowGroup { arrivals, sizes, ..flow("cubic") }];
+    s.bottleneck.queue = droptail(scenario::model::Limit::Packets(50));
+    s
+}
+
+/// Each flow has its row, opens when it was drawn to, and delivers what was drawn; one that the end of the run cuts off has no completion time.
+#[test]
+fn every_drawn_flow_is_run() {
+    let s = short_flows();
+    let openings = s.openings().concat();
+    let (outcome, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
+    assert_eq!((outcome.run.flows.len(), auditor.flows.len()), (openings.len(), openings.len()));
+    assert!(openings.len() > 500);
+    let mut unfinished = 0;
+    for (opening, (record, flow)) in openings.iter().zip(outcome.run.flows.iter().zip(&auditor.flows)).skip(1) {
+        let size = opening.size.expect("a size was drawn").0;
+        match record.completion_s {
+            Some(_) => assert_eq!(flow.delivered_bytes(), size),
+            None => unfinished += 1,
+        }
+        assert!(record.completion_s.is_none_or(|s| s < (outcome.run.duration_s - opening.at.as_secs_f64())));
+    }
+    assert!((1..20).contains(&unfinished), "{unfinished} flows did not come to their end");
+}
+
+/// When each flow's SYN leaves.
+#[test]
+fn flows_open_when_they_were_drawn_to() {
+    let s = short_flows();
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    for (number, opening) in s.openings().concat().iter().enumerate() {
+        let first = script.sent.iter().find(|(_, data)| data.flow == number as u32).expect("it opens");
+        assert_eq!(first.0, opening.at, "flow {number}");
+    }
+}
+
+/// On a link with room for all, a flow of one segment takes two round trips, whoever else there is.
+#[test]
+fn a_flow_of_one_segment_takes_two_round_trips() {
+    let mut s = scenario(30);
+    s.bottleneck = link("bottleneck", 1000.0, Nanos::from_millis(20));
+    let group = FlowGroup { size: Some(Bytes(1000)), ..flow("reno") };
+    s.flows = vec![FlowGroup { arrivals: Some(Arrivals::Poisson { rate: Frequency(30_000_000) }), ..group }];
+    assert!(mss(&s.flows[0]) > 1000);
+    let completions = run(&s, &Options::default()).run.flows.into_iter().filter_map(|flow| flow.completion_s);
+    let completions: Vec<_> = completions.collect();
+    assert!(completions.len() > 700);
+    assert!(completions.iter().all(|s| (0.080..0.0802).contains(s)), "{completions:?}");
+}

@@ -1,0 +1,146 @@
+//! Which flows a run has: when each opens, and how much it writes. Drawn here and nowhere else, so that every backend opens the very same flows.
+//!
+//! Times and sizes have a stream of draws each, for each group: a higher rate of arrivals leaves the sizes as they are, and what another group does,
+//! or what is lost on the way, changes neither. Logarithms and powers are those of `libm`, which are the same on every machine.
+
+use crate::draws::{Draws, draws};
+use crate::model::{FlowGroup, Scenario};
+use crate::units::{Bytes, Frequency, Nanos};
+use rand::RngCore;
+use serde::{Deserialize, Serialize};
+
+/// The streams of the first group's draws; each next group has the next ones.
+const ARRIVAL_DRAWS: u64 = 1 << 33;
+const SIZE_DRAWS: u64 = 1 << 34;
+/// What no draw exceeds: the largest `size` that a file may say.
+const LARGEST: f64 = 1e15;
+
+/// A random process by which the flows of a group come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arrivals {
+    /// Each at any instant as likely as at any other: exponential times between them.
+    Poisson {
+        /// How many, in the mean.
+        rate: Frequency,
+    },
+}
+
+/// A distribution that the sizes of a group's flows are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Sizes {
+    /// Many small ones and a few very large: a power law.
+    Pareto {
+        /// The mean, of the bounded distribution where there is a bound.
+        mean: Bytes,
+        /// The tail's exponent, above 1: the smaller, the heavier.
+        shape: f64,
+        /// None is larger, for the distribution ends here (bounded Pareto).
+        most: Option<Bytes>,
+    },
+    /// The logarithm is normal.
+    Lognormal {
+        /// The mean of the sizes themselves.
+        mean: Bytes,
+        /// The standard deviation of their logarithm.
+        sigma: f64,
+    },
+    /// Without a heavy tail.
+    Exponential {
+        /// The mean.
+        mean: Bytes,
+    },
+}
+
+/// One flow of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// When it opens its connection.
+    pub at: Nanos,
+    /// How much its application writes; `None` = without end.
+    pub size: Option<Bytes>,
+}
+
+impl Scenario {
+    /// The flows of the run, group by group; flows are numbered in this order.
+    pub fn openings(&self) -> Vec<Vec<Opening>> {
+        self.flows.iter().zip(0..).map(|(group, number)| self.openings_of(group, number)).collect()
+    }
+
+    fn openings_of(&self, group: &FlowGroup, number: u64) -> Vec<Opening> {
+        let mut draws = draws(self.seed, SIZE_DRAWS + number);
+        let mut draw = group.sizes.map(|sizes| sizes.sampler());
+        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut draws)));
+        self.times(group, number).into_iter().map(|at| Opening { at, size: size() }).collect()
+    }
+
+    fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
+        let Some(Arrivals::Poisson { rate }) = group.arrivals else {
+            return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n)).collect();
+        };
+        let mut draws = draws(self.seed, ARRIVAL_DRAWS + number);
+        let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut draws)));
+        let end = group.stop.unwrap_or(self.duration).min(self.duration);
+        std::iter::successors(Some(group.start), next).skip(1).take_while(|at| *at < end).collect()
+    }
+
+    /// Flows over all groups.
+    pub fn flow_count(&self) -> usize {
+        self.openings().iter().map(Vec::len).sum()
+    }
+}
+
+impl Sizes {
+    /// Draws one size after the other.
+    fn sampler(self) -> Box<dyn FnMut(&mut Draws) -> Bytes> {
+        match self {
+            Sizes::Pareto { mean, shape, most } => {
+                let (least, cut) = pareto(mean.0 as f64, shape, most.map(|most| most.0 as f64));
+                Box::new(move |draws| whole(least * libm::pow(1.0 - uniform(draws) * cut, -1.0 / shape)))
+            }
+            Sizes::Lognormal { mean, sigma } => {
+                // The mean of exp(mu + sigma z) is exp(mu + sigma^2 / 2).
+                let mu = libm::log(mean.0 as f64) - sigma * sigma / 2.0;
+                Box::new(move |draws| whole(libm::exp(mu + sigma * normal(draws))))
+            }
+            Sizes::Exponential { mean } => Box::new(move |draws| whole(mean.0 as f64 * exponential(draws))),
+        }
+    }
+}
+
+/// The smallest size of a Pareto distribution with this mean, and the share of its draws that the bound leaves: `1 - (least / most)^shape`.
+///
+/// Bounded between L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)` with `r = L/H` and `a` the shape. It grows with r, so that halving finds r.
+fn pareto(mean: f64, shape: f64, most: Option<f64>) -> (f64, f64) {
+    let Some(most) = most else { return (mean * (shape - 1.0) / shape, 1.0) };
+    let mean_at = |ratio: f64| {
+        let power = libm::pow(ratio, shape);
+        most * shape / (shape - 1.0) * (ratio - power) / (1.0 - power)
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if mean_at(middle) < mean { low = middle } else { high = middle }
+    }
+    (most * low, 1.0 - libm::pow(low, shape))
+}
+
+fn whole(size: f64) -> Bytes {
+    Bytes(size.round().clamp(1.0, LARGEST) as u64)
+}
+
+/// From 0 up to but without 1.
+fn uniform(draws: &mut Draws) -> f64 {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    (draws.next_u64() >> 11) as f64 * STEP
+}
+
+/// With mean 1.
+fn exponential(draws: &mut Draws) -> f64 {
+    -libm::log(1.0 - uniform(draws))
+}
+
+/// With mean 0 and standard deviation 1 (Box and Muller).
+fn normal(draws: &mut Draws) -> f64 {
+    let radius = (2.0 * exponential(draws)).sqrt();
+    radius * libm::cos(std::f64::consts::TAU * uniform(draws))
+}

@@ -1,0 +1,85 @@
+"""Flows that come at random, and data both ways: simulated, and with real sockets (which need root)."""
+
+from pathlib import Path
+
+import pytest
+import unbloat as ub
+from conftest import Write
+from unbloat.screen import screen
+
+BOTH_WAYS = """
+delay = "20ms"
+rate  = "4mbit"
+queue = { limit = "40p" }
+reverse = { queue = { limit = "40p" } }
+"""
+
+
+@pytest.fixture
+def both_ways(scenario: Write) -> Path:
+    """Give an upload that its receiver's window holds back, beside a download that fills its queue."""
+    return scenario(
+        BOTH_WAYS,
+        'cc = "reno"\nreceive_window = "20kb"',
+        'cc = "reno"\nreverse = true',
+        top='warmup = "2s"',
+        duration="8s",
+    )
+
+
+@pytest.fixture
+def short_flows(scenario: Write) -> Path:
+    """Give short flows on a link that has room for them."""
+    return scenario(
+        'rate = "20mbit"\ndelay = "10ms"\nqueue = { limit = "200p" }',
+        """
+        cc = "reno"
+        start = "200ms"
+        arrivals = { rate = "12/s" }
+        size = { kind = "pareto", mean = "20kb", most = "200kb" }
+        """,
+        duration="3s",
+    )
+
+
+def test_an_upload_waits_for_its_acknowledgements(both_ways: Path) -> None:
+    """They queue behind the data of the download: its queue is in the upload's round trips."""
+    upload, download = ub.run(both_ways).as_dict()["runs"][0]["flows"]
+    alone = ub.run(both_ways, {"flows.1.size": "1b"}).as_dict()["runs"][0]["flows"][0]
+    assert alone["rtt_ms_mean"] < 0.6 * upload["rtt_ms_mean"]
+    assert alone["goodput_mbps"] > 1.5 * upload["goodput_mbps"]
+    assert upload["rtt_ms_mean"] == pytest.approx(download["rtt_ms_mean"], rel=0.1)
+
+
+@pytest.mark.realtime
+def test_data_both_ways_on_the_kernel(both_ways: Path) -> None:
+    """Real senders on both sides of the bottleneck do what simulated ones do."""
+    simulated, real = (ub.run(both_ways, on=on).as_dict()["runs"][0] for on in ("simulator", "kernel"))
+    for expected, flow in zip(simulated["flows"], real["flows"], strict=True):
+        assert flow["goodput_mbps"] == pytest.approx(expected["goodput_mbps"], rel=0.1)
+        assert flow["rtt_ms_mean"] == pytest.approx(expected["rtt_ms_mean"], rel=0.15)
+    for expected, link in zip(simulated["links"], real["links"], strict=True):
+        assert link["link"] == expected["link"]
+        assert link["utilisation_percent"] == pytest.approx(expected["utilisation_percent"], rel=0.1)
+    # Only the download has ever to wait for room.
+    download, back = real["flows"][1], real["links"][1]
+    assert real["links"][0]["drops"] == 0 and real["flows"][0]["lost_packets"] == 0
+    assert 0 < download["lost_packets"] <= back["drops"]
+
+
+@pytest.mark.realtime
+def test_the_same_flows_open_on_both_backends(short_flows: Path) -> None:
+    """As many, of the same sizes, that take their time for the same."""
+    simulated, real = (ub.run(short_flows, on=on).as_dict()["runs"][0]["flows"] for on in ("simulator", "kernel"))
+    assert len(simulated) == len(real) > 20
+    fresh = [[flow["sent_packets"] - flow["retransmitted_packets"] for flow in flows] for flows in (simulated, real)]
+    assert fresh[0] == fresh[1] and max(fresh[0]) > 2 * min(fresh[0])
+    for expected, flow in zip(simulated, real, strict=True):
+        assert flow["completion_s"] == pytest.approx(expected["completion_s"], rel=0.2, abs=0.01)
+
+
+def test_the_table_folds_many_flows(short_flows: Path) -> None:
+    """A row for each flow in the records, and one for them all on the screen."""
+    results = ub.run(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"})
+    assert len(results.summary) > 500
+    assert "mean of" in screen(results) and len(screen(results).splitlines()) < 20
