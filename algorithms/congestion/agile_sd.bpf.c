@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "slow_start.h"
 
 PARAM(u32, beta, 90, 1, 99, "%", "window that a loss leaves");
 PARAM(u32, lambda_min, 1, 1, 1000, "packets", "least growth a round trip");

@@ -11,8 +11,9 @@
  * nothing above the target. A loss leaves eta1 of the window if at most beta segments are queued, cwnd q / rtt of them, else eta2.
  *
  * Departures and choices (in brackets: the card's name of the question):
- *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is, `n_always` [C1];
- *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2];
+ *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is: `n_always`, which growth alone heeds [C1];
+ *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments also waits for the second, which on
+ *    links below some 10 Mbit/s takes longer;
  *  - N, without bound in the paper, stays below `n_max` and the window, which so at most doubles in a round trip [C3];
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
  *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long [C6];
@@ -28,12 +29,13 @@
 #include "control.h"
 #include "fractional_growth.h"
 #include "one_way_delay.h"
+#include "slow_start.h"
 
 PARAM(u32, target, 25000, 1000, 1000000, "us", "queueing delay that it aims at");
 PARAM(u32, gamma, 256, 1, 1024, "/1024", "weight of a sample in the average queueing delay");
 PARAM(u32, n_period, 10000, 1000, 1000000, "us", "N changes once in this time");
 PARAM(u32, n_max, 1024, 1, 16384, "", "largest N");
-PARAM(bool, n_always, false, 0, 1, "", "N counts also while there is a queue");
+PARAM(bool, n_always, false, 0, 1, "", "N counts up to the target, not only while there is no queue");
 PARAM(u32, eps, 1000, 0, 1000000, "us", "a queueing delay up to this is none");
 PARAM(u32, beta, 3, 0, 10000, "packets", "no more queued: the loss was random");
 PARAM(u32, eta1, 80, 1, 100, "%", "window that a random loss leaves");
@@ -143,7 +145,7 @@ static __always_inline void clpc_sample(const struct tcp_sock *tp, struct clpc *
 /* Algorithm 1, lines 5 to 10. */
 static __always_inline void clpc_change_window(struct tcp_sock *tp, struct clpc *ca, __u32 acked)
 {
-	bool n_counts = n_always || ca->queueing <= eps;
+	bool n_counts = ca->queueing <= (n_always ? target : eps);
 	__u64 factor = (__u64)acked * (n_counts ? ca->n : ONE);
 
 	if (ca->queueing <= target)

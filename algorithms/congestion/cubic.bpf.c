@@ -18,6 +18,7 @@
 #include "bpf_tracing_net.h"
 #include "control.h"
 #include "roots.h"
+#include "slow_start.h"
 
 PARAM(u32, c, 410, 1, 1000, "/1024", "scale C of the curve, segments per cubic second");
 PARAM(u32, beta, 717, 512, 1000, "/1024", "window that a loss leaves");

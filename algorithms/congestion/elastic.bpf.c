@@ -19,6 +19,7 @@
 #include "bpf_tracing_net.h"
 #include "control.h"
 #include "roots.h"
+#include "slow_start.h"
 
 PARAM(u32, beta, 512, 1, 1023, "/1024", "window that a loss leaves");
 PARAM(u32, horizon, 1, 0, 2, "", "the largest RTT is that of: 0 the connection, 1 the time since a timeout, 2 the time since a loss");

@@ -22,6 +22,7 @@
 #include "control.h"
 #include "fractional_growth.h"
 #include "one_way_delay.h"
+#include "slow_start.h"
 
 PARAM(u32, target, 100000, 1000, 100000, "us", "queueing delay that it aims at");
 PARAM(u32, gain, 1024, 1, 1024, "/1024", "growth in a round trip with an empty queue, of a segment");

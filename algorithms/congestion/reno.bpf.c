@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "slow_start.h"
 
 static __always_inline void reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
 {

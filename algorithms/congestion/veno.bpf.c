@@ -16,6 +16,7 @@
 #include "bpf_tracing_net.h"
 #include "control.h"
 #include "round_rtt.h"
+#include "slow_start.h"
 
 PARAM(u32, beta, 3, 0, 10000, "packets", "fewer queued: a loss is random");
 

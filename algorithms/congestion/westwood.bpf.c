@@ -11,8 +11,8 @@
  * While a loss is repaired the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
  *
  * Departures from Linux: what has arrived is the socket's count of delivered segments, which Linux's module reckons from duplicate ACKs, for it is
- * older than the count; bandwidth is in bytes a second and times are in microseconds, where it has bytes and milliseconds and
- * rounds a slow flow to a few bytes each.
+ * older than the count; times are in microseconds and bandwidth in bytes a second, where it has jiffies and bytes a jiffy: an RTT rounded up to whole
+ * jiffies makes its window a little larger than the path.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -27,22 +27,6 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 }
 
 /*
- * Reno's first half of an ACK: a window that is not in use does not grow, and slow start takes what it needs of the segments acknowledged. False
- * if none are left for congestion avoidance.
- */
-static __always_inline bool reaches_congestion_avoidance(struct sock *sk, __u32 *acked)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return false;
-	if (!tcp_in_slow_start(tp))
-		return true;
-	*acked = tcp_slow_start(tp, *acked);
-	return *acked;
-}
-
-/*
  * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for: there ours must be
  * called otherwise.
  */

@@ -144,6 +144,10 @@ fn n_may_count_with_a_queue() {
         later(&control, &mut sk, 100);
         sample(&control, &mut sk, 25);
         assert_eq!(acks_for_a_segment(&control, &mut sk), (expected, 1), "0.016 or 0.176 an ACK");
+        sample(&control, &mut sk, 70);
+        sk.snd_cwnd = 50;
+        assert_eq!(acks_for_a_segment(&control, &mut sk).1, -1);
+        assert_eq!(acks_for_a_segment(&control, &mut sk), (49, -1), "a window shrinks without N");
     }
 }
 
