@@ -245,6 +245,14 @@ def test_elastic_tcp_holds_every_number_of_its_text():
     assert again <= {claim.id for claim in claims}, "the same claims with another decrease"
 
 
+def test_clpc_holds_every_number_of_its_text():
+    paper = published.load(PAPERS / "clpc")
+    claims = [claim for group in paper.statements for claim in group.claims]
+    assert sorted(claim.published for claim in claims if claim.published) == ["0.6", "0.6", "25", "25", "80"]
+    assert {claim.id.partition(".")[0].rstrip("ab") for claim in claims} >= {f"fig{number}" for number in range(5, 13)}
+    assert {figure.id.rstrip("ab") for figure in paper.figures} == {f"figure{number}" for number in range(5, 13)}
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_reason_is_for_a_claim_that_exists(folder):
     paper = published.load(folder)

@@ -1,10 +1,11 @@
-"""A paper's figures, drawn from the measurements: bars, lines with 95 % confidence intervals, windows over time."""
+"""A paper's figures, drawn from the measurements: bars and lines with 95 % confidence intervals, windows over time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import matplotlib as mpl
 import numpy as np
@@ -98,12 +99,17 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
     width = 0.8 / len(figure.bars)
     for number, bar in enumerate(figure.bars):
         selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
-        heights = [
-            runs.take(figure.quantity, [*panel.at, *bar.at, group], selectors, figure.unit) for group in figure.groups
+        repeats = [
+            runs.repeats(figure.quantity, [*panel.at, *bar.at, group], selectors, figure.unit)
+            for group in figure.groups
         ]
+        heights = [fmean(values) for values in repeats]
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
         axes.bar(places, finite, width, label=bar.name, color=COLOURS[number])
+        intervals = [estimate(values).half_width or 0.0 for values in repeats]
+        if any(intervals):
+            axes.errorbar(places, finite, intervals, fmt="none", ecolor="black", elinewidth=0.8, capsize=2)
         for place, height in zip(places, heights, strict=True):
             if not math.isfinite(height):
                 axes.text(place, 0, "unfinished", rotation=90, ha="center", va="bottom", fontsize=7)

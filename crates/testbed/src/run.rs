@@ -107,7 +107,7 @@ pub(crate) fn refuse_what_no_kernel_does(scenario: &Scenario) -> Result<(), Erro
         return Err(Error::Scenario { key: refused.key(), why: refused.to_string() });
     }
     for (group, flows) in scenario.flows.iter().enumerate() {
-        if let Some(switch) = stack::unswitchable(&flows.stack) {
+        if let Some(switch) = stack::unswitchable(&flows.stack, kernel::running_version()) {
             return Err(Error::Unswitchable { group, switch });
         }
     }
