@@ -149,3 +149,22 @@ fn flows_in_a_row() {
         (100, Nanos::from_secs(80), Nanos::from_millis(80_990))
     );
 }
+
+/// The new keys are axes like others: lists, ranges, and keys inside a table of sizes.
+#[test]
+fn sweeps_over_workloads() {
+    let sweep = r#"
+[sweep]
+"flows.0.arrivals.rate" = { from = "2.5/s", to = "10/s", factor = 2 }
+"flows.0.size.shape" = [1.2, 1.5]
+"flows.1.reverse" = [false, true]
+"link.bottleneck.reverse.queue.limit" = ["100p"]
+"#;
+    let experiment = load_text(&format!("{BASE}{sweep}"), "base.toml", Path::new(""), &[]).unwrap();
+    assert_eq!(experiment.cells.len(), 12);
+    let label = |cell: usize, axis: usize| experiment.cells[cell].axes[axis].1.as_str();
+    assert_eq!([label(0, 0), label(4, 0), label(8, 0)], ["2.5/s", "5/s", "10/s"]);
+    let flows = |cell: usize| experiment.cells[cell].scenario.openings()[0].len();
+    assert!(flows(0) < flows(4) && flows(4) < flows(8));
+    assert!(!experiment.cells[0].scenario.flows[1].reverse && experiment.cells[1].scenario.flows[1].reverse);
+}

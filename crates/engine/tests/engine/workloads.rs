@@ -61,3 +61,24 @@ fn a_flow_of_one_segment_takes_two_round_trips() {
     assert!(completions.len() > 700);
     assert!(completions.iter().all(|s| (0.080..0.0802).contains(s)), "{completions:?}");
 }
+
+/// The rows of a flow that comes at random begin with it, end with it, and tell all that it delivered; one of few has rows until the end.
+#[test]
+fn series_of_many_flows_end_with_them() {
+    let s = short_flows();
+    let step = Nanos::from_millis(100);
+    let (run, series) = run_with_series(&s, step);
+    let rows = &series.flows;
+    let of = |flow: u32| (0..rows.time_s.len()).filter(move |row| rows.flow[*row] == flow);
+    assert_eq!(of(0).count(), 600);
+    for (number, opening) in s.openings().concat().iter().enumerate().skip(1) {
+        let Some(completion) = run.flows[number].completion_s else { continue };
+        let end = opening.at.as_secs_f64() + completion;
+        assert!(
+            of(number as u32).all(|row| rows.time_s[row] >= opening.at.as_secs_f64() && rows.time_s[row] <= end + 0.1)
+        );
+        let delivered: f64 = of(number as u32).map(|row| rows.goodput_mbps[row] * 1e6 / 8.0 * 0.1).sum();
+        let size = opening.size.expect("a size was drawn").0 as f64;
+        assert!((delivered - size).abs() < 1.0 || end > 59.9, "flow {number}: {delivered} of {size} bytes");
+    }
+}
