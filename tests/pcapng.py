@@ -23,6 +23,8 @@ class Segment:
     ack: int
     flags: int
     payload: int
+    tsval: int | None
+    """Of the timestamps option (RFC 7323)."""
     checksums_right: bool
 
 
@@ -59,8 +61,20 @@ def segment(at: float, packet: bytes) -> Segment:
         ack=ack,
         flags=flags,
         payload=len(tcp) - (offset >> 4) * 4,
+        tsval=tsval(tcp[20 : (offset >> 4) * 4]),
         checksums_right=ones_sum(packet[:header]) == 0xFFFF == ones_sum(pseudo + tcp),
     )
+
+
+def tsval(options: bytes) -> int | None:
+    """Find what the sender's clock said."""
+    end, nothing, timestamps = 0, 1, 8
+    position = 0
+    while position < len(options) and options[position] != end:
+        if options[position] == timestamps:
+            return int.from_bytes(options[position + 2 : position + 6])
+        position += 1 if options[position] == nothing else options[position + 1]
+    return None
 
 
 def dotted(address: bytes) -> str:

@@ -150,6 +150,26 @@ def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
     assert sum(bool(segment.flags & ECE) for segment in trace if segment.source.startswith("10.128.")) > 20
 
 
+@pytest.mark.parametrize("on", ["kernel", "simulator"])
+@pytest.mark.parametrize(("tcp_usec_ts", "ticks"), [(False, 1_000), (True, 1_000_000)])
+def test_the_ticks_of_timestamps(scenario: Write, tmp_path: Path, on: str, tcp_usec_ts: bool, ticks: int) -> None:
+    """Both ends count so many a second."""
+    profile = f"profile = {{ tcp_usec_ts = {str(tcp_usec_ts).lower()} }}"
+    cc = "kernel:reno" if on == "kernel" else "reno"
+    link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "30kb" }'
+    file = scenario(link, f'cc = "{cc}"\n{profile}')
+    ub.run(file, on=on, pcap=tmp_path / "trace.pcapng")
+    trace = pcapng.read(tmp_path / "trace.pcapng")
+    ends = {segment.source for segment in trace}
+    assert len(ends) == 2
+    for end in ends:
+        # In the middle of the run, when the machine has no connection to set up or to end.
+        first, *_, last = (segment for segment in trace if segment.source == end and 0.5 < segment.at < 1.9)
+        assert first.tsval is not None and last.tsval is not None
+        # The machine may be some milliseconds late.
+        assert (last.tsval - first.tsval) % 2**32 / (last.at - first.at) == pytest.approx(ticks, rel=0.01)
+
+
 def test_both_backends_answer_in_one_shape(cli: Cli, small: Path) -> None:
     """The same keys with values of the same types, where both have one."""
     kernel, simulated = (
@@ -177,3 +197,15 @@ def test_what_a_kernel_always_does_cannot_be_switched_off(scenario: Write, cli: 
     done = cli("run", file, "--on", "kernel")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"unbloat: {file}:{line}: flows.0.profile: the kernel's TCP always")
+
+
+def test_clocks_that_drift_are_for_the_simulator(scenario: Write, cli: Cli) -> None:
+    """A kernel has one clock, but takes an offset: its connections have random ones."""
+    file = scenario('rate = "4mbit"\ndelay = "10ms"\nqueue = {}', 'cc = "reno"\nclock = { offset = "-3600s" }')
+    done = cli("run", file, "--on", "kernel", "--set", "flows.0.clock.drift=50ppm")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "unbloat: --set: flows.0.clock.drift: 50ppm cannot be had on a kernel, where both ends read the same clock: "
+        "leave it out, or simulate\n"
+    )
+    assert cli("run", file, "--on", "kernel", "--set", "duration=1s").returncode == 0

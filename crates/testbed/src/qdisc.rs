@@ -162,6 +162,17 @@ mod tests {
         assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
     }
 
+    /// As `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%` sends it: h, the share that survives, not 1-h.
+    #[test]
+    fn netem_s_bursts_are_one_attribute_in_another() {
+        let model = Gemodel { p: 0.0, r: 0.25, lost_while_bad: 0.75, lost_while_good: 0.5 };
+        let plain = netem(Nanos::ZERO, &Loss::NONE, 1).options.unwrap();
+        let bursty = netem(Nanos::ZERO, &Loss::Gemodel(model), 1).options.unwrap();
+        assert_eq!(bursty[..plain.len()], plain);
+        let words = [0, 1 << 30, 1 << 30, 1u32 << 31].map(u32::to_ne_bytes).concat();
+        assert_eq!(bursty[plain.len()..], [&[24, 0, 5, 0x80, 20, 0, 2, 0][..], &words].concat());
+    }
+
     #[test]
     fn an_attribute_fills_whole_words() {
         assert_eq!(nla(7, &[1, 2, 3, 4, 5]), [9, 0, 7, 0, 1, 2, 3, 4, 5, 0, 0, 0]);

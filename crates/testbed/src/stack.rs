@@ -1,6 +1,5 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
-use crate::kernel::running_version;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::Stack;
 use std::io;
@@ -18,8 +17,8 @@ pub struct Unswitchable {
     pub always: &'static str,
 }
 
-/// The first switch of `stack` that differs from Linux's own behaviour and cannot be turned there.
-pub fn unswitchable(stack: &Stack) -> Option<Unswitchable> {
+/// The first switch of `stack` that differs from Linux's own behaviour and cannot be turned in this version of it.
+pub fn unswitchable(stack: &Stack, version: (u32, u32)) -> Option<Unswitchable> {
     let linux = Stack::LINUX;
     let fixed = [
         ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
@@ -34,7 +33,7 @@ pub fn unswitchable(stack: &Stack) -> Option<Unswitchable> {
         ("cwnd_validation", stack.cwnd_validation == linux.cwnd_validation, "does not let an unused window grow"),
         (
             "tcp_usec_ts",
-            !stack.tcp_usec_ts || running_version() >= MICROSECOND_TIMESTAMPS,
+            !stack.tcp_usec_ts || version >= MICROSECOND_TIMESTAMPS,
             "counts milliseconds in timestamps before Linux 6.7",
         ),
     ];
@@ -127,10 +126,20 @@ mod tests {
             ("cwnd_validation", Stack { cwnd_validation: false, ..linux }),
         ];
         for (key, stack) in fixed {
-            assert_eq!(unswitchable(&stack).map(|switch| switch.key), Some(key));
+            assert_eq!(unswitchable(&stack, (6, 18)).map(|switch| switch.key), Some(key));
         }
         let free =
             Stack { sack: false, timestamps: false, tlp: false, delayed_ack: false, ecn: true, pacing: true, ..linux };
-        assert_eq!(unswitchable(&free), None);
+        assert_eq!(unswitchable(&free, (6, 18)), None);
+    }
+
+    #[test]
+    fn microsecond_timestamps_came_with_linux_6_7() {
+        let stack = Stack { tcp_usec_ts: true, ..Stack::LINUX };
+        for (version, refused) in [((6, 1), true), ((6, 6), true), ((6, 7), false), ((7, 0), false)] {
+            assert_eq!(unswitchable(&stack, version).is_some_and(|switch| switch.key == "tcp_usec_ts"), refused);
+        }
+        assert_eq!(route_metrics(&stack), [RouteMetric::Features(TCP_USEC_TS)]);
+        assert_eq!(route_metrics(&Stack::LINUX), []);
     }
 }

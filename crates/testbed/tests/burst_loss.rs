@@ -1,0 +1,76 @@
+//! Losses in bursts on the emulated link: the packets that a real program misses are those that the simulator's link loses. Needs root.
+
+use mechanism::Library;
+use path::{Fate, Link, Packet};
+use scenario::model::Scenario;
+use scenario::units::Nanos;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use testbed::{End, Programs, Time};
+
+const SCENARIO: &str = r#"
+    duration = "1s"
+    seed = 7
+    [link.bottleneck]
+    rate = "1gbit"
+    delay = "1ms"
+    queue = {}
+    loss = { p = "1%", r = "20%", 1-h = "80%", 1-k = "0.2%" }
+    [[flows]]
+    cc = "kernel:reno"
+"#;
+const COUNT: u32 = 30_000;
+const BYTES: u32 = 100;
+
+#[derive(Clone, Copy)]
+struct Datagram;
+
+impl Packet for Datagram {
+    fn bytes(&self) -> u32 {
+        BYTES
+    }
+    fn ecn_capable(&self) -> bool {
+        false
+    }
+    fn mark_ce(&mut self) {}
+}
+
+/// Of so many packets, those that the simulator's link delivers.
+fn simulated(scenario: &Scenario) -> Vec<u32> {
+    let mut link = Link::forward(scenario);
+    (0..COUNT).filter(|_| link.offer(Nanos::ZERO, Datagram) != Fate::LostOnTheWire).collect()
+}
+
+/// Of a train of as many UDP packets, those that come through.
+fn emulated(scenario: &Scenario) -> Vec<u32> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("burst-loss-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let train = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/train.py");
+    let (ready, arrivals) = (folder.join("ready"), folder.join("arrivals"));
+    let receive = format!("python3 {train} receive {} 500 > {}", ready.display(), arrivals.display());
+    let send = format!("python3 {train} send {} receiver {COUNT} {BYTES} 0", ready.display());
+    let command = |line: &str| ["sh", "-c", line].map(OsString::from).to_vec();
+    let programs = Programs { at: End::Receiver, near: command(&receive), far: Some(command(&send)), time: Time::Real };
+    let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+    assert_eq!(testbed::shell(scenario, &library, &programs).expect("a link"), 0);
+    let lines = std::fs::read_to_string(arrivals).expect("the receiver's lines");
+    std::fs::remove_dir_all(folder).expect("it is ours");
+    let number = |line: &str| line.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+    lines.lines().map(number).collect()
+}
+
+#[test]
+fn a_real_program_misses_the_packets_that_the_simulated_link_loses() {
+    let scenario = scenario::load_text(SCENARIO, "a test", Path::new(""), &[]).expect("a scenario");
+    let scenario = &scenario.cells[0].scenario;
+    let simulated = simulated(scenario);
+    assert_eq!(emulated(scenario), simulated);
+    // Share and bursts, against the closed form: bad for 1/21 of the packets, in stays of 5, of which four fifths are lost.
+    let arrived: HashSet<_> = simulated.iter().copied().collect();
+    let lost = COUNT as usize - arrived.len();
+    let share = (0.8 + 20.0 * 0.002) / 21.0;
+    assert!((lost as f64 / COUNT as f64 - share).abs() < 0.3 * share, "{lost} lost");
+    let bursts = simulated.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+    assert!((2.0..3.2).contains(&(lost as f64 / bursts as f64)), "{lost} losses in {bursts} bursts");
+}
