@@ -187,9 +187,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.network.agenda.set(self.network.receiver_timer(flow), deadline);
     }
 
+    /// Of flows that come at random, which may be many, only those that have lived since the last sample get one.
     fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            let ends = self.senders.iter().zip(&self.receivers).filter(|(s, _)| s.meter.opened <= now);
+            let before = now.since(sampler.step());
+            let many = |flow: u32| self.scenario.flows[self.group_of[flow as usize] as usize].arrivals.is_some();
+            let lives = |s: &Sender| s.meter.opened <= now && (!many(s.number()) || s.has_lived_since(before));
+            let ends = self.senders.iter().zip(&self.receivers).filter(|(sender, _)| lives(sender));
             let links = self.network.samples(now);
             sampler.take(now, ends.map(|(s, r)| flow_sample(s, r)), links.into_iter());
             self.network.sample_at(sampler.next());

@@ -54,6 +54,11 @@ impl Sampler {
         Sampler { step, next: step, series: Series::default(), delivered_bytes: vec![0; flows], sent_bytes: [0; 2] }
     }
 
+    /// From one sample to the next.
+    pub fn step(&self) -> Nanos {
+        self.step
+    }
+
     /// When the next sample is due.
     pub fn next(&self) -> Nanos {
         self.next

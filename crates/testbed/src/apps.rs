@@ -3,14 +3,14 @@
 use crate::clock::Clock;
 use crate::controls::Control;
 use crate::host::Pair;
+use crate::plan::{Plan, Planned};
 use crate::sockets;
 use crate::tcp_info::TcpInfo;
 use crate::waiting::Waiting;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
-use scenario::model::{FlowGroup, Scenario};
+use scenario::model::Scenario;
 use scenario::units::Nanos;
-use scenario::workload::Opening;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -18,6 +18,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// How often the windows are noted.
 const LOOK: Nanos = Nanos::from_millis(10);
+/// A flow of many that has come to its end keeps its sockets so long: what is still on its way finds them.
+const LINGER: Nanos = Nanos::from_secs(1);
 /// How late an application may be.
 const SLACK: Nanos = Nanos::from_micros(20);
 /// What is written and read at a time.
@@ -30,16 +32,18 @@ static ZEROES: [u8; CHUNK] = [0; CHUNK];
 enum Action {
     Open(usize),
     Stop(usize),
+    Close(usize),
     Look,
     Sample,
 }
 
 /// Both ends of one flow.
 pub struct Flow {
-    listener: OwnedFd,
-    sender: OwnedFd,
+    sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     opened: bool,
+    /// When one of many was seen to have come to its end.
+    ended: Option<Nanos>,
     /// Bytes that are still to be written.
     left: u64,
     /// When the application stopped writing before its end.
@@ -55,11 +59,15 @@ pub struct Flow {
 
 /// The applications of a run.
 pub struct Apps<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
     pairs: &'a [Pair],
+    controls: &'a [Control],
+    /// One per pair of hosts.
+    listeners: Vec<OwnedFd>,
     clock: Clock,
     waiting: Waiting,
     agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
-    warmup: Nanos,
     step: Option<Nanos>,
     /// Where read bytes would go.
     nowhere: Box<[u8]>,
@@ -70,28 +78,34 @@ pub struct Apps<'a> {
 }
 
 impl<'a> Apps<'a> {
-    /// Makes all sockets of `flows`, each with its group's number; `controls` are the groups'.
+    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many; `controls` are the groups'.
     pub fn new(
-        scenario: &Scenario,
-        flows: &[(usize, Opening)],
+        scenario: &'a Scenario,
+        plan: &'a Plan,
         pairs: &'a [Pair],
-        controls: &[Control],
+        controls: &'a [Control],
         step: Option<Nanos>,
         clock: Clock,
     ) -> io::Result<Apps<'a>> {
         let mut apps = Apps {
+            scenario,
+            plan,
             pairs,
+            controls,
+            listeners: vec![],
             clock,
             waiting: Waiting::new(clock.slack(SLACK))?,
             agenda: BinaryHeap::new(),
-            warmup: scenario.warmup,
             step,
             nowhere: vec![0; CHUNK].into(),
             flows: vec![],
             samples: vec![],
         };
-        for (group, opening) in flows {
-            apps.add(scenario, &scenario.flows[*group], opening, &controls[*group])?;
+        for number in 0..plan.hosts.len() {
+            apps.listen(number)?;
+        }
+        for planned in &plan.flows {
+            apps.add(planned)?;
         }
         apps.agenda.push(Reverse((LOOK, Action::Look)));
         if let Some(step) = step {
@@ -100,28 +114,45 @@ impl<'a> Apps<'a> {
         Ok(apps)
     }
 
-    fn add(&mut self, scenario: &Scenario, group: &FlowGroup, opening: &Opening, control: &Control) -> io::Result<()> {
+    fn listen(&mut self, hosts: usize) -> io::Result<()> {
+        let planned = self.plan.hosts[hosts];
+        let (group, control) = (&self.scenario.flows[planned.group], &self.controls[planned.group]);
+        let needed = control.needs_ecn.then_some(&control.name);
+        let most = planned.shared_by.unwrap_or(1);
+        let listener = sockets::listen(self.scenario, &self.pairs[hosts].receiver, group, needed, most)?;
+        self.waiting.watch(&listener, 3 * hosts)?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    fn add(&mut self, planned: &Planned) -> io::Result<()> {
         let number = self.flows.len();
-        let pair = &self.pairs[number];
-        let flow = Flow {
-            listener: sockets::listen(scenario, &pair.receiver, group, control.needs_ecn.then_some(&control.name))?,
-            sender: sockets::prepare(&pair.sender, group, &control.name, sockets::written_ahead(scenario, group))?,
+        let group = &self.scenario.flows[planned.group];
+        self.flows.push(Flow {
+            sender: if planned.port.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
             opened: false,
-            left: opening.size.map_or(u64::MAX, |size| size.0),
+            ended: None,
+            left: planned.opening.size.map_or(u64::MAX, |size| size.0),
             stopped_at: None,
             windows: vec![],
-            receiver_meter: ReceiverMeter::new(Interval::new(scenario, group.stop)),
+            receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
             timeouts_before: 0,
             info: TcpInfo::default(),
-        };
-        self.agenda.push(Reverse((opening.at, Action::Open(number))));
+        });
+        self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }
-        self.waiting.watch(&flow.listener, 3 * number)?;
-        self.flows.push(flow);
         Ok(())
+    }
+
+    /// The sender's socket of a flow.
+    fn prepare(&self, planned: &Planned) -> io::Result<OwnedFd> {
+        let group = &self.scenario.flows[planned.group];
+        let ahead = sockets::written_ahead(self.scenario, group);
+        let host = &self.pairs[planned.hosts].sender;
+        sockets::prepare(host, planned.port, group, &self.controls[planned.group].name, ahead)
     }
 
     /// Lives until `end`, or until `stopped` says so.
@@ -161,9 +192,10 @@ impl<'a> Apps<'a> {
                     self.look(now)?;
                     self.agenda.push(Reverse((at + LOOK, Action::Look)));
                 }
+                Action::Close(flow) => self.close(flow)?,
                 Action::Sample => {
-                    self.sample()?;
                     let step = self.step.expect("samples are taken at a step only");
+                    self.sample(at, step)?;
                     self.agenda.push(Reverse((at + step, Action::Sample)));
                 }
             }
@@ -172,10 +204,16 @@ impl<'a> Apps<'a> {
     }
 
     fn open(&mut self, number: usize) -> io::Result<()> {
+        let planned = &self.plan.flows[number];
+        let sender = match self.flows[number].sender.take() {
+            Some(sender) => sender,
+            None => self.prepare(planned)?,
+        };
+        sockets::connect(&sender, &self.pairs[planned.hosts].receiver)?;
+        self.waiting.watch_writing(&sender, 3 * number + 1)?;
         let flow = &mut self.flows[number];
-        sockets::connect(&flow.sender, &self.pairs[number].receiver)?;
-        flow.opened = true;
-        self.waiting.watch_writing(&flow.sender, 3 * number + 1)
+        (flow.sender, flow.opened) = (Some(sender), true);
+        Ok(())
     }
 
     /// The application ends what it has begun to write, and writes no more.
@@ -183,29 +221,45 @@ impl<'a> Apps<'a> {
         let flow = &mut self.flows[number];
         flow.left = 0;
         flow.stopped_at = Some(now);
-        self.waiting.forget(&flow.sender)
+        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.forget(sender))
     }
 
-    fn accept(&mut self, number: usize) -> io::Result<()> {
+    /// Has the sockets of a flow vanish that has come to its end.
+    fn close(&mut self, number: usize) -> io::Result<()> {
+        self.read(number)?;
         let flow = &mut self.flows[number];
-        let socket = sockets::accept(&flow.listener)?;
-        self.waiting.forget(&flow.listener)?;
-        self.waiting.watch(&socket, 3 * number + 2)?;
-        flow.receiver = Some(socket);
+        for socket in [flow.sender.take(), flow.receiver.take()].into_iter().flatten() {
+            self.waiting.forget(&socket)?;
+            sockets::vanish(&socket)?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, hosts: usize) -> io::Result<()> {
+        let planned = self.plan.hosts[hosts];
+        while let Some((socket, port)) = sockets::accept(&self.listeners[hosts])? {
+            let Some(number) = planned.flow_of(port) else { continue };
+            self.waiting.watch(&socket, 3 * number + 2)?;
+            self.flows[number].receiver = Some(socket);
+        }
+        if planned.shared_by.is_none() {
+            self.waiting.forget(&self.listeners[hosts])?;
+        }
         Ok(())
     }
 
     fn write(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
+        let Some(sender) = &flow.sender else { return Ok(()) };
         while flow.left > 0 {
             let chunk = &ZEROES[..CHUNK.min(flow.left.min(CHUNK as u64) as usize)];
-            match send(flow.sender.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+            match send(sender.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
                 Ok(written) => flow.left -= written as u64,
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
-        self.waiting.forget(&flow.sender)
+        self.waiting.forget(sender)
     }
 
     fn read(&mut self, number: usize) -> io::Result<()> {
@@ -223,20 +277,28 @@ impl<'a> Apps<'a> {
     }
 
     fn look(&mut self, now: Nanos) -> io::Result<()> {
-        for flow in self.flows.iter_mut().filter(|flow| flow.opened) {
-            flow.info = TcpInfo::of(&flow.sender)?;
+        let lives = |flow: &Flow| flow.opened && flow.ended.is_none();
+        for (number, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| lives(flow)) {
+            let Some(sender) = &flow.sender else { continue };
+            flow.info = TcpInfo::of(sender)?;
             flow.windows.push((now, flow.info.snd_cwnd));
-            if now < self.warmup {
+            if now < self.scenario.warmup {
                 flow.timeouts_before = flow.info.total_rto as u32;
+            }
+            if self.plan.flows[number].port.is_some() && flow.left == 0 && flow.info.is_quiet() {
+                flow.ended = Some(now);
+                self.agenda.push(Reverse((now + LINGER, Action::Close(number))));
             }
         }
         Ok(())
     }
 
-    fn sample(&mut self) -> io::Result<()> {
+    /// Takes a sample of every flow that has opened; of those that come at random, as long as they live.
+    fn sample(&mut self, now: Nanos, step: Nanos) -> io::Result<()> {
         let mut row = vec![];
-        for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.opened) {
-            let info = TcpInfo::of(&flow.sender)?;
+        let lives = |flow: &Flow| flow.opened && flow.ended.is_none_or(|ended| ended + step > now);
+        for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| lives(flow)) {
+            let info = flow.sender.as_ref().map_or(Ok(flow.info), TcpInfo::of)?;
             row.push(FlowSample {
                 flow: number as u32,
                 cwnd: info.snd_cwnd,

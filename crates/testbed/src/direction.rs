@@ -3,6 +3,7 @@
 //! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have their sender's access link behind it.
 
 use crate::parcel::Parcel;
+use crate::plan::Plan;
 use crate::way::{Store, Way};
 use measure::{Histogram, LinkSample};
 use path::{AccessLink, Pipe};
@@ -32,10 +33,11 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// That of a scenario with so many flows in each group: the way forward, or `back`.
-    pub fn new(scenario: &Scenario, counts: &[usize], way: Way, back: bool) -> Direction {
+    /// That of a scenario with these flows: the way forward, or `back`.
+    pub fn new(scenario: &Scenario, plan: &Plan, way: Way, back: bool) -> Direction {
         let mut direction = Direction { way, before: vec![], behind: vec![], edges: vec![], told: Nanos::ZERO };
-        for (group, &count) in scenario.flows.iter().zip(counts) {
+        for (number, group) in scenario.flows.iter().enumerate() {
+            let count = plan.flows.iter().filter(|flow| flow.group == number).count();
             if group.reverse == back {
                 // Packets that are only delayed stay in order: one link does for all.
                 let links = if group.access.rate.is_some() { count } else { 1 };

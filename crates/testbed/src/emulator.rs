@@ -69,8 +69,8 @@ impl<'a> Emulator<'a> {
     fn serve(&self, end: End, until: Nanos, stopped: impl Fn() -> bool) -> io::Result<()> {
         priority::raise(Claim::Emulator);
         let mut waiting = Waiting::new(self.slack)?;
-        for (flow, pair) in self.pairs.iter().enumerate() {
-            waiting.watch(&pair.host(end).tun, flow)?;
+        for (number, pair) in self.pairs.iter().enumerate() {
+            waiting.watch(&pair.host(end).tun, number)?;
         }
         self.network().watch(end, &waiting, self.pairs.len())?;
         let mut buffer = self.network().buffer();
@@ -103,17 +103,17 @@ impl<'a> Emulator<'a> {
         loop {
             let now = self.clock.now();
             let Some(packet) = self.network().due(end, now, buffer)? else { return Ok(()) };
-            self.pairs[packet.flow].host(end).tun.write(&buffer[..packet.length])?;
-            self.collect(end, packet.flow, buffer)?;
+            self.pairs[packet.hosts].host(end).tun.write(&buffer[..packet.length])?;
+            self.collect(end, packet.hosts, buffer)?;
         }
     }
 
     /// Takes what a host has sent.
-    fn collect(&self, end: End, flow: usize, buffer: &mut Box<[u8]>) -> io::Result<()> {
-        let tun = &self.pairs[flow].host(end).tun;
+    fn collect(&self, end: End, hosts: usize, buffer: &mut Box<[u8]>) -> io::Result<()> {
+        let tun = &self.pairs[hosts].host(end).tun;
         while let Some(length) = tun.read(buffer)? {
             let now = self.clock.now();
-            self.network().enter(end, now, flow, length, buffer)?;
+            self.network().enter(end, now, hosts, length, buffer)?;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ mod netlink;
 mod network;
 mod parcel;
 mod pcap;
+mod plan;
 mod priority;
 mod qdisc;
 pub mod recording;

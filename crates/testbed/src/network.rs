@@ -3,8 +3,9 @@
 use crate::direction::Direction;
 use crate::error::Error;
 use crate::host::End;
-use crate::parcel::{Parcel, Pool};
+use crate::parcel::{Parcel, Pool, ports};
 use crate::pcap::Pcap;
+use crate::plan::Plan;
 use crate::tun;
 use crate::waiting::Waiting;
 use crate::way::{Store, Way};
@@ -30,14 +31,15 @@ pub struct Glimpse {
 /// A packet that has come to a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// The flow whose host it is.
-    pub flow: usize,
+    /// The pair of hosts of which it is one.
+    pub hosts: usize,
     /// Bytes, the `virtio_net_hdr` included.
     pub length: usize,
 }
 
 /// Links, packets on their way, and what is seen of the flows.
 pub struct Network {
+    plan: Plan,
     store: Store,
     /// To the receivers' side of the bottleneck, and back to the senders': by [`End`].
     pub directions: [Direction; 2],
@@ -53,12 +55,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// An empty network; `wires` watch the flows.
+    /// An empty network for the flows of a plan; `wires` watch them.
     ///
     /// # Errors
     /// If the packet trace cannot be created, or the kernel does not have the queues that the scenario asks for.
-    pub fn new(scenario: &Scenario, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
-        let counts: Vec<_> = scenario.openings().iter().map(Vec::len).collect();
+    pub fn new(scenario: &Scenario, plan: Plan, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
         let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
         if options.time == Time::Virtual {
@@ -67,9 +68,10 @@ impl Network {
         Ok(Network {
             store: Store { pool: Pool::new(largest.unwrap_or(0)), gone: vec![] },
             directions: [
-                Direction::new(scenario, &counts, forward, false),
-                Direction::new(scenario, &counts, reverse, true),
+                Direction::new(scenario, &plan, forward, false),
+                Direction::new(scenario, &plan, reverse, true),
             ],
+            plan,
             wires,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
@@ -84,19 +86,20 @@ impl Network {
         self.store.pool.buffer()
     }
 
-    /// Takes a packet of `length` bytes that a host of `flow` has sent out of `buffer`, which then holds nothing in particular.
-    /// What is no IPv4 packet is thrown away.
+    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing in particular.
+    /// What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
     #[inline]
     pub fn enter(
         &mut self,
         from: End,
         now: Nanos,
-        flow: usize,
+        hosts: usize,
         length: usize,
         buffer: &mut Box<[u8]>,
     ) -> io::Result<()> {
-        let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
         let direction = from.opposite() as usize;
+        let Some(flow) = self.flow_of(hosts, direction, &buffer[..length]) else { return Ok(()) };
+        let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
         if self.directions[direction].carries_data_of(flow) {
             self.trace(now, &buffer[tun::HEADER..length])?;
             if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
@@ -107,6 +110,18 @@ impl Network {
         self.directions[direction].enter(now, parcel, &mut self.store, &mut self.lateness)?;
         self.count_gone();
         Ok(())
+    }
+
+    /// The flow of a packet that a pair of hosts sends in this direction.
+    #[inline]
+    fn flow_of(&self, hosts: usize, direction: usize, packet: &[u8]) -> Option<usize> {
+        let hosts = &self.plan.hosts[hosts];
+        if hosts.shared_by.is_none() {
+            return Some(hosts.first);
+        }
+        let (from, to) = ports(packet)?;
+        // All of a group go the same way.
+        hosts.flow_of(if self.directions[direction].carries_data_of(hosts.first) { from } else { to })
     }
 
     /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from `first` on.
@@ -152,7 +167,7 @@ impl Network {
                 true => wire.arrives(now, segment, parcel.bytes()),
             }
         }
-        Ok(Some(Delivery { flow, length }))
+        Ok(Some(Delivery { hosts: self.plan.flows[flow].hosts, length }))
     }
 
     /// Counts data that was dropped or lost.
@@ -216,7 +231,8 @@ access = { rate = "1gbit" }
     fn a_look_at_the_links_changes_nothing() {
         let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
         let options = Options { series: Some(Nanos::from_millis(2)), ..Options::default() };
-        let mut network = Network::new(&experiment.cells[0].scenario, vec![], &options).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], &options).unwrap();
         for n in 0..60 {
             let mut packet = sent(1460, 0).into_boxed_slice();
             let at = Nanos(n * 30_000); // the time of one packet at 400 Mbit/s

@@ -81,6 +81,14 @@ impl Parcel {
     }
 }
 
+/// The ports of a TCP packet, the `virtio_net_hdr` in front: where from, where to.
+pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
+    let packet = sent.get(HEADER..)?;
+    let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
+    let tcp = packet.get(ip.slice().len()..).filter(|tcp| tcp.len() >= 4 && ip.protocol() == IpNumber::TCP)?;
+    Some((u16::from_be_bytes([tcp[0], tcp[1]]), u16::from_be_bytes([tcp[2], tcp[3]])))
+}
+
 /// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the caller.
 #[derive(Debug)]
 pub struct Pool {
@@ -169,6 +177,7 @@ pub(crate) mod tests {
         assert_eq!((parcel.bytes(), parcel.flow, parcel.ecn_capable()), (140, 3, false));
         let segment = parcel.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
+        assert_eq!(ports(&sent(100, 0)), Some((4000, 5001)));
     }
 
     #[test]

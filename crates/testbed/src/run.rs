@@ -7,6 +7,7 @@ use crate::emulator::Emulator;
 use crate::host::{Host, Pair};
 use crate::kernel;
 use crate::network::Network;
+use crate::plan::{Hosts, Plan, Planned};
 use crate::priority::{self, Claim};
 use crate::soundness::{self, Processors};
 use crate::stack;
@@ -17,7 +18,6 @@ use mechanism::Library;
 use scenario::model::{FlowGroup, Scenario};
 use scenario::records::{Run, Series};
 use scenario::units::Nanos;
-use scenario::workload::Opening;
 use std::io;
 use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
@@ -51,13 +51,13 @@ pub fn run_with(
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
-    let flows = flows(scenario);
-    let pairs = pairs(scenario, &flows, controls)?;
+    let plan = Plan::new(scenario)?;
+    let pairs = pairs(scenario, &plan, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start(options.time);
-    let network = Network::new(scenario, wires(scenario, &flows), options)?;
+    let network = Network::new(scenario, plan.clone(), wires(scenario, &plan), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
-    let mut apps = Apps::new(scenario, &flows, &pairs, controls, options.series, clock).map_err(Error::machine)?;
+    let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
     let mut network = emulator.finish();
     if interrupted {
@@ -70,14 +70,14 @@ pub fn run_with(
     };
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> =
-        flows.iter().zip(&apps.flows).map(|((group, _), flow)| (&scenario.flows[*group], flow)).collect();
+        plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
     let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation.or(late);
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let seen = network.wires.iter_mut().zip(&apps.flows).zip(flows.iter().zip(0..));
-    let record = |((wire, flow), ((group, opening), number)): ((_, _), (&(usize, Opening), _))| {
-        flow_record(number, &controls[*group].listed, opening.at, wire, flow)
+    let seen = network.wires.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
+    let record = |((wire, flow), (planned, number)): ((_, _), (&Planned, _))| {
+        flow_record(number, &controls[planned.group].listed, planned.opening.at, wire, flow)
     };
     let flows: Vec<_> = seen.map(record).collect();
     let data_packets = network.wires.iter().map(|wire| wire.sender.total_sent()).sum();
@@ -114,20 +114,14 @@ pub(crate) fn refuse_what_no_kernel_does(scenario: &Scenario) -> Result<(), Erro
     Ok(())
 }
 
-/// The flows, each with its group's number.
-fn flows(scenario: &Scenario) -> Vec<(usize, Opening)> {
-    let groups = scenario.openings().into_iter().enumerate();
-    groups.flat_map(|(group, openings)| openings.into_iter().map(move |opening| (group, opening))).collect()
-}
-
-fn pairs(scenario: &Scenario, flows: &[(usize, Opening)], controls: &[Control]) -> Result<Vec<Pair>, Error> {
-    let pair = |((group, _), number): (&(usize, _), _)| {
-        pair(number, &scenario.flows[*group], controls[*group].needs_ecn, None).map_err(Error::machine)
+fn pairs(scenario: &Scenario, plan: &Plan, controls: &[Control]) -> Result<Vec<Pair>, Error> {
+    let pair = |(hosts, number): (&Hosts, _)| {
+        pair(number, &scenario.flows[hosts.group], controls[hosts.group].needs_ecn, None).map_err(Error::machine)
     };
-    flows.iter().zip(0..).map(pair).collect()
+    plan.hosts.iter().zip(0..).map(pair).collect()
 }
 
-/// The two hosts of flow `number`, with the congestion control that their programs get unless they choose.
+/// Pair `number` of hosts, with the congestion control that their programs get unless they choose.
 pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
     let mtu = group.packet.0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
@@ -138,13 +132,13 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
     })
 }
 
-fn wires(scenario: &Scenario, flows: &[(usize, Opening)]) -> Vec<Wire> {
-    let wire = |(group, opening): &(usize, Opening)| {
+fn wires(scenario: &Scenario, plan: &Plan) -> Vec<Wire> {
+    let wire = |Planned { group, opening, .. }: &Planned| {
         let sender = SenderMeter::new(Interval::new(scenario, None), opening.at);
         let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
         Wire::new(sender, receiver, opening.size.map(|size| size.0))
     };
-    flows.iter().map(wire).collect()
+    plan.flows.iter().map(wire).collect()
 }
 
 /// Lets time pass; true if `progress` ended it.

@@ -9,6 +9,7 @@ use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
 use crate::namespace::Namespace;
 use crate::network::Network;
+use crate::plan::Plan;
 use crate::{Error, Options, controls, kernel, run, stack};
 use mechanism::Library;
 use nix::mount::{MsFlags, mount};
@@ -65,7 +66,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(programs.time);
-    let network = Network::new(&scenario, vec![], &Options::default())?;
+    let network = Network::new(&scenario, Plan::new(&scenario)?, vec![], &Options::default())?;
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {

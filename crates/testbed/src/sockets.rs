@@ -10,6 +10,8 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// Connections that may wait to be accepted (`net.core.somaxconn`).
+const MOST_WAITING: usize = 4096;
 /// Where the receivers listen: iperf3's port, so that Wireshark and people know it.
 const PORT: u16 = 5201;
 /// IP and TCP header without options.
@@ -21,8 +23,14 @@ const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 /// Room to write in, which a socket cannot have too much of.
 pub const AMPLE: usize = 1 << 29;
 
-/// A socket that waits for the flow's connection.
-pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Option<&String>) -> io::Result<OwnedFd> {
+/// A socket that waits for the connections of so many flows.
+pub fn listen(
+    scenario: &Scenario,
+    host: &Host,
+    group: &FlowGroup,
+    control: Option<&String>,
+    flows: usize,
+) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
         let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
@@ -38,14 +46,14 @@ pub fn listen(scenario: &Scenario, host: &Host, group: &FlowGroup, control: Opti
         if let Some(control) = control {
             set_control(&fd, control)?;
         }
-        socket::bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(host.address, PORT)))?;
-        socket::listen(&fd, socket::Backlog::new(1)?)?;
+        bind(&fd, host, PORT)?;
+        socket::listen(&fd, socket::Backlog::new(flows.clamp(1, MOST_WAITING) as i32)?)?;
         Ok(fd)
     })
 }
 
-/// A socket that is ready to connect, with its congestion control.
-pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> io::Result<OwnedFd> {
+/// A socket that is ready to connect, from this port or any, with its congestion control.
+pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str, ahead: Bytes) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
         socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
@@ -56,6 +64,9 @@ pub fn prepare(host: &Host, group: &FlowGroup, control: &str, ahead: Bytes) -> i
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
+        }
+        if let Some(port) = port {
+            bind(&fd, host, port)?;
         }
         Ok(fd)
     })
@@ -112,11 +123,25 @@ pub fn connect(fd: &OwnedFd, to: &Host) -> io::Result<()> {
     }
 }
 
-/// Takes the connection that has come in.
-pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    let fd = socket::accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC)?;
-    // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+fn bind(fd: &OwnedFd, host: &Host, port: u16) -> io::Result<()> {
+    Ok(socket::bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(host.address, port)))?)
+}
+
+/// Takes the next connection that has come in, if there is one, and says from which port.
+pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
+    let fd = match socket::accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC) {
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
+        Err(Errno::EAGAIN) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let port = socket::getpeername::<SockaddrIn>(fd.as_raw_fd())?.port();
+    Ok(Some((fd, port)))
+}
+
+/// Has a socket be closed without a packet, as no simulated flow is closed by any.
+pub fn vanish(fd: &OwnedFd) -> io::Result<()> {
+    set(fd, libc::TCP_REPAIR, 1)
 }
 
 fn stream() -> io::Result<OwnedFd> {

@@ -88,6 +88,12 @@ impl TcpInfo {
         if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// Connected, and all that was written is acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        const ESTABLISHED: u8 = 1;
+        self.state == ESTABLISHED && self.unacked == 0 && self.notsent_bytes == 0
+    }
+
     /// `tcp_packets_in_flight`.
     pub fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)

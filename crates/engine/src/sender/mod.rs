@@ -322,6 +322,11 @@ impl Sender {
         }
     }
 
+    /// Has it sent, or had anything on the way, at any time since `before`?
+    pub fn has_lived_since(&self, before: Nanos) -> bool {
+        self.phase != Phase::Finished || self.last_awake > before
+    }
+
     /// The flow's number.
     pub fn number(&self) -> u32 {
         self.flow
