@@ -26,6 +26,8 @@ struct Story {
     undone: usize,
     /// Some call found a retransmission timeout being repaired.
     timed_out: bool,
+    /// The timestamps were in microseconds.
+    microseconds: bool,
     /// Marks arrived: echoes at the sender, or marked segments at the receiver.
     marked: bool,
 }
@@ -39,6 +41,7 @@ impl Story {
             story.reductions += usize::from(callback == Callback::Ssthresh);
             story.undone += usize::from(callback == Callback::UndoCwnd);
             story.timed_out |= event.before.inet_conn.icsk_ca_state == ca_state::LOSS;
+            story.microseconds |= event.before.tcp_usec_ts != 0;
             let marked_segment =
                 callback == Callback::CwndEvent && event.arguments[0] == u64::from(ca_event::ECN_IS_CE);
             story.marked |= event.before.delivered_ce > 0 || marked_segment;
@@ -98,7 +101,9 @@ fn a_full_buffer() {
 
 #[test]
 fn random_losses() {
-    every_control_agrees(&scenarios::random_losses(), |story| story.reductions > 0);
+    let microseconds = scenarios::microseconds();
+    let check = |story: &Story| story.reductions > 0 && story.microseconds == microseconds;
+    every_control_agrees(&scenarios::random_losses(), check);
 }
 
 #[test]

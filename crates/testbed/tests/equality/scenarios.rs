@@ -16,9 +16,17 @@ pub fn small_buffer() -> Scenario {
     every_control("a full buffer", 14, &queue(5), "")
 }
 
-/// Losses that have nothing to do with the queue.
+/// Losses that have nothing to do with the queue; and timestamps in microseconds, where the kernel has them.
 pub fn random_losses() -> Scenario {
-    every_control("random losses", 12, &format!("{}\nloss = \"1.5%\"", queue(25)), "")
+    let profile = format!("profile = {{ tcp_usec_ts = {} }}", microseconds());
+    every_control("random losses", 12, &format!("{}\nloss = \"1.5%\"", queue(25)), &profile)
+}
+
+/// Linux has timestamps in microseconds from 6.7 on.
+pub fn microseconds() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("readable");
+    let numbers: Vec<u32> = release.split('.').take(2).map_while(|number| number.parse().ok()).collect();
+    numbers >= vec![6, 7]
 }
 
 /// Nothing gets through for a second and a half, twice. What waits meanwhile comes late, so that some timeouts prove spurious; what finds the
