@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// How often a run is made before an unsound one is taken: the machine does other things too.
-const TRIES: usize = 5;
+const TRIES: usize = 10;
 
 /// Runs a scenario with its overrides until a run is sound, or for the last time.
 pub fn run(text: &str, overrides: &[(String, String)]) -> Run {
