@@ -11,8 +11,7 @@
 #include "reno.bpf.c"
 
 /* It keeps nothing and looks at nothing but ACKs and losses. */
-struct reno {
-};
+struct reno {};
 #define reno_init(sk)
 #define reno_pkts_acked(sk, sample)
 #define reno_set_state(sk, new_state)
