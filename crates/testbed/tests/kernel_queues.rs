@@ -14,6 +14,14 @@ fn run(text: &str, kind: &str) -> Run {
     sound::run(text, &kinds)
 }
 
+/// The middle one of three by its losses: a moment of the host's makes the kernel's shaper hand over a heap, and one loss call forth others.
+fn middle_run(text: &str, kind: &str) -> Run {
+    let mut runs = [(); 3].map(|()| run(text, kind));
+    runs.sort_by_key(|run| run.flows[0].lost_packets);
+    let [_, middle, _] = runs;
+    middle
+}
+
 fn scenario(seconds: u32, rate: &str, limit: &str, rest: &str) -> String {
     format!(
         r#"
@@ -36,7 +44,7 @@ fn queue_ms(link: &Link) -> f64 {
 /// Runs a scenario with both queues in both directions, and holds them against each other; a packet takes `packet_ms`.
 fn compare(text: &str, theirs: &str, packet_ms: f64) -> (Run, Run) {
     let _turn = ONE_AT_A_TIME.lock();
-    let (ours, theirs) = (run(text, "droptail"), run(text, theirs));
+    let (ours, theirs) = (run(text, "droptail"), middle_run(text, theirs));
     eprintln!("sound: {} {:?} and {} {:?}", ours.sound, ours.lateness_us_p99, theirs.sound, theirs.lateness_us_p99);
     for (a, b) in ours.flows.iter().zip(&theirs.flows) {
         eprintln!("goodput {:.3} and {:.3} Mbit/s", a.goodput_mbps, b.goodput_mbps);
@@ -66,7 +74,7 @@ fn a_queue_of_packets() {
 #[test]
 fn a_queue_of_bytes() {
     let flow = "[[flows]]\ncc = \"kernel:reno\"\naccess = { rate = \"50mbit\", delay = \"5ms\" }";
-    let text = scenario(26, "20mbit", "60kb", flow);
+    let text = scenario(18, "20mbit", "60kb", flow);
     let (_, theirs) = compare(&text, "kernel:bfifo", 0.6);
     assert!(theirs.links[0].drops > 0 && theirs.flows[0].lost_packets > 0, "{theirs:?}");
 }
