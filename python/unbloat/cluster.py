@@ -13,7 +13,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from unbloat import cluster_worker
+from unbloat import cluster_worker, interrupts
 from unbloat._core import Error, InputError, RunError
 from unbloat.pool import Failed, Task, Watch
 from unbloat.runner import Planned
@@ -39,7 +39,7 @@ def run_all(
     Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
     cluster is lost in the middle.
     """
-    with _connected(address, processes) as client:
+    with interrupts.kept(), _connected(address, processes) as client:
         _check_workers(client, address)
         for task, answer in _answers(client, address, tasks):
             if isinstance(answer, Error):
