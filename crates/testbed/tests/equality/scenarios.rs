@@ -11,9 +11,6 @@ const SHARE_KBIT: usize = 2500;
 /// The same in full packets a second.
 const SHARE_PACKETS: usize = SHARE_KBIT * 1000 / 8 / 1500;
 
-/// Beside the others these are soon down to a packet or two: they have the link to themselves for a second.
-const GIVE_WAY: [&str; 3] = ["clpc", "ledbat", "tcp_lp"];
-
 /// Drop-tail losses, several flows at a time; long enough for BBR to look for a new least RTT.
 pub fn small_buffer() -> Scenario {
     every_control("a full buffer", 14, &queue(5), "")
@@ -88,13 +85,19 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
          [link.bottleneck]\nrate = \"{rate}\"\ndelay = \"20ms\"\n{link}\n"
     );
     for (place, control) in controls.iter().enumerate() {
-        let start = if GIVE_WAY.contains(&control.as_str()) { 0 } else { 1000 + 50 * place };
+        let start = if gives_way(control) { 0 } else { 1000 + 50 * place };
         // BBR would take the others' share.
         let access = if control == "bbr" { "{ rate = \"3mbit\" }" } else { "{}" };
         text += &format!("[[flows]]\ncc = \"{control}\"\nstart = \"{start}ms\"\naccess = {access}\n{flow}\n");
     }
     let mut experiment = scenario::load_text(&text, name, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
     experiment.cells.remove(0).scenario
+}
+
+/// Beside the others, who goes by one-way delays is soon down to a packet or two: it has the link to itself for a second.
+fn gives_way(control: &str) -> bool {
+    let source = Path::new(super::ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
+    std::fs::read_to_string(source).is_ok_and(|text| text.contains("one_way_delay.h"))
 }
 
 /// Every five seconds the controls' rate for three and a half, then nothing.
