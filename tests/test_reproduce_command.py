@@ -73,6 +73,18 @@ rows = [
 ]
 """
 
+READING = """
+[[readings]]
+id = "slow"
+title = "A slow link"
+text = "The paper's two megabits are one."
+scenarios = ["two"]
+set = { "link.bottleneck.rate" = "1mbit" }
+[[readings.reasons]]
+claims = ["table1.*"]
+text = "Half the rate."
+"""
+
 PAGE = """# Tiny
 <!-- begin verdicts: unbloat reproduce tiny --page -->
 old
@@ -117,7 +129,7 @@ def test_runs_are_counted_beforehand(tiny, capsys):
 def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     assert main(["reproduce", str(tiny), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data) == ["paper", "claims", "counts"]
+    assert list(data) == ["paper", "claims", "counts", "readings"]
     assert [claim["id"] for claim in data["claims"]] == [
         "table1.10-KB.throughput.reno",
         "table1.10-KB.throughput.vegas",
@@ -146,6 +158,37 @@ def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
     capsys.readouterr()
     assert main(["reproduce", str(tiny), "--page"]) == 0
     assert (tiny / "README.md").read_text() == page, "the same runs write the same page"
+
+
+def test_another_reading_is_judged_apart(tiny, capsys):
+    (tiny / "published.toml").write_text(PUBLISHED + READING)
+    (tiny / "README.md").write_text(PAGE + "<!-- begin slow -->\n<!-- end slow -->\n")
+    assert main(["reproduce", str(tiny), "--json", "--page"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    as_printed, halved = told["claims"][0], told["readings"]["slow"]["claims"][0]
+    assert (as_printed["id"], as_printed["reason"]) == (halved["id"], "")
+    assert halved["measured"] == pytest.approx(as_printed["measured"] / 2, rel=0.05)
+    assert halved["reason"] == "Half the rate."
+    figures = ["figure1-slow.svg", "figure1.svg", "figure2-slow.svg", "figure2.svg"]
+    assert sorted(file.name for file in (tiny / "figures").iterdir()) == figures
+    part = (tiny / "README.md").read_text().partition("<!-- begin slow -->")[2]
+    assert part.startswith("\n\nThe paper's two megabits are one.\n\n4 published numbers and statements: ")
+    assert main(["reproduce", str(tiny), "--table", "table1"]) == 0
+    assert "\n\nA slow link\nThe paper's two megabits are one.\n" in capsys.readouterr().out
+
+
+def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
+    (tiny / "published.toml").write_text(PUBLISHED + READING)
+    assert main(["reproduce", str(tiny), "--page"]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith("README.md: has no part marked `<!-- begin slow -->` to `<!-- end slow -->`\n")
+    assert "runs of" not in told
+
+
+def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
+    (tiny / "published.toml").write_text(PUBLISHED + READING.replace('["two"]', '["tow"]'))
+    assert main(["reproduce", str(tiny)]) == 2
+    assert "published.toml: reading slow: no scenario `tow`; there are two\n" in capsys.readouterr().err
 
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
@@ -216,8 +259,15 @@ def pretend(batch, seeds, only):
 
 @pytest.mark.parametrize("name", PAPER_NAMES)
 def test_every_label_of_a_paper_picks_one_cell(name):
-    paper = published.load(reproduce.folder_of(name))
-    measured = reproduce.measure_paper(paper, pretend)
+    itself = published.load(reproduce.folder_of(name))
+    page = (itself.folder / "README.md").read_text()
+    for paper in (itself, *itself.others()):
+        assert f"<!-- begin {reproduce.part_of(paper)}" in page
+        check_labels(paper)
+
+
+def check_labels(paper):
+    measured = paper_runs.measure(paper_runs.batches_of(paper), 1, pretend)
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:

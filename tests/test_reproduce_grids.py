@@ -193,5 +193,5 @@ def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
     monkeypatch.setattr("unbloat.paper_full.run", lambda *_, **how: asked.append(how["only"]))
     asked = []
     words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
-    assert forecast(paper, 2) == words
+    assert forecast([paper], 2) == words
     assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]

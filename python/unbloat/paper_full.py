@@ -6,8 +6,8 @@ import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from unbloat.paper_runs import Batch, batches_of
 from unbloat.published import Paper, PaperError
 from unbloat.runner import run
 from unbloat.source import source_of
@@ -23,18 +23,18 @@ def with_all_repeats(paper: Paper) -> Paper:
     return dataclasses.replace(paper, seeds=paper.full)
 
 
-def forecast(paper: Paper, jobs: int | None) -> str:
-    """Time some cells of each scenario, and say how long all of them take if every one is repeated."""
+def forecast(papers: Sequence[Paper], jobs: int | None) -> str:
+    """Time some cells of each scenario in each reading, and say how long all of them take if every one is repeated."""
+    repeats = papers[0].seeds
     processes = jobs or len(os.sched_getaffinity(0))
-    cells, seconds = 0, 0.0
-    for name in paper.scenarios():
-        file = paper.folder / f"{name}.toml"
-        axes = [dict(cell.axes) for cell in source_of(file).cells()]
-        cells += len(axes)
-        seconds += len(axes) * _time(file, _spread(axes))
-    minutes = paper.seeds * seconds / processes / 60
+    count, seconds = 0, 0.0
+    for batch in (batch for paper in papers for batch in batches_of(paper)):
+        cells = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+        count += len(cells)
+        seconds += len(cells) * _time(batch, _spread(cells))
+    minutes = repeats * seconds / processes / 60
     words = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
-    return f"{cells} cells, {paper.seeds} times each where they draw anything, {processes} at a time: {words} at most"
+    return f"{count} cells, {repeats} times each where they draw anything, {processes} at a time: {words} at most"
 
 
 def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
@@ -43,8 +43,8 @@ def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     return [axes[(2 * number + 1) * len(axes) // (2 * count)] for number in range(count)]
 
 
-def _time(file: Path, cells: Sequence[Mapping[str, str]]) -> float:
+def _time(batch: Batch, cells: Sequence[Mapping[str, str]]) -> float:
     """Give the mean wall time of a run, in seconds, over these cells."""
     start = time.monotonic()
-    run(file, only=lambda axes: dict(axes) in cells, cache=False, progress=False, jobs=1)
+    run(batch.file, batch.overrides, only=lambda axes: dict(axes) in cells, cache=False, progress=False, jobs=1)
     return (time.monotonic() - start) / len(cells)

@@ -86,16 +86,7 @@ class Plan:
 
     def of(self, paper: Paper) -> Paper:
         """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
-        tables = [
-            dataclasses.replace(table, groups=[each for each in table.groups if self._covers(each.scenario, each.at)])
-            for table in paper.tables
-        ]
-        part = dataclasses.replace(
-            paper,
-            tables=[table for table in tables if table.groups],
-            statements=[each for each in paper.statements if self._covers(each.scenario, each.at)],
-            figures=[],
-        )
+        part = dataclasses.replace(paper.part(self._covers), figures=[])
         if not part.scenarios():
             raise PaperError(f"{FILE} runs nothing that these tables and statements need")
         return part

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unbloat.measured import Measurements, Run
+from unbloat.published import Paper
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ class Batch:
 Axes = Mapping[str, str]
 Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[Run]]
 """Runs those cells of a batch that the function picks, with each of the seeds."""
+
+
+def batches_of(paper: Paper) -> list[Batch]:
+    """List the runs that the paper's tables, claims and figures need."""
+    overrides = paper.reading.set if paper.reading else {}
+    return [
+        Batch(name, paper.folder / f"{name}.toml", (), overrides, paper.series.get(name, ""))
+        for name in paper.scenarios()
+    ]
 
 
 def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[str, Measurements]:

@@ -19,6 +19,8 @@ def text_of(judged: JudgedPaper) -> str:
     """Lay the paper out for a terminal: its tables, its statements, the reasons, the counts."""
     paper = judged.paper
     parts = [f"{paper.authors}: {paper.title}\n{paper.where}\n{LEGEND}"]
+    if paper.reading:
+        parts = [f"{paper.reading.title}\n{textwrap.fill(paper.reading.text, 120)}"]
     parts += [f"{title}\n{render(columns)}" for title, columns in _tables(judged)]
     for statements, claims in judged.statements:
         lines = [statements.where]
@@ -33,7 +35,8 @@ def text_of(judged: JudgedPaper) -> str:
 
 def markdown_of(judged: JudgedPaper) -> str:
     """Lay the paper out for the page in its folder."""
-    parts = [f"{counts_line(judged)} {LEGEND}"]
+    parts = [judged.paper.reading.text.strip()] if judged.paper.reading else []
+    parts.append(f"{counts_line(judged)} {LEGEND}")
     parts += [f"### {title}\n\n{markdown_table(columns)}" for title, columns in _tables(judged)]
     parts.append(f"### Statements of the text\n\n{markdown_table(_statements(judged))}")
     parts.append("### What did not come out as published, and why")

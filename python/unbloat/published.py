@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -144,6 +144,10 @@ class Figure:
     flows: int | None = None
     """Draw only so many, the first ones of the run; all without."""
 
+    def places(self) -> list[tuple[str, list[str]]]:
+        """Name the scenarios that it shows, each with the setting."""
+        return [(self.scenario, self.at)] if self.scenario else [(each.scenario, each.at) for each in self.panels]
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -155,6 +159,21 @@ class Reason:
     def is_about(self, claim: str) -> bool:
         """Tell whether a claim's id matches."""
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another way to read what the paper says of its setting: the same scenarios with keys set anew, judged again."""
+
+    id: str
+    title: str
+    text: str
+    """What is read otherwise."""
+    scenarios: list[str]
+    """Those that it is about."""
+    set: dict[str, object]
+    reasons: list[Reason] = field(default_factory=list)
+    """In place of the paper's."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +194,43 @@ class Paper:
     statements: list[Statements]
     figures: list[Figure]
     reasons: list[Reason]
+    readings: list[Reading] = field(default_factory=list)
+    """Other ones than the paper's own tables, statements and figures are judged with."""
+    reading: Reading | None = None
+    """The one that this is."""
 
     def scenarios(self) -> list[str]:
         """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
         names = [group.scenario for table in self.tables for group in table.groups]
         names += [statements.scenario for statements in self.statements]
-        for figure in self.figures:
-            names += [figure.scenario] if figure.scenario else [panel.scenario for panel in figure.panels]
+        names += [scenario for figure in self.figures for scenario, _ in figure.places()]
         return list(dict.fromkeys(names))
+
+    def others(self) -> list[Paper]:
+        """Give the paper once for each of its other readings, as far as that one is about it."""
+        papers = [self._read(reading) for reading in self.readings]
+        return [paper for paper in papers if paper.scenarios()]
+
+    def _read(self, reading: Reading) -> Paper:
+        part = self.part(lambda scenario, _: scenario in reading.scenarios)
+        figures = [
+            dataclasses.replace(figure, id=f"{figure.id}-{reading.id}", title=f"{figure.title}: {reading.title}")
+            for figure in part.figures
+        ]
+        return dataclasses.replace(part, figures=figures, reasons=reading.reasons, readings=[], reading=reading)
+
+    def part(self, covers: Callable[[str, Sequence[str]], bool]) -> Paper:
+        """Give what is about the scenarios and settings that `covers` picks."""
+        tables = [
+            dataclasses.replace(table, groups=[each for each in table.groups if covers(each.scenario, each.at)])
+            for table in self.tables
+        ]
+        return dataclasses.replace(
+            self,
+            tables=[table for table in tables if table.groups],
+            statements=[each for each in self.statements if covers(each.scenario, each.at)],
+            figures=[each for each in self.figures if all(covers(*place) for place in each.places())],
+        )
 
     def only(self, prefix: str) -> Paper:
         """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
@@ -225,7 +273,7 @@ def load(folder: Path) -> Paper:
 
 
 def _paper(data: dict[str, Any], folder: Path) -> Paper:
-    _only(data, ["paper", "bounds", "runs", "tables", "statements", "figures", "reasons"], "the file")
+    _only(data, ["paper", "bounds", "runs", "tables", "statements", "figures", "reasons", "readings"], "the file")
     head = _section(data, "paper", ["name", "title", "authors", "where"])
     bounds = _section(data, "bounds", ["relative", "index"])
     runs = _section(data, "runs", ["seeds", "series"], optional=["full"])
@@ -239,7 +287,8 @@ def _paper(data: dict[str, Any], folder: Path) -> Paper:
         tables=[_table(entry) for entry in data.get("tables", [])],
         statements=[_statements(entry) for entry in data.get("statements", [])],
         figures=[_figure(entry) for entry in data.get("figures", [])],
-        reasons=[build(Reason, entry, "[[reasons]]") for entry in data.get("reasons", [])],
+        reasons=_reasons(data),
+        readings=[_reading(entry) for entry in data.get("readings", [])],
     )
 
 
@@ -273,6 +322,14 @@ def _figure(entry: dict[str, Any]) -> Figure:
     return build(Figure, {**entry, "bars": bars, "panels": panels}, where)
 
 
+def _reasons(entry: dict[str, Any]) -> list[Reason]:
+    return [build(Reason, reason, "[[reasons]]") for reason in entry.get("reasons", [])]
+
+
+def _reading(entry: dict[str, Any]) -> Reading:
+    return build(Reading, {**entry, "reasons": _reasons(entry)}, f"reading {entry.get('id', '?')}")
+
+
 T = TypeVar("T")
 
 
@@ -300,6 +357,8 @@ def _check(paper: Paper) -> None:
     for scenario in paper.scenarios():
         if not (paper.folder / f"{scenario}.toml").is_file():
             raise PaperError(f"no file {scenario}.toml beside it, which a table, claim or figure names")
+    for reading in paper.readings:
+        _check_reading(paper, reading)
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
@@ -314,6 +373,14 @@ def _check(paper: Paper) -> None:
     for figure in paper.figures:
         if figure.kind not in FIGURE_KINDS:
             raise PaperError(f"figure {figure.id}: no kind `{figure.kind}`; there are {', '.join(FIGURE_KINDS)}")
+
+
+def _check_reading(paper: Paper, reading: Reading) -> None:
+    for scenario in reading.scenarios:
+        if scenario not in paper.scenarios():
+            raise PaperError(
+                f"reading {reading.id}: no scenario `{scenario}`; there are {', '.join(paper.scenarios())}"
+            )
 
 
 def _check_row(table: Table, group: Group, row: Row) -> None:

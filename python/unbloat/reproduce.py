@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,8 @@ from unbloat import choices, judged, paper_cost, paper_figures, paper_full, pape
 from unbloat.arguments import check_kernel
 from unbloat.attempt import Attempt
 from unbloat.measured import Measurements, Run
-from unbloat.pages import write_parts
-from unbloat.paper_runs import Axes, Batch, Simulate, measure
+from unbloat.pages import require_part, write_parts
+from unbloat.paper_runs import Axes, Batch, Simulate, batches_of, measure
 from unbloat.places import PAPERS
 from unbloat.runner import run as run_scenario
 
@@ -42,24 +42,35 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
+    papers = [paper, *paper.others()]
+    if arguments.page:
+        require_parts(papers)
     if arguments.full:
-        print(f"unbloat: {paper_full.forecast(paper, arguments.jobs)}", file=sys.stderr, flush=True)
+        print(f"unbloat: {paper_full.forecast(papers, arguments.jobs)}", file=sys.stderr, flush=True)
     else:
-        its_own = [(batch, paper.seeds) for batch in batches_of(paper)]
-        announce(its_own + (beyond(paper.folder) if arguments.page else []), arguments.jobs)
-    measurements = measure_paper(paper, simulate)
-    result = judged.judge(paper, measurements)
+        batches = [(batch, paper.seeds) for each in papers for batch in batches_of(each)]
+        announce(batches + (beyond(paper.folder) if arguments.page else []), arguments.jobs)
+    measured = [measure(batches_of(each), each.seeds, simulate) for each in papers]
+    results = [judged.judge(*pair) for pair in zip(papers, measured, strict=True)]
     if arguments.json:
-        json.dump(result.as_dict(), sys.stdout, indent=2, allow_nan=False)
+        json.dump(as_dict(results), sys.stdout, indent=2, allow_nan=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write(paper_tables.text_of(result))
-    figures = paper_figures.draw(paper, measurements, arguments.output or Path("results") / paper.name)
+        sys.stdout.write("\n\n".join(map(paper_tables.text_of, results)))
+    folder = arguments.output or Path("results") / paper.name
+    figures = [file for pair in zip(papers, measured, strict=True) for file in paper_figures.draw(*pair, folder)]
     if figures and not arguments.json:
         sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
     if arguments.page:
-        write_page(paper, measurements, result, simulate)
+        write_page(results, measured, simulate)
     return 0
+
+
+def as_dict(results: Sequence[judged.JudgedPaper]) -> dict[str, Any]:
+    """Give what `--json` prints: the paper, and its other readings by their ids."""
+    first, *others = results
+    readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}
+    return {**first.as_dict(), "readings": readings}
 
 
 Repeated = list[tuple[Batch, int]]
@@ -139,16 +150,6 @@ def _columns_of(series: pd.DataFrame, columns: list[str]) -> dict[int, dict[int,
     return found
 
 
-def batches_of(paper: published.Paper) -> list[Batch]:
-    """List the runs that the paper's tables, claims and figures need."""
-    return [Batch(name, paper.folder / f"{name}.toml", series=paper.series.get(name, "")) for name in paper.scenarios()]
-
-
-def measure_paper(paper: published.Paper, simulate: Simulate) -> dict[str, Measurements]:
-    """Run every scenario of the paper."""
-    return measure(batches_of(paper), paper.seeds, simulate)
-
-
 def measure_choices(folder: Path, simulate: Simulate) -> list[tuple[choices.Choices, list[choices.Laid]]]:
     """Run and lay out the tables of the paper's open choices."""
     laid = []
@@ -162,12 +163,25 @@ def measure_choices(folder: Path, simulate: Simulate) -> list[tuple[choices.Choi
 
 
 def write_page(
-    paper: published.Paper, measurements: Mapping[str, Measurements], result: judged.JudgedPaper, simulate: Simulate
+    results: Sequence[judged.JudgedPaper], measured: Sequence[Mapping[str, Measurements]], simulate: Simulate
 ) -> None:
     """Replace the marked parts of the folder's README.md, and draw its figures beside it."""
-    page = paper.folder / "README.md"
-    parts = {"verdicts": paper_tables.markdown_of(result)}
-    for table, laid in measure_choices(paper.folder, simulate):
+    folder = results[0].paper.folder
+    parts = {part_of(result.paper): paper_tables.markdown_of(result) for result in results}
+    for table, laid in measure_choices(folder, simulate):
         parts[table.id] = choices.markdown_of(table, laid)
-    write_parts(page, parts)
-    paper_figures.draw(paper, measurements, paper.folder / "figures")
+    write_parts(folder / "README.md", parts)
+    for result, measurements in zip(results, measured, strict=True):
+        paper_figures.draw(result.paper, measurements, folder / "figures")
+
+
+def require_parts(papers: Sequence[published.Paper]) -> None:
+    """Refuse a page that lacks a part before long runs are made for it; raises `InputError`."""
+    folder = papers[0].folder
+    for part in [*map(part_of, papers), *(table.id for table in choices.load(folder))]:
+        require_part(folder / "README.md", part)
+
+
+def part_of(paper: published.Paper) -> str:
+    """Name the part of the page that a reading has."""
+    return paper.reading.id if paper.reading else "verdicts"
