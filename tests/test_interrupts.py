@@ -7,18 +7,23 @@ import pytest
 from unbloat import interrupts
 
 
-class Slow:
+class InterruptedInItsDestructor:
+    def __init__(self, ended: list[str]) -> None:
+        self.ended = ended
+
     def __del__(self) -> None:
         signal.raise_signal(signal.SIGINT)
-        self.went_on = True
+        self.ended.append("the destructor")
 
 
 def test_an_interrupt_within_a_destructor_comes_behind_it() -> None:
+    ended: list[str] = []
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), interrupts.kept():
-        slow = Slow()
-        del slow
+        it = InterruptedInItsDestructor(ended)
+        del it
         time.sleep(5)
+    assert ended == ["the destructor"]
     assert signal.getsignal(signal.SIGINT) is before
 
 

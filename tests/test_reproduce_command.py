@@ -261,7 +261,7 @@ def pretend(batch, seeds, only):
 def test_every_label_of_a_paper_picks_one_cell(name):
     itself = published.load(reproduce.folder_of(name))
     page = (itself.folder / "README.md").read_text()
-    for paper in (itself, *itself.others()):
+    for paper in (itself, *itself.other_readings()):
         assert f"<!-- begin {reproduce.part_of(paper)}" in page
         check_labels(paper)
 

@@ -96,7 +96,8 @@ class Terminal:
     def __init__(self, small: Path, kernel: str) -> None:
         self.process, self.line = pty.fork()
         if self.process == 0:
-            script = "trap : INT; stty size; echo READY; read word; echo got $word; sleep 1000; exec sh"
+            # Who says what it got is who is interrupted: in front of a `sleep` of its own the first shell would swallow it.
+            script = """trap : INT; stty size; echo READY; read word; sh -c "echo got $word; exec sleep 1000"; exec sh"""
             words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script]
             os.execv(sys.executable, [sys.executable, "-m", "unbloat", *words])
         self.resize(30, 100)
@@ -134,8 +135,7 @@ def test_a_user_at_a_terminal(terminal: Terminal) -> None:
     terminal.type("\x03")
     terminal.read_until("# ")
     terminal.resize(40, 120)
-    time.sleep(1)
-    terminal.type("stty size\n")
+    terminal.type("until stty size | grep 40.120; do sleep 0.1; done\n")
     terminal.read_until("40 120")
     machines = descendants(terminal.process)
     terminal.type("exit 5\n")

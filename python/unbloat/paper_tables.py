@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from unbloat.claims import Verdict, number
 from unbloat.judged import Judged, JudgedPaper, JudgedRow
+from unbloat.published import Paper
 from unbloat.table import Column, markdown, render
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "direction only": "~", "not reproduced": "x"}
@@ -17,10 +18,7 @@ UNEXPLAINED = "not yet explained"
 
 def text_of(judged: JudgedPaper) -> str:
     """Lay the paper out for a terminal: its tables, its statements, the reasons, the counts."""
-    paper = judged.paper
-    parts = [f"{paper.authors}: {paper.title}\n{paper.where}\n{LEGEND}"]
-    if paper.reading:
-        parts = [f"{paper.reading.title}\n{textwrap.fill(paper.reading.text, 120)}"]
+    parts = [_head(judged.paper)]
     parts += [f"{title}\n{render(columns)}" for title, columns in _tables(judged)]
     for statements, claims in judged.statements:
         lines = [statements.where]
@@ -31,6 +29,12 @@ def text_of(judged: JudgedPaper) -> str:
     parts.append("\n".join(_reasons_text(judged)))
     parts.append(counts_line(judged))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(paper: Paper) -> str:
+    if paper.reading:
+        return f"{paper.reading.title}\n{textwrap.fill(paper.reading.text, 120)}"
+    return f"{paper.authors}: {paper.title}\n{paper.where}\n{LEGEND}"
 
 
 def markdown_of(judged: JudgedPaper) -> str:

@@ -195,9 +195,9 @@ class Paper:
     figures: list[Figure]
     reasons: list[Reason]
     readings: list[Reading] = field(default_factory=list)
-    """Other ones than the paper's own tables, statements and figures are judged with."""
+    """Other ones than that of its scenario files."""
     reading: Reading | None = None
-    """The one that this is."""
+    """The one that this is judged in; without, that of its scenario files."""
 
     def scenarios(self) -> list[str]:
         """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
@@ -206,7 +206,7 @@ class Paper:
         names += [scenario for figure in self.figures for scenario, _ in figure.places()]
         return list(dict.fromkeys(names))
 
-    def others(self) -> list[Paper]:
+    def other_readings(self) -> list[Paper]:
         """Give the paper once for each of its other readings, as far as that one is about it."""
         papers = [self._read(reading) for reading in self.readings]
         return [paper for paper in papers if paper.scenarios()]

@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
-    papers = [paper, *paper.others()]
+    papers = [paper, *paper.other_readings()]
     if arguments.page:
         require_parts(papers)
     if arguments.full:

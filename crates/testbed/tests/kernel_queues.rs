@@ -8,21 +8,13 @@ use std::sync::Mutex;
 /// Runs in real time disturb each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn run(text: &str, kind: &str) -> Run {
-    let kinds =
-        ["link.bottleneck", "link.bottleneck.reverse"].map(|link| (format!("{link}.queue.kind"), kind.to_string()));
-    sound::run(text, &kinds)
+/// Overrides that make these the queues of both directions.
+fn queues(kind: &str) -> [(String, String); 2] {
+    ["link.bottleneck", "link.bottleneck.reverse"].map(|link| (format!("{link}.queue.kind"), kind.to_string()))
 }
 
-/// How often a run is made whose host stood still.
-const TRIES: usize = 10;
-
-/// A run in which no packet waited longer than a full queue takes. Longer, the host stood still: ours makes up for that, but the kernel's shaper
-/// does not, and what comes meanwhile is dropped.
-fn undisturbed_run(text: &str, kind: &str, full_ms: f64) -> Run {
-    let mut runs = std::iter::repeat_with(|| run(text, kind)).take(TRIES);
-    let waits = |run: &Run| run.links.iter().filter_map(|link| link.queue_delay.queue_delay_ms_max).fold(0.0, f64::max);
-    runs.find(|run| waits(run) <= full_ms).expect("a host that does not stand still in every run")
+fn longest_ms(run: &Run) -> f64 {
+    run.links.iter().filter_map(|link| link.queue_delay.queue_delay_ms_max).fold(0.0, f64::max)
 }
 
 fn scenario(seconds: u32, rate: &str, limit: &str, rest: &str) -> String {
@@ -45,9 +37,13 @@ fn queue_ms(link: &Link) -> f64 {
 }
 
 /// Runs a scenario with both queues in both directions, and holds them against each other; a packet takes `packet_ms`, a full queue `full_ms`.
+///
+/// Where a packet waits longer than that, the host stood still: ours makes up for it, but the kernel's shaper does not, and what comes
+/// meanwhile is dropped.
 fn compare(text: &str, theirs: &str, packet_ms: f64, full_ms: f64) -> (Run, Run) {
     let _turn = ONE_AT_A_TIME.lock();
-    let (ours, theirs) = (run(text, "droptail"), undisturbed_run(text, theirs, full_ms + packet_ms));
+    let ours = sound::run(text, &queues("droptail"));
+    let theirs = sound::run_undisturbed(text, &queues(theirs), |run| longest_ms(run) <= full_ms + packet_ms);
     eprintln!("sound: {} {:?} and {} {:?}", ours.sound, ours.lateness_us_p99, theirs.sound, theirs.lateness_us_p99);
     for (a, b) in ours.flows.iter().zip(&theirs.flows) {
         eprintln!("goodput {:.3} and {:.3} Mbit/s", a.goodput_mbps, b.goodput_mbps);

@@ -94,7 +94,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     experiment.cells.remove(0).scenario
 }
 
-/// Beside the others, who goes by one-way delays is soon down to a packet or two: it has the link to itself for a second.
+/// A built-in that goes by one-way delays is soon down to a packet or two beside the others: it has the link to itself for a second.
 fn gives_way(control: &str) -> bool {
     let source = Path::new(super::ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
     std::fs::read_to_string(source).is_ok_and(|text| text.contains("one_way_delay.h"))
