@@ -96,8 +96,8 @@ class Terminal:
     def __init__(self, small: Path, kernel: str) -> None:
         self.process, self.line = pty.fork()
         if self.process == 0:
-            # Who says what it got is who is interrupted: in front of a `sleep` of its own the first shell would swallow it.
-            script = """trap : INT; stty size; echo READY; read word; sh -c "echo got $word; exec sleep 1000"; exec sh"""
+            # Who says what it got is who is interrupted: the shell before it would swallow what comes too soon.
+            script = 'trap : INT; stty size; echo READY; read word; sh -c "echo got $word; exec sleep 1000"; exec sh'
             words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script]
             os.execv(sys.executable, [sys.executable, "-m", "unbloat", *words])
         self.resize(30, 100)
