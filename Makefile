@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms -name '*.[ch]')
 
-.PHONY: demo test bench figures format build check-rust check-lint check-python check-realtime check-guest clean
+.PHONY: demo test bench figures format build build-tests check-rust check-lint check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -22,8 +22,11 @@ demo: build
 
 build: $(STAMPS)/package
 
-# What goes by the machine's clock comes last, alone; before it a guest has one processor, and what is left the other.
-test: check-rust check-lint
+# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last, alone; before it a guest has one
+# processor, and what is left the other.
+test:
+	$(MAKE) -j2 check-lint build-tests
+	$(MAKE) check-rust
 	$(MAKE) -j2 check-guest check-python
 	$(MAKE) check-realtime
 
@@ -60,13 +63,16 @@ $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 
 # ---------------------------------------------------------------- Checking
 
-# Debian 12's own Rust comes without clippy.
-check-rust: $(STAMPS)/debian $(STAMPS)/linux-examples
-	cargo fmt --all --check
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
+build-tests: $(STAMPS)/debian
+	cargo test --workspace --no-run --quiet
+
+check-rust: $(STAMPS)/linux-examples
 	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --quiet
 
+# Debian 12's own Rust comes without clippy.
 check-lint: build
+	cargo fmt --all --check
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy

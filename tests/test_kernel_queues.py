@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import guests
 import pytest
 from conftest import Cli
 
@@ -48,10 +49,13 @@ Records = dict[str, dict[str, Any]]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Records:
     """Every run of the grid, by its label."""
     folder = tmp_path_factory.mktemp("queues")
+    cache = folder / "cache"
+    cache.mkdir()
+    guests.share(cache)
     file = folder / "grid.toml"
     file.write_text(GRID)
     command = [sys.executable, "-m", "unbloat", "run", str(file), "--on", "vm", "--json"]
-    environment = {**os.environ, "UNBLOAT_CACHE": str(folder / "cache")}
+    environment = {**os.environ, "UNBLOAT_CACHE": str(cache)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     return {run["axes"]["case"]: run for run in json.loads(done.stdout)["runs"]}
