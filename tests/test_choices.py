@@ -69,6 +69,18 @@ def test_quantities_stand_side_by_side_in_a_table_for_every_setting(tmp_path):
     assert "fast link" in words and "never" in words
 
 
+def test_a_mean_has_its_interval_and_a_time_that_comes_only_with_some_seeds_is_told():
+    summed = choices._summed_up
+    assert summed([1.0, 2.0, 3.0], with_interval=False) == 2
+    # Student's t for two degrees of freedom is 4.303, the standard error one over the root of three.
+    assert summed([1.0, 2.0, 3.0], with_interval=True) == "2.00 ± 2.48"
+    assert summed([2.0, 2.0], with_interval=True) == 2, "these draw nothing"
+    assert summed([1.0, np.inf, 2.0], with_interval=True) == "never in 1 of 3"
+    assert summed([np.inf, np.inf], with_interval=True) == "never"
+    assert summed([np.nan, 4.0], with_interval=True) == "none in 1 of 2"
+    assert summed([np.nan, np.nan], with_interval=True) == "none"
+
+
 def test_a_layout_that_is_not_there_is_named(tmp_path):
     with pytest.raises(PaperError, match="table soon: a_table_for is one of setting, quantity, not row"):
         read(tmp_path, FILE.replace('"quantity"\nsettings', '"row"\nsettings'))

@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from unbloat import table as screen
 from unbloat.claims import Selector
+from unbloat.confidence import estimate
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch
 from unbloat.paper_tables import markdown_table
@@ -69,6 +71,8 @@ class Choices:
     """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
     series: str = ""
     """At what step windows and rates are recorded, for measurements that look at them."""
+    intervals: bool = False
+    """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
 
 
 A_TABLE_FOR = ("setting", "quantity")
@@ -121,17 +125,18 @@ def lay_out(table: Choices, measurements: Mapping[str, Measurements]) -> list[La
     names = screen.Column("", "", [row.name for row in table.rows])
 
     def cells(setting: Setting, column: Column) -> list[object]:
-        return [_take(measurements[_name(row, setting)], setting, column, row) for row in table.rows]
+        repeats = (_take(measurements[_name(row, setting)], setting, column, row) for row in table.rows)
+        return [_summed_up(values, with_interval=table.intervals) for values in repeats]
 
     if table.a_table_for == "quantity":
         return [
-            (_head(column), [names, *(screen.Column(each.name, "", cells(each, column)) for each in table.settings)])
+            (_head(column), [names, *(screen.Column(at.name, "", cells(at, column), True) for at in table.settings)])
             for column in table.columns
         ]
     return [
         (
             setting.name,
-            [names, *(screen.Column(each.name, _unit(each), cells(setting, each)) for each in _of(table, setting))],
+            [names, *(screen.Column(of.name, _unit(of), cells(setting, of), True) for of in _of(table, setting))],
         )
         for setting in table.settings
     ]
@@ -149,12 +154,21 @@ def _head(column: Column) -> str:
     return f"{column.name} ({column.unit})" if _unit(column) else column.name
 
 
-def _take(runs: Measurements, setting: Setting, column: Column, row: Variant) -> float | str:
-    """Measure one cell; a time that never comes is the word."""
+def _take(runs: Measurements, setting: Setting, column: Column, row: Variant) -> list[float]:
+    """Measure one cell with each of its seeds."""
     flow: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
     selectors = {**flow, **column.select, **setting.select}
-    value = runs.take(column.quantity, [*setting.at, *row.at], selectors, column.unit)
-    return "never" if math.isinf(value) else value
+    return runs.repeats(column.quantity, [*setting.at, *row.at], selectors, column.unit)
+
+
+def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
+    """Give the mean; in words where it has an interval, where a time never comes, or where there is nothing to time."""
+    for word, is_so in (("never", math.isinf), ("none", math.isnan)):
+        if times := sum(map(is_so, repeats)):
+            return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
+    if with_interval and (half_width := estimate(repeats).half_width):
+        return f"{screen.show(fmean(repeats))} ± {screen.show(half_width)}"
+    return fmean(repeats)
 
 
 def text_of(table: Choices, laid: Sequence[Laid]) -> str:
