@@ -167,7 +167,8 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
         if times := sum(map(is_so, repeats)):
             return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
     if with_interval and (half_width := estimate(repeats).half_width):
-        return f"{screen.show(fmean(repeats))} ± {screen.show(half_width)}"
+        digits = max(0, 1 - math.floor(math.log10(half_width)))
+        return f"{fmean(repeats):.{digits}f} ± {half_width:.{digits}f}"
     return fmean(repeats)
 
 
