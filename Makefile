@@ -16,7 +16,7 @@ export PIP_NO_COMPILE := 1
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms -name '*.[ch]')
 
-.PHONY: demo test bench figures format build build-tests check-rust check-lint check-python check-realtime check-guest clean
+.PHONY: demo test bench figures format build build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -27,7 +27,7 @@ build: $(STAMPS)/package
 # One processor links the package while the other compiles the tests. What goes by the machine's clock comes last, alone; before it a guest has one
 # processor, and what is left the other.
 test:
-	$(MAKE) -j2 check-lint build-tests
+	$(MAKE) -j2 check-lint build-tests boot-guest
 	$(MAKE) check-rust
 	$(MAKE) -j2 check-guest check-python
 	$(MAKE) check-realtime
@@ -68,6 +68,9 @@ $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 build-tests: $(STAMPS)/linux-examples
 	cargo test --workspace --no-run --quiet
 
+boot-guest: build $(STAMPS)/qemu
+	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/boot-guest
+
 check-rust: $(STAMPS)/linux-examples
 	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --quiet
 
@@ -81,14 +84,14 @@ check-lint: build
 	$(BIN)/stubtest unbloat._core
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
-check-python: build $(STAMPS)/qemu
+check-python: boot-guest
 	$(BIN)/pytest --quiet -m 'not realtime' --numprocesses 2 --dist loadfile
 
 check-realtime: build
 	$(BIN)/pytest --quiet -m realtime
 
 # The kernel's part once more, on the distribution's oldest kernel.
-check-guest: build $(STAMPS)/qemu
+check-guest: boot-guest
 	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/test-in-guest
 
 # ---------------------------------------------------------------- Keeping in shape
