@@ -1,6 +1,7 @@
 """Flows that come at random, and data both ways: simulated, and with real sockets (which need root)."""
 
 from pathlib import Path
+from statistics import median
 
 import pytest
 import unbloat as ub
@@ -69,13 +70,18 @@ def test_data_both_ways_on_the_kernel(both_ways: Path) -> None:
 
 @pytest.mark.realtime
 def test_the_same_flows_open_on_both_backends(short_flows: Path) -> None:
-    """As many, of the same sizes, that take their time for the same."""
-    simulated, real = (ub.run(short_flows, on=on).as_dict()["runs"][0]["flows"] for on in ("simulator", "kernel"))
-    assert len(simulated) == len(real) > 20
-    fresh = [[flow["sent_packets"] - flow["retransmitted_packets"] for flow in flows] for flows in (simulated, real)]
-    assert fresh[0] == fresh[1] and max(fresh[0]) > 2 * min(fresh[0])
-    for expected, flow in zip(simulated, real, strict=True):
-        assert flow["completion_s"] == pytest.approx(expected["completion_s"], rel=0.2, abs=0.01)
+    """As many, of the same sizes, that take their time for the same, in the median of three: a host may stand still."""
+    simulated, *real = (
+        ub.run(short_flows, on=on, cache=False).as_dict()["runs"][0]["flows"]
+        for on in ("simulator", "kernel", "kernel", "kernel")
+    )
+    fresh = [flow["sent_packets"] - flow["retransmitted_packets"] for flow in simulated]
+    assert len(fresh) > 20 and max(fresh) > 2 * min(fresh)
+    for flows in real:
+        assert [flow["sent_packets"] - flow["retransmitted_packets"] for flow in flows] == fresh
+    for expected, *flows in zip(simulated, *real, strict=True):
+        completion_s = median(flow["completion_s"] for flow in flows)
+        assert completion_s == pytest.approx(expected["completion_s"], rel=0.2, abs=0.01)
 
 
 def test_the_table_folds_many_flows(short_flows: Path) -> None:
