@@ -26,7 +26,7 @@ build: $(STAMPS)/package
 
 # One processor links the package while the other compiles the tests. What goes by the machine's clock comes last, alone; before it a guest has one
 # processor, and what is left the other.
-test:
+test: $(STAMPS)/qemu
 	$(MAKE) -j2 check-lint build-tests boot-guest
 	$(MAKE) check-rust
 	$(MAKE) -j2 check-guest check-python
@@ -53,7 +53,8 @@ $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/qemu: tools/setup-debian
+# After the others: two installations at once would be refused.
+$(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
 	tools/setup-debian qemu-system-x86_64
 	@mkdir -p $(@D) && touch $@
 
