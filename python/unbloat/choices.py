@@ -124,19 +124,20 @@ def lay_out(table: Choices, measurements: Mapping[str, Measurements]) -> list[La
     """Give a table for every setting, or for every quantity."""
     names = screen.Column("", "", [row.name for row in table.rows])
 
-    def cells(setting: Setting, column: Column) -> list[object]:
+    def measured(head: str, unit: str, setting: Setting, column: Column) -> screen.Column:
         repeats = (_take(measurements[_name(row, setting)], setting, column, row) for row in table.rows)
-        return [_summed_up(values, with_interval=table.intervals) for values in repeats]
+        cells = [_summed_up(values, with_interval=table.intervals) for values in repeats]
+        return screen.Column(head, unit, cells, is_right=True)
 
     if table.a_table_for == "quantity":
         return [
-            (_head(column), [names, *(screen.Column(at.name, "", cells(at, column), True) for at in table.settings)])
+            (_head(column), [names, *(measured(setting.name, "", setting, column) for setting in table.settings)])
             for column in table.columns
         ]
     return [
         (
             setting.name,
-            [names, *(screen.Column(of.name, _unit(of), cells(setting, of), True) for of in _of(table, setting))],
+            [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))],
         )
         for setting in table.settings
     ]
