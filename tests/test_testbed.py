@@ -64,6 +64,17 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
     assert max(segment.length for segment in trace) == 1500
 
 
+@pytest.mark.parametrize("queue", ['kind = "kernel:pfifo", limit = "10p"', 'kind = "kernel:bfifo", limit = "15kb"'])
+def test_the_running_kernel_s_own_queues(scenario: Write, queue: str) -> None:
+    """What they drop is what the flow loses, and they are never long empty; test_vm_agreement.py holds them to ours."""
+    file = scenario(f'rate = "2mbit"\ndelay = "10ms"\nqueue = {{ {queue} }}', 'cc = "kernel:reno"', duration="4s")
+    run = ub.run(file, on="kernel").as_dict()["runs"][0]
+    (flow,), (link, reverse) = run["flows"], run["links"]
+    assert flow["lost_packets"] == link["drops"] > 0 == reverse["drops"]
+    assert 0.4 * 15_000 < link["queue_bytes_mean"] < 15_000
+    assert 1.7 < flow["goodput_mbps"] < 2
+
+
 def test_times_windows_and_sizes_of_packets(scenario: Write, tmp_path: Path) -> None:
     """Flows that leave the link room, so that each is as its own settings say."""
     file = scenario(

@@ -1,0 +1,87 @@
+"""The kernel's own FIFOs and CUBIC, and ours in their place: the same flows come out the same.
+
+In guests, for in virtual time no host stands still: the kernel's shaper would not make up for that, and ours does.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import guests
+import pytest
+import unbloat as ub
+from conftest import Write
+
+TEN_MBIT = """
+rate = "10mbit"
+delay = "4ms"
+queue = { limit = "30kb" }
+reverse = { queue = { limit = "30kb" } }
+"""
+TWO_MBIT = """
+rate = "2mbit"
+delay = "4ms"
+queue = { limit = "20p" }
+reverse = { queue = { limit = "20p" } }
+"""
+RENO = 'cc = "kernel:reno"'
+
+Run = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def kernel(cache: Path) -> str:
+    """The kernel of all guests here; they are booted once, before the first test begins."""
+    return guests.booted(cache)
+
+
+def run(file: Path, kernel: str, **changes: str) -> Run:
+    """Run a scenario in a guest, with these in place of ours."""
+    (record,) = ub.run(file, changes, on="vm", kernel=kernel).as_dict()["runs"]
+    assert record["sound"], record["unsound_because"]
+    return dict(record)
+
+
+@pytest.mark.parametrize(
+    ("link", "flow", "kind", "packet_ms"),
+    [
+        pytest.param(TWO_MBIT, RENO, "kernel:pfifo", 6.0, id="packets"),
+        # Reno fills this queue some twice a second and each time loses a packet or two: counts that mean something.
+        pytest.param(
+            TEN_MBIT, f'{RENO}\naccess = {{ rate = "25mbit", delay = "1ms" }}', "kernel:bfifo", 1.2, id="bytes"
+        ),
+        # Behind the kernel's queue the wire is ours, and its draws are those of the seed.
+        pytest.param(f'{TEN_MBIT}loss = "0.5%"', RENO, "kernel:bfifo", 1.2, id="random losses"),
+    ],
+)
+def test_the_kernel_s_fifos(scenario: Write, kernel: str, link: str, flow: str, kind: str, packet_ms: float) -> None:
+    """In both directions; a packet takes so many milliseconds."""
+    file = scenario(link, flow, top='warmup = "2s"', duration="10s")
+    queues = {f"link.bottleneck.{queue}.kind": kind for queue in ("queue", "reverse.queue")}
+    ours, theirs = run(file, kernel), run(file, kernel, **queues)
+    for a, b in zip(ours["flows"], theirs["flows"], strict=True):
+        assert b["goodput_mbps"] == pytest.approx(a["goodput_mbps"], rel=0.02)
+        assert b["lost_packets"] == counted(a["lost_packets"])
+    for a, b in zip(ours["links"], theirs["links"], strict=True):
+        assert b["drops"] == counted(a["drops"])
+        assert b["wire_losses"] == counted(a["wire_losses"])
+        assert b["utilisation_percent"] == pytest.approx(a["utilisation_percent"], abs=1)
+        assert b["queue_bytes_mean"] == pytest.approx(a["queue_bytes_mean"], abs=1500 + 0.05 * a["queue_bytes_mean"])
+    a, b = ours["links"][0], theirs["links"][0]
+    assert b["queue_delay_ms_mean"] == pytest.approx(a["queue_delay_ms_mean"], rel=0.05, abs=packet_ms)
+    assert b["drops"] + b["wire_losses"] == theirs["flows"][0]["lost_packets"] > 10
+
+
+def counted(expected: int) -> object:
+    """A count of losses: two more or less, or a fifth."""
+    return pytest.approx(expected, abs=2 + expected // 5)
+
+
+def test_the_kernel_s_cubic(scenario: Write, kernel: str) -> None:
+    link = 'rate = "10mbit"\ndelay = "25ms"\nqueue = { limit = "62500b" }'
+    file = scenario(link, 'cc = "cubic"', top='warmup = "2s"', duration="12s")
+    ours, theirs = run(file, kernel), run(file, kernel, **{"flows.0.cc": "kernel:cubic"})
+    (flow,), (kernel_s,) = ours["flows"], theirs["flows"]
+    assert kernel_s["goodput_mbps"] > 9 and kernel_s["lost_packets"] > 0
+    assert flow["goodput_mbps"] == pytest.approx(kernel_s["goodput_mbps"], rel=0.01)
+    delay, kernel_s_delay = (record["links"][0]["queue_delay_ms_mean"] for record in (ours, theirs))
+    assert delay == pytest.approx(kernel_s_delay, rel=0.05)
