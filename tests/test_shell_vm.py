@@ -90,15 +90,25 @@ def test_what_is_wrong_is_a_sentence(
     assert words in done.stderr and done.stderr.count("\n") == 1
 
 
+AT_A_TERMINAL = """
+stty noflsh size
+trap : INT
+echo READY
+read word
+sh -c "echo got $word; exec sleep 1000"
+exec sh
+"""
+# Who says what it got is who is interrupted: the shell before it would swallow what comes too soon. The line keeps what
+# is on it then (NOFLSH, termios(3)): it is emptied only after the signal, which may be after the next prompt.
+
+
 class Terminal:
     """A user at a terminal, who has started a shell in a guest."""
 
     def __init__(self, small: Path, kernel: str) -> None:
         self.process, self.line = pty.fork()
         if self.process == 0:
-            # Who says what it got is who is interrupted: the shell before it would swallow what comes too soon.
-            script = 'trap : INT; stty size; echo READY; read word; sh -c "echo got $word; exec sleep 1000"; exec sh'
-            words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script]
+            words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", AT_A_TERMINAL]
             os.execv(sys.executable, [sys.executable, "-m", "unbloat", *words])
         self.resize(30, 100)
 
