@@ -188,10 +188,14 @@ def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
     (tmp_path / "grid.toml").write_text(SCENARIO)
     figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
     paper = paper_with([figure], seeds=40, folder=tmp_path)
-    timed = iter([100.0, 124.0])
-    monkeypatch.setattr("unbloat.paper_full.time.monotonic", lambda: next(timed))
-    monkeypatch.setattr("unbloat.paper_full.run", lambda *_, **how: asked.append(how["only"]))
-    asked = []
+    clock, asked = [100.0], []
+
+    def run(*_, only, **how):
+        asked.append(only)
+        clock[0] += 24
+
+    monkeypatch.setattr("unbloat.paper_full.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("unbloat.paper_full.run", run)
     words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
     assert forecast([paper], 2) == words
     assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]

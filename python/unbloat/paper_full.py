@@ -6,8 +6,10 @@ import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 
 from unbloat.paper_runs import Batch, batches_of
+from unbloat.progress import Waiting
 from unbloat.published import Paper, PaperError
 from unbloat.runner import run
 from unbloat.source import source_of
@@ -28,10 +30,12 @@ def forecast(papers: Sequence[Paper], jobs: int | None) -> str:
     repeats = papers[0].seeds
     processes = jobs or len(os.sched_getaffinity(0))
     count, seconds = 0, 0.0
-    for batch in (batch for paper in papers for batch in batches_of(paper)):
-        cells = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
-        count += len(cells)
-        seconds += len(cells) * _time(batch, _spread(cells))
+    with closing(Waiting()) as say:
+        for batch in (batch for paper in papers for batch in batches_of(paper)):
+            say("timing some runs of every scenario")
+            cells = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+            count += len(cells)
+            seconds += len(cells) * _time(batch, _spread(cells))
     minutes = repeats * seconds / processes / 60
     words = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
     return f"{count} cells, {repeats} times each where they draw anything, {processes} at a time: {words} at most"
