@@ -76,10 +76,10 @@ def check_conservation(arrivals: list[Arrival], count: int, size: int) -> None:
 
 
 def rate_mbps(arrivals: list[Arrival]) -> float:
-    """By the time that a tenth of the packets take, wherever it begins: a standstill is in few of them."""
-    tenth = len(arrivals) // 10
-    spans = [later.at - earlier.at for earlier, later in zip(arrivals, arrivals[tenth:], strict=False)]
-    return tenth * arrivals[0].size * 8 / 1000 / median(spans)
+    """By the time that a thirtieth of the packets take, wherever it begins: a standstill is in few of them."""
+    part = len(arrivals) // 30
+    spans = [later.at - earlier.at for earlier, later in zip(arrivals, arrivals[part:], strict=False)]
+    return part * arrivals[0].size * 8 / 1000 / median(spans)
 
 
 def about(value: float) -> object:
@@ -140,7 +140,8 @@ def test_delay_of_single_packets(
     train: Train, to: str, link: str, flows: str, size: int, ms: float, queue: str
 ) -> None:
     link = f"{link}\nqueue = {queue}\nreverse.queue = {queue}"
-    arrivals = train(link, 25, size, gap_ms=15, to=to, flows=flows)
+    # What a standstill of the machine makes late is out of the others' way before the next one comes.
+    arrivals = train(link, 25, size, gap_ms=30, to=to, flows=flows)
     assert len(arrivals) == 25
     assert median(arrival.delay for arrival in arrivals) == about(ms)
 
@@ -160,12 +161,14 @@ def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int
     theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
     kind = "droptail" if whose == "ours" else theirs
     link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
-    # A machine that stands still for a moment makes a last packet late: the middle one of three trains counts.
+    # A machine that stands still while a train is sent lets more packets in: what two of three trains have counts.
     trains = [train(link, waiting + 50, size, to=to) for _ in range(3)]
-    for arrivals in trains:
-        # Those that fit, and the one in transmission; the whole train is there before that one is out.
-        assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
-    assert median(arrivals[-1].delay for arrivals in trains) == about(10 + (waiting + 1) * size * 8 / 1000)
+    # Those that fit, and the one in transmission; the whole train is there before that one is out.
+    full = [arrivals for arrivals in trains if [arrival.number for arrival in arrivals] == list(range(waiting + 1))]
+    assert len(full) >= 2, [[arrival.number for arrival in arrivals] for arrivals in trains]
+    packet_ms = size * 8 / 1000
+    delays = [arrival.delay / (10 + (arrival.number + 1) * packet_ms) for arrivals in full for arrival in arrivals]
+    assert median(delays) == about(1)
 
 
 @pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])

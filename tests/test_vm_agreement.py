@@ -66,9 +66,9 @@ def test_the_kernel_s_fifos(scenario: Write, kernel: str, link: str, flow: str, 
         assert b["wire_losses"] == counted(a["wire_losses"])
         assert b["utilisation_percent"] == pytest.approx(a["utilisation_percent"], abs=1)
         assert b["queue_bytes_mean"] == pytest.approx(a["queue_bytes_mean"], abs=1500 + 0.05 * a["queue_bytes_mean"])
-    a, b = ours["links"][0], theirs["links"][0]
-    assert b["queue_delay_ms_mean"] == pytest.approx(a["queue_delay_ms_mean"], rel=0.05, abs=packet_ms)
-    assert b["drops"] + b["wire_losses"] == theirs["flows"][0]["lost_packets"] > 10
+        assert b["queue_delay_ms_mean"] == pytest.approx(a["queue_delay_ms_mean"], rel=0.05, abs=packet_ms)
+    link = theirs["links"][0]
+    assert link["drops"] + link["wire_losses"] == theirs["flows"][0]["lost_packets"] > 5
 
 
 def counted(expected: int) -> object:
