@@ -79,6 +79,27 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(
     assert swept.as_dict() == here.as_dict(), "a run is the same wherever it is done"
 
 
+def test_a_result_that_is_here_counts_though_its_worker_is_lost(
+    workers: distributed.Client, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the first result is kept, the others arrive and every worker is killed."""
+    put = Store.put
+
+    def slow(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+        monkeypatch.setattr(Store, "put", put)
+        until(lambda: sum(map(len, workers.has_what().values())) == 8)
+        time.sleep(1)  # Until they are here too, which nobody says.
+        pids = workers.run(os.getpid)
+        for pid in pids.values():
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len(workers.ncores()) == 3 and not pids.keys() & workers.ncores().keys())
+        put(self, key, record, series_ns, tables)
+
+    monkeypatch.setattr(Store, "put", slow)
+    swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(workers))
+    assert not swept.failures and len(swept.records) == 8
+
+
 def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Client, tmp_path: Path) -> None:
     pids = workers.run(os.getpid)
     mine = tmp_path / "mine.bpf.c"

@@ -66,20 +66,20 @@ def _answers(
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
     ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
+    # What a future is by now says nothing: with its worker lost since, it waits again, though its result is here.
     for future, result in ended:
         task = under_way.pop(future)
-        if future.status == "cancelled":
+        if isinstance(result, distributed.CancelledError):
             raise RunError(f"the Dask cluster at {address} was lost; the runs that were finished are kept")
-        yield task, result if future.status == "finished" else _why(future)
+        yield task, result if isinstance(result, dict) else _why(result[1])
         for item in islice(waiting, 1):
             future = submit(*item)
             under_way[future] = item[0]
             ended.add(future)
 
 
-def _why(future: distributed.Future[Any]) -> RunError:
+def _why(error: Exception) -> RunError:
     """Say why Dask has given a task up."""
-    error = future.exception()
     if type(error).__name__ == "KilledWorker":
         return RunError("each of several Dask workers that ran it was killed; perhaps the machines ran out of memory")
     return RunError(f"the Dask worker failed: {type(error).__name__}: {error}")
