@@ -102,7 +102,7 @@ def held_controls() -> list[str]:
     return [control["name"] for control in status["controls"]]
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 20) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to that"

@@ -1,14 +1,13 @@
 """Finished runs are kept: the same run is never done twice, another one always is."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import unbloat as ub
+from leftovers import is_alive, wait_until
 from unbloat.places import ALGORITHMS
 
 
@@ -87,11 +86,11 @@ def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cac
     file = tmp_path / "long.toml"
     file.write_text(text)
     process = subprocess.Popen([sys.executable, "-m", "unbloat", "run", str(file), "--jobs", "1"])
-    until(lambda: len(records(cache)) == 2)
+    wait_until(lambda: len(records(cache)) == 2)
     (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until(lambda: not alive(int(worker)))
+    wait_until(lambda: not is_alive(int(worker)), seconds=30)
     kept = records(cache)
     file.write_text(text.replace(', "1000000s"', ""))
     results = ub.run(file)
@@ -104,19 +103,3 @@ def test_no_half_written_file_is_left(sweep: Path, cache: Path) -> None:
     suffixes = {file.suffix for file in (cache / "runs").rglob("*") if file.is_file()}
     assert suffixes == {".json", ".npz"}
     assert not list(cache.rglob(".new-*"))
-
-
-def until(holds: object, patience_s: float = 30) -> None:
-    assert callable(holds)
-    end = time.monotonic() + patience_s
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -34,7 +35,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def kill_all(group: int) -> None:
     """As the kernel does when it runs out of memory, or a service manager that loses its patience."""
     for process in [*descendants(group), group]:
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # It ended with the one before it.
+            os.kill(process, signal.SIGKILL)
 
 
 def kill_parent(group: int) -> None:
@@ -69,16 +71,15 @@ def test_a_grid_that_is_ended_in_the_middle(
     records = cache / "runs"
     wait_until(lambda: any(records.rglob("*.json")))
     time.sleep(0.4)
+    wait_until(lambda: is_under_way(holdings(run.pid)), seconds=1)
     held = holdings(run.pid)
-    kinds = {"prog", "map", "link"} if LINKS else {"prog", "map"}
-    assert len(held.namespaces) == 2 and {kind for kind, _ in held.bpf} == kinds, "a run is under way"
     end(run.pid)
     _, said = run.communicate(timeout=20)
     assert run.returncode == status
     assert words in said and "Traceback" not in said
     if not LINKS:
         assert cli("clean").returncode == 0
-    wait_until(lambda: not held.left())
+    wait_until(lambda: not held.left(), seconds=20)
     assert set(Path("/sys/fs/bpf").rglob("*")) == pins
     kept = {file: file.stat().st_mtime_ns for file in records.rglob("*.json")}
     assert len(kept) == 1 and all(json.loads(file.read_text()) for file in kept)
@@ -90,6 +91,11 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert len(json.loads(done.stdout)["runs"]) == 2
     assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
     assert not any(temporary.iterdir())
+
+
+def is_under_way(held: Holdings) -> bool:
+    kinds = {"prog", "map", "link"} if LINKS else {"prog", "map"}
+    return len(held.namespaces) == 2 and {kind for kind, _ in held.bpf} == kinds
 
 
 # Programs that have left their terminal, their session and their parent, with data under way.

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
+from leftovers import wait_until
 from unbloat.confidence import estimate
 from unbloat.places import ALGORITHMS
 from unbloat.progress import SweepProgress
@@ -31,14 +32,6 @@ def crashing(folder: Path) -> Path:
 
 def records(cache: Path) -> dict[Path, int]:
     return {file: file.stat().st_mtime_ns for file in (cache / "runs").rglob("*.json")}
-
-
-def until(holds: object, patience_s: float = 60) -> None:
-    assert callable(holds)
-    end = time.monotonic() + patience_s
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_every_cell_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
@@ -129,7 +122,7 @@ def test_a_killed_process_costs_one_run(small: Path, cache: Path, tmp_path: Path
     out = tmp_path / "out.json"
     with out.open("w") as file:
         sweep = subprocess.Popen([*UNBLOAT, "sweep", str(small), "--json", "-j", "1"], stdout=file)
-        until(lambda: len(records(cache)) == 1)
+        wait_until(lambda: len(records(cache)) == 1)
         time.sleep(0.5)
         (worker,) = children(sweep.pid)
         os.kill(worker, signal.SIGKILL)
@@ -150,7 +143,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(small: Path, cache: Path,
     small.write_text(text)
     command = [*UNBLOAT, "sweep", str(small), "--repeat", "2", "-j", "1"]
     sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(records(cache)) == 4)
+    wait_until(lambda: len(records(cache)) == 4)
     sweep.send_signal(how)
     _, said = sweep.communicate(timeout=30)
     assert sweep.returncode == (130 if how == signal.SIGINT else -how)

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
+import dask
 import distributed
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from test_sweep import UNBLOAT, crashing, records, until
+from leftovers import wait_until
+from test_sweep import UNBLOAT, crashing, records
 from unbloat import cluster
 from unbloat.places import ALGORITHMS
 from unbloat.store import Store, Tables
@@ -60,7 +62,7 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(
     kept: list[int] = []
 
     def kill() -> None:
-        until(lambda: records(cache) and any(workers.processing().values()))
+        wait_until(lambda: records(cache) and any(workers.processing().values()))
         busy = next(worker for worker, tasks in workers.processing().items() if tasks)
         killed.append(pids[busy])
         kept.append(len(records(cache)))
@@ -87,17 +89,39 @@ def test_a_result_that_is_here_counts_though_its_worker_is_lost(
 
     def slow(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
         monkeypatch.setattr(Store, "put", put)
-        until(lambda: sum(map(len, workers.has_what().values())) == 8)
+        wait_until(lambda: sum(map(len, workers.has_what().values())) == 8)
         time.sleep(1)  # Until they are here too, which nobody says.
         pids = workers.run(os.getpid)
         for pid in pids.values():
             os.kill(pid, signal.SIGKILL)
-        until(lambda: len(workers.ncores()) == 3 and not pids.keys() & workers.ncores().keys())
+        wait_until(lambda: len(workers.ncores()) == 3 and not pids.keys() & workers.ncores().keys())
         put(self, key, record, series_ns, tables)
 
     monkeypatch.setattr(Store, "put", slow)
     swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(workers))
     assert not swept.failures and len(swept.records) == 8
+
+
+def test_a_run_that_dask_gives_up_is_a_row_with_its_reason(small: Path, cache: Path) -> None:
+    """The endless run's worker is killed, which this scheduler does not bear even once; the other run is done."""
+    small.write_text(small.read_text() + '\n[sweep]\nduration = ["2s", "1000000s"]\n')
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as here,
+        distributed.Client(here) as client,
+    ):
+
+        def kill() -> None:
+            wait_until(lambda: records(cache) and any(client.processing().values()))
+            os.kill(*client.run(os.getpid).values(), signal.SIGKILL)
+
+        killer = Thread(target=kill)
+        killer.start()
+        swept = ub.sweep(small, dask=here.scheduler_address)
+        killer.join()
+    (failure,) = swept.failures
+    assert failure.axes == {"duration": "1000000s"} and "was killed" in failure.reason
+    assert [record.run["duration_s"] for record in swept.records] == [2]
 
 
 def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Client, tmp_path: Path) -> None:
@@ -125,7 +149,7 @@ def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: P
 def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:
     words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
     sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    until(lambda: records(cache))
+    wait_until(lambda: records(cache))
     os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
     _, said = sweeping.communicate(timeout=30)
     assert sweeping.returncode == 130 and said.endswith("interrupted; the runs that were finished are kept\n")
@@ -166,7 +190,7 @@ def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> Non
     here = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
 
     def end() -> None:
-        until(lambda: records(cache))
+        wait_until(lambda: records(cache))
         here.close()
 
     ender = Thread(target=end)

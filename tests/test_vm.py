@@ -296,6 +296,6 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     end(run.pid)
     _, said = run.communicate(timeout=20)
     assert run.returncode == status and "Traceback" not in said
-    wait_until(lambda: not any(is_alive(member) for member in members))
+    wait_until(lambda: not any(is_alive(member) for member in members), seconds=20)
     assert len([json.loads(file.read_text()) for file in records.rglob("*.json")]) == 1
     assert not any(guests.KEPT.glob("*/.new-*"))
