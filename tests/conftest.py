@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SMALL = """\
 name     = "small"
@@ -26,6 +27,10 @@ SWEEP = """
 "flows.0.cc" = ["reno", "cubic"]
 "link.bottleneck.queue.limit" = ["15kb", "60kb"]
 """
+
+# No test is timed, by Hypothesis neither: a machine that stands still for a moment is no failure.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # A shell that starts a program in its background has it ignore interrupts, and with it whatever that starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
