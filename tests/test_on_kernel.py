@@ -173,6 +173,17 @@ def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> Non
     assert done.stderr == f"unbloat: --set: flows.0.cc: {sentence}\n"
 
 
+@pytest.mark.parametrize(
+    ("axis", "values"), [("flows.0.clock.drift", ["0ppm", "100ppm"]), ("flows.0.profile", ["linux", "newreno"])]
+)
+def test_what_no_kernel_has_is_refused_before_the_first_run(
+    kernel: Kernel, small: Path, axis: str, values: list[str]
+) -> None:
+    with pytest.raises(ub.InputError, match=f"{axis}: .* simulate"):
+        ub.run(small, {f"sweep.{axis}": values}, on="kernel")
+    assert kernel.runs == 0
+
+
 def test_there_are_three_backends(small: Path) -> None:
     with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel, vm"):
         ub.run(small, on="moon")

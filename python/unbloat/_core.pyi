@@ -58,6 +58,8 @@ class Cell:
         """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
     def locate(self, key: str) -> str:
         """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
+    def check(self, on: str) -> None:
+        """Raise `InputError` if it asks for something that this backend does not have."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def run(

@@ -211,6 +211,8 @@ class Experiment:
         return tasks
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
+        for run in tasks.values():
+            run.cell.check(self._manner.on)
         guest = self._manner.guest()
         durations = [run.cell.duration_s for run in tasks.values()]
         with closing(Progress(durations, self._manner.progress, on=self._manner.on)) as bar:

@@ -64,6 +64,20 @@ impl Backend {
         }
     }
 
+    /// Says no to what a scenario asks of a backend that has no such thing. Each says so itself, but only when it has come to that cell.
+    pub fn check(self, cell: &Cell) -> PyResult<()> {
+        match self {
+            Backend::Simulator => {
+                cell.scenario.only_in_the_kernel().map_or(Ok(()), |why| Err(refused(cell, why.key, &why)))
+            }
+            Backend::Kernel => testbed::check(&cell.scenario).map_err(|error| testbed_error(cell, &error)),
+            // What its kernel lacks besides is known there only.
+            Backend::Vm => {
+                cell.scenario.only_in_the_simulator().map_or(Ok(()), |why| Err(refused(cell, &why.key(), &why)))
+            }
+        }
+    }
+
     /// Runs a cell.
     pub fn run(self, cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {
@@ -83,7 +97,7 @@ fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcom
     let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
     let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
         engine::Error::Mechanism(why) => input_error(why),
-        engine::Error::OnlyInTheKernel(why) => input_error(format!("{}: {why}", cell.locate(why.key))),
+        engine::Error::OnlyInTheKernel(why) => refused(cell, why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
     })?;
@@ -103,13 +117,16 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
         testbed::Error::Mechanism { group, error } if error.is_input => {
             wrong_control(cell, *group, error.parameter.as_deref(), error)
         }
-        testbed::Error::Unswitchable { group, .. } => {
-            input_error(format!("{}: {error}", cell.locate(&format!("flows.{group}.profile"))))
-        }
-        testbed::Error::Scenario { key, why } => input_error(format!("{}: {why}", cell.locate(key))),
+        testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
+        testbed::Error::Scenario { key, why } => refused(cell, key, why),
         testbed::Error::Interrupted => interrupted(),
         _ => RunError::new_err(error.to_string()),
     }
+}
+
+/// What stands there cannot be had.
+fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
+    input_error(format!("{}: {why}", cell.locate(key)))
 }
 
 /// A group's congestion control cannot be had: where in the file it stands, and why.

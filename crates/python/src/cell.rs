@@ -101,6 +101,11 @@ impl Cell {
         self.0.locate(key)
     }
 
+    /// Says no to what a backend does not have, before anything is run.
+    fn check(&self, on: &str) -> PyResult<()> {
+        Backend::named(on)?.check(&self.0)
+    }
+
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
     fn json(&self) -> String {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")

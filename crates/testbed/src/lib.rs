@@ -37,7 +37,7 @@ pub use clock::Time;
 pub use controls::{Control, load as load_controls};
 pub use error::Error;
 pub use host::End;
-pub use run::{run, run_with};
+pub use run::{check, run, run_with};
 pub use shell::{Programs, shell};
 
 use scenario::records::{Run, Series};

@@ -34,7 +34,7 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
-    refuse_what_no_kernel_does(scenario)?;
+    check(scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
@@ -101,8 +101,11 @@ pub fn run_with(
     Ok(Outcome { run, series, data_packets })
 }
 
-/// Says no to what the kernel does not have.
-pub(crate) fn refuse_what_no_kernel_does(scenario: &Scenario) -> Result<(), Error> {
+/// Says no to what the running kernel does not have.
+///
+/// # Errors
+/// The first such thing, with its key.
+pub fn check(scenario: &Scenario) -> Result<(), Error> {
     if let Some(refused) = scenario.only_in_the_simulator() {
         return Err(Error::Scenario { key: refused.key(), why: refused.to_string() });
     }

@@ -58,7 +58,7 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let flows =
         scenario.flows.iter().map(|group| FlowGroup { count: 1, arrivals: None, reverse: false, ..group.clone() });
     let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows: flows.collect(), ..scenario.clone() };
-    run::refuse_what_no_kernel_does(&scenario)?;
+    run::check(&scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;
