@@ -21,7 +21,7 @@ text = "The kernel's own TCP."
 [[runs]]
 scenario = "two"
 side_by_side = 3
-set = { profile = "sack", "link.bottleneck.rate" = "1900kbit" }
+set = { profile = "linux", "link.bottleneck.rate" = "1900kbit" }
 [[reasons]]
 claims = ["table1.*"]
 text = "The kernel is as it is."
@@ -96,7 +96,7 @@ def test_the_kernel_runs_the_cells_once_as_the_plan_says(
     said = capsys.readouterr()
     assert "4 runs on the kernel, in real time: 0:08 if all are new" in said.err
     assert len(kernel.tasks) == 4 and kernel.processes == [3]
-    assert ("profile", "sack") in kernel.scenarios[0]
+    assert ("profile", "linux") in kernel.scenarios[0]
     for heading in ("published", "simulated", "simulated likewise", "kernel"):
         assert heading in said.out
     assert "10 KB: throughput (Mb/s)  reno" in said.out
