@@ -73,6 +73,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     time.sleep(0.4)
     wait_until(lambda: is_under_way(holdings(run.pid)), seconds=1)
     held = holdings(run.pid)
+    assert is_under_way(held)
     end(run.pid)
     _, said = run.communicate(timeout=20)
     assert run.returncode == status
