@@ -45,10 +45,9 @@ def run(file: Path, kernel: str, **changes: str) -> Run:
     ("link", "flow", "kind", "packet_ms"),
     [
         pytest.param(TWO_MBIT, RENO, "kernel:pfifo", 6.0, id="packets"),
-        # Reno fills this queue about once a second and each time loses a packet or two: counts that mean something.
-        pytest.param(
-            TWENTY_MBIT, f'{RENO}\naccess = {{ rate = "50mbit", delay = "1ms" }}', "kernel:bfifo", 0.6, id="bytes"
-        ),
+        # Reno fills this queue about once a second and each time loses a packet or two. Which of both hangs on a
+        # microsecond behind an access link (14 to 18 in all, in either queue): there is none here.
+        pytest.param(TWENTY_MBIT, RENO, "kernel:bfifo", 0.6, id="bytes"),
         # Behind the kernel's queue the wire is ours, and its draws are those of the seed.
         pytest.param(f'{TWENTY_MBIT}loss = "0.5%"', RENO, "kernel:bfifo", 0.6, id="random losses"),
     ],
