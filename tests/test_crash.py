@@ -69,7 +69,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     pins = set(Path("/sys/fs/bpf").rglob("*"))
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     records = cache / "runs"
-    wait_until(lambda: any(records.rglob("*.json")))
+    wait_until(lambda: any(records.rglob("*.json")), seconds=20)
     time.sleep(0.4)
     wait_until(lambda: is_under_way(holdings(run.pid)), seconds=1)
     held = holdings(run.pid)
@@ -124,7 +124,7 @@ def test_a_shell_that_ends_takes_all_with_it(
     at_far = f"{sys.executable} {program} {far} serve"
     words = ["--cc", "vegas", "--far", at_far, "--", sys.executable, str(program), str(near), "receiver"]
     shell = subprocess.Popen([*UNBLOAT, "shell", str(small), *words])
-    wait_until(lambda: near.exists() and far.exists())
+    wait_until(lambda: near.exists() and far.exists(), seconds=20)
     time.sleep(1)
     held = holdings(shell.pid)
     sleeping = [process for process in held.processes if b"1000" in Path(f"/proc/{process}/cmdline").read_bytes()]

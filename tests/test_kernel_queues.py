@@ -26,12 +26,9 @@ start = "100ms"
 
 [sweep]
 case = [
-    { label = "ours" },
-    { label = "bfifo", "link.bottleneck.queue.kind" = "kernel:bfifo" },
-    { label = "netem", emulator = "netem" },
-    { label = "ours, standing", "flows.*.receive_window" = "40kb" },
-    { label = "bfifo, standing", "flows.*.receive_window" = "40kb", "link.bottleneck.queue.kind" = "kernel:bfifo" },
-    { label = "netem, standing", "flows.*.receive_window" = "40kb", emulator = "netem" },
+    { label = "ours", "flows.1.size" = "1kb" },
+    { label = "bfifo", "flows.1.size" = "1kb", "link.bottleneck.queue.kind" = "kernel:bfifo" },
+    { label = "netem", "flows.1.size" = "1kb", emulator = "netem" },
     { label = "lossy netem", emulator = "netem", "link.bottleneck.loss" = "1%" },
     { label = "lossy netem again", emulator = "netem", "link.bottleneck.loss" = "1%" },
     { label = "lossy netem, other seed", emulator = "netem", "link.bottleneck.loss" = "1%", seed = 2 },
@@ -86,26 +83,15 @@ def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
 
 @pytest.mark.parametrize("label", ["bfifo", "netem"])
 def test_the_kernel_s_fifos_do_what_ours_does(runs: Records, label: str) -> None:
+    """With one flow: the queue of two hangs on how they fall together, which no two guests have alike."""
     ours, theirs = runs["ours"], runs[label]
     assert of(theirs, "utilisation_percent") == pytest.approx(of(ours, "utilisation_percent"), rel=0.01)
     # At the end a hole may hold back all that the path holds: the queue and 10 Mbit/s for 20 ms, in 3.5 s.
     held_back = (60_000 + 25_000) * 8 / 3.5e6
     assert sum(goodputs(theirs)) == pytest.approx(sum(goodputs(ours)), abs=held_back)
+    assert of(theirs, "queue_delay_ms_mean") == pytest.approx(of(ours, "queue_delay_ms_mean"), rel=0.05, abs=PACKET_MS)
     assert of(theirs, "queue_delay_ms_max") == pytest.approx(of(ours, "queue_delay_ms_max"), abs=PACKET_MS)
     assert of(theirs, "drops") > 0
-
-
-@pytest.mark.parametrize("label", ["bfifo", "netem"])
-def test_a_standing_queue_is_as_long_in_them(runs: Records, label: str) -> None:
-    """Two windows of 40 kB on a path that holds 25: the rest waits.
-
-    The mean of a queue that flows fill hangs on where in CUBIC's cycle the 3.5 s begin, and so on each guest's boot.
-    """
-    ours, theirs = runs["ours, standing"], runs[f"{label}, standing"]
-    for what in ("queue_delay_ms_mean", "queue_delay_ms_max"):
-        assert of(theirs, what) == pytest.approx(of(ours, what), abs=PACKET_MS)
-    assert of(theirs, "queue_delay_ms_mean") > 30 * PACKET_MS
-    assert of(theirs, "drops") == of(ours, "drops") == 0
 
 
 def test_drops_are_the_flows_losses(runs: Records) -> None:
