@@ -1,14 +1,11 @@
 //! The discrete-event simulator: give it a scenario, get records.
 //!
-//! Time passes in three places only: on the links and access links of the `network` (or of its `crossing`, where data goes both ways), and in the timers of `sender` and `receiver`. Each keeps its
-//! next event in one `agenda`; the `simulation` takes the earliest, again and again.
+//! Time passes in two places only: in the ports of the network (crate `path`), and in the timers of `sender` and `receiver`. The `simulation`
+//! takes the earliest event of both, again and again.
 
-mod agenda;
 mod bits;
 mod clock;
-mod crossing;
-mod edges;
-mod network;
+mod monitor;
 pub mod packet;
 mod pcap;
 mod receiver;

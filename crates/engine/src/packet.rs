@@ -1,6 +1,6 @@
 //! What travels: data forward, acknowledgements back.
 
-use path::Packet;
+use path::Ecn;
 
 /// IPv4 and TCP headers without options.
 pub const BASE_HEADER: u32 = 40;
@@ -85,12 +85,24 @@ impl Data {
     pub fn is_handshake(&self) -> bool {
         self.flags & (flag::SYN | flag::BARE) != 0
     }
+
+    /// The number of its route (`path::Topology`).
+    #[inline]
+    pub(crate) fn route(&self) -> u32 {
+        2 * self.flow
+    }
 }
 
 impl Ack {
     /// The SACK blocks in use.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..self.block_count as usize]
+    }
+
+    /// The number of its route (`path::Topology`).
+    #[inline]
+    pub(crate) fn route(&self) -> u32 {
+        2 * self.flow + 1
     }
 }
 
@@ -100,33 +112,62 @@ pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
     (BASE_HEADER + options) as u16
 }
 
-impl Packet for Data {
+/// What the network carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Packet {
+    /// From a sender.
+    Data(Data),
+    /// From a receiver.
+    Ack(Ack),
+}
+
+impl Packet {
     #[inline]
-    fn bytes(&self) -> u32 {
-        self.bytes as u32
-    }
-    #[inline]
-    fn ecn_capable(&self) -> bool {
-        self.flags & flag::ECT != 0
-    }
-    #[inline]
-    fn mark_ce(&mut self) {
-        self.flags |= flag::CE;
+    fn flags(&self) -> u8 {
+        match self {
+            Packet::Data(data) => data.flags,
+            Packet::Ack(ack) => ack.flags,
+        }
     }
 }
 
-impl Packet for Ack {
+impl path::Packet for Packet {
     #[inline]
     fn bytes(&self) -> u32 {
-        self.bytes as u32
+        match self {
+            Packet::Data(data) => data.bytes as u32,
+            Packet::Ack(ack) => ack.bytes as u32,
+        }
     }
-    // Pure acknowledgements are not ECN-capable (RFC 3168, section 6.1.4).
     #[inline]
-    fn ecn_capable(&self) -> bool {
-        false
+    fn ecn(&self) -> Ecn {
+        match self.flags() {
+            flags if flags & flag::CE != 0 => Ecn::Ce,
+            flags if flags & flag::ECT != 0 => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
     }
     #[inline]
     fn mark_ce(&mut self) {
-        self.flags |= flag::CE;
+        match self {
+            Packet::Data(data) => data.flags |= flag::CE,
+            Packet::Ack(ack) => ack.flags |= flag::CE,
+        }
+    }
+    fn tos(&self) -> u8 {
+        0
+    }
+    fn flow(&self) -> u32 {
+        match self {
+            Packet::Data(data) => data.flow,
+            Packet::Ack(ack) => ack.flow,
+        }
+    }
+    fn hosts(&self) -> (u32, u32) {
+        let (sender, receiver) = (2 * self.flow(), 2 * self.flow() + 1);
+        match self {
+            Packet::Data(_) => (sender, receiver),
+            Packet::Ack(_) => (receiver, sender),
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
-use crate::crossing::Parcel;
-use crate::network::{Network, Occasion};
-use crate::packet::{Ack, Data};
+use crate::monitor::Monitor;
+use crate::packet::{Ack, Data, Packet};
 use crate::receiver::{Answers, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::{Control, Library};
+use path::{Agenda, Network, PortId, Source, Topology};
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
@@ -26,9 +26,42 @@ pub struct Simulation<'a, T> {
     group_of: Vec<u32>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
-    pub network: Network,
+    network: Network<Packet>,
+    /// When each sample, sender and receiver has something to do. At the same time packets go first.
+    timers: Agenda,
     sampler: Option<Sampler>,
-    pub tap: T,
+    monitor: Monitor<T>,
+}
+
+/// Who has something to do at a time of its own.
+enum Timer {
+    /// The series.
+    Sample,
+    /// A sender, by its flow.
+    Sender(u32),
+    /// A receiver, by its flow.
+    Receiver(u32),
+}
+
+impl Timer {
+    /// Its number in the agenda of a run with so many flows: at the same time the lower goes first.
+    #[inline]
+    fn source(self, flows: u32) -> Source {
+        match self {
+            Timer::Sample => 0,
+            Timer::Sender(flow) => 1 + flow,
+            Timer::Receiver(flow) => 1 + flows + flow,
+        }
+    }
+
+    #[inline]
+    fn of_source(source: Source, flows: u32) -> Timer {
+        match source {
+            0 => Timer::Sample,
+            _ if source <= flows => Timer::Sender(source - 1),
+            _ => Timer::Receiver(source - 1 - flows),
+        }
+    }
 }
 
 impl<'a, T: Tap> Simulation<'a, T> {
@@ -43,20 +76,21 @@ impl<'a, T: Tap> Simulation<'a, T> {
             group_of: vec![],
             senders: vec![],
             receivers: vec![],
-            network: Network::new(scenario, &counts),
+            network: Topology::new(scenario, &counts).network(),
+            timers: Agenda::new(1 + 2 * flows as u32),
             sampler: series.map(|step| Sampler::new(step, flows)),
-            tap,
+            monitor: Monitor::new(tap, flows, scenario.warmup),
         };
         for (number, group) in scenario.flows.iter().enumerate() {
             let control = library.load(&group.cc, scenario.control_seed(number)).map_err(Error::Mechanism)?;
             simulation.add_group(number as u32, control, &openings[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {
-            let source = simulation.network.sender_timer(flow);
-            simulation.network.agenda.set(source, simulation.senders[flow as usize].deadline());
+            simulation.set_timer(Timer::Sender(flow), simulation.senders[flow as usize].deadline());
         }
         if let Some(sampler) = &simulation.sampler {
-            simulation.network.sample_at(sampler.next());
+            let first = sampler.next();
+            simulation.set_timer(Timer::Sample, first);
         }
         Ok(simulation)
     }
@@ -78,84 +112,94 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.controls.push(control);
     }
 
+    #[inline]
+    fn set_timer(&mut self, timer: Timer, at: Nanos) {
+        self.timers.set(timer.source(self.senders.len() as u32), at);
+    }
+
+    /// Sets a timer unless it is due earlier.
+    #[inline]
+    fn set_timer_no_later(&mut self, timer: Timer, at: Nanos) {
+        self.timers.no_later_than(timer.source(self.senders.len() as u32), at);
+    }
+
     /// Lets time pass until the end of the run.
     pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let (now, occasion) = self.network.first();
-                if now > self.scenario.duration {
+                let (arrival, port) = self.network.next();
+                let (due, source) = self.timers.first();
+                if arrival.min(due) > self.scenario.duration {
                     return Ok(());
                 }
-                self.handle(now, occasion);
+                if arrival <= due { self.packet_moves(arrival, port) } else { self.timer_expires(due, source) }
             }
-            if progress(self.network.first().0.min(self.scenario.duration)).is_break() {
+            let now = self.network.next().0.min(self.timers.first().0);
+            if progress(now.min(self.scenario.duration)).is_break() {
                 return Err(Error::Interrupted);
             }
         }
     }
 
     #[inline]
-    fn handle(&mut self, now: Nanos, occasion: Occasion) {
-        match occasion {
-            Occasion::Forward => self.data_arrives(now),
-            Occasion::Reverse => {
-                if let Some(ack) = self.network.returned(now) {
-                    self.ack_arrives(now, &ack);
-                }
+    fn packet_moves(&mut self, now: Nanos, port: PortId) {
+        let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
+        match *self.network.packets.get(id) {
+            Packet::Data(data) => {
+                self.network.packets.release(id);
+                self.data_arrives(now, &data);
             }
-            Occasion::Access(link) => self.network.pass_on(now, link, &mut self.tap),
-            Occasion::AccessBack(pipe) => {
-                if let Some(ack) = self.network.returned_through(pipe) {
-                    self.ack_arrives(now, &ack);
-                }
+            Packet::Ack(ack) => {
+                self.network.packets.release(id);
+                self.ack_arrives(now, &ack);
             }
-            Occasion::Sender(flow) => self.sender_timer(now, flow),
-            Occasion::Receiver(flow) => self.receiver_timer(now, flow),
-            Occasion::Sample => self.sample(now),
-            Occasion::Crossing(way) => match self.network.crossed(now, way) {
-                Some(Parcel::Data(data)) => self.take_in::<true>(now, &data),
-                Some(Parcel::Ack(ack)) => self.ack_arrives(now, &ack),
-                None => {}
-            },
+        }
+    }
+
+    fn timer_expires(&mut self, now: Nanos, source: Source) {
+        match Timer::of_source(source, self.senders.len() as u32) {
+            Timer::Sample => self.sample(now),
+            Timer::Sender(flow) => self.sender_timer(now, flow),
+            Timer::Receiver(flow) => self.receiver_timer(now, flow),
         }
     }
 
     #[inline]
-    fn data_arrives(&mut self, now: Nanos) {
-        if let Some(data) = self.network.arrived() {
-            self.take_in::<false>(now, &data);
-        }
-    }
-
-    /// A data packet is at its host, having come over the network's `CROSSING` or its own links.
-    #[inline]
-    fn take_in<const CROSSING: bool>(&mut self, now: Nanos, data: &Data) {
-        self.tap.data(now, Event::Arrived, data);
+    fn data_arrives(&mut self, now: Nanos, data: &Data) {
+        self.monitor.tap.data(now, Event::Arrived, data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
         let (early, answers): Answers = receiver.on_data(control, now, data);
         if let Some(ack) = early {
-            self.network.reply_out_of_turn(now, ack, &mut self.tap);
+            self.reply_first(now, ack);
         }
         if answers {
-            let ack = receiver.acknowledge(now);
-            match CROSSING {
-                false => self.network.reply(now, ack, &mut self.tap),
-                true => self.network.reply_across(now, ack, &mut self.tap),
-            }
+            let ack = self.receivers[data.flow as usize].acknowledge(now);
+            self.reply(now, ack);
         }
-        let deadline = receiver.deadline();
-        let source = self.network.receiver_timer(data.flow);
-        self.network.agenda.no_later_than(source, deadline);
+        let deadline = self.receivers[data.flow as usize].deadline();
+        self.set_timer_no_later(Timer::Receiver(data.flow), deadline);
+    }
+
+    /// A receiver's acknowledgement leaves its host.
+    #[inline]
+    fn reply(&mut self, now: Nanos, ack: Ack) {
+        self.monitor.tap.ack(now, Event::Sent, &ack);
+        self.network.send(now, ack.route(), Packet::Ack(ack), &mut self.monitor);
+    }
+
+    /// The same for one that no segment causes, or that goes out before a segment is taken in; kept out of the common path.
+    #[cold]
+    fn reply_first(&mut self, now: Nanos, ack: Ack) {
+        self.reply(now, ack);
     }
 
     #[inline]
     fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
-        self.tap.ack(now, Event::Arrived, ack);
+        self.monitor.tap.ack(now, Event::Arrived, ack);
         self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
         let deadline = self.senders[ack.flow as usize].deadline();
-        let source = self.network.sender_timer(ack.flow);
-        self.network.agenda.no_later_than(source, deadline);
+        self.set_timer_no_later(Timer::Sender(ack.flow), deadline);
     }
 
     fn sender_timer(&mut self, now: Nanos, flow: u32) {
@@ -164,14 +208,14 @@ impl<'a, T: Tap> Simulation<'a, T> {
             self.with_sender(now, flow, |sender, env| sender.wake(env));
         }
         let deadline = self.senders[flow as usize].deadline();
-        self.network.agenda.set(self.network.sender_timer(flow), deadline);
+        self.set_timer(Timer::Sender(flow), deadline);
     }
 
     #[inline]
     fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
         let control = &self.controls[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
-        let mut env = Env { now, control, network: &mut self.network, tap: &mut self.tap };
+        let mut env = Env { now, control, network: &mut self.network, monitor: &mut self.monitor };
         act(&mut self.senders[flow as usize], &mut env);
         #[cfg(debug_assertions)]
         self.senders[flow as usize].check_invariants(now);
@@ -182,9 +226,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let ack = receiver.wake(now);
         let deadline = receiver.deadline();
         if let Some(ack) = ack {
-            self.network.reply_out_of_turn(now, ack, &mut self.tap);
+            self.reply_first(now, ack);
         }
-        self.network.agenda.set(self.network.receiver_timer(flow), deadline);
+        self.set_timer(Timer::Receiver(flow), deadline);
     }
 
     /// Of flows that come at random, which may be many, only those that have lived since the last sample get one.
@@ -196,7 +240,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let ends = self.senders.iter().zip(&self.receivers).filter(|(sender, _)| lives(sender));
             let links = self.network.samples(now);
             sampler.take(now, ends.map(|(s, r)| flow_sample(s, r)), links.into_iter());
-            self.network.sample_at(sampler.next());
+            let next = sampler.next();
+            self.set_timer(Timer::Sample, next);
         }
     }
 
@@ -210,7 +255,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
                 control.name(),
                 &mut sender.meter,
                 &receiver.meter,
-                self.network.lost(flow as u32),
+                self.monitor.lost(flow as u32),
             ));
             sender.close(control);
             receiver.close(control);
@@ -226,14 +271,14 @@ impl<'a, T: Tap> Simulation<'a, T> {
             unsound_because: None,
             lateness_us_p99: None,
             cpu_idle_percent: None,
-            links: self.network.records().into(),
+            links: self.network.records(),
             flows,
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
         let series = self.sampler.map(|sampler| {
-            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays().into_iter())
+            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays())
         });
-        (Outcome { run, series, data_packets, fingerprint: None }, self.tap)
+        (Outcome { run, series, data_packets, fingerprint: None }, self.monitor.tap)
     }
 }
 

@@ -8,10 +8,10 @@ use scenario::units::Nanos;
 pub enum Event {
     /// It leaves its host.
     Sent,
-    /// It found a queue full.
+    /// A queue drops it.
     Dropped,
-    /// The wire will lose it.
-    LostOnTheWire,
+    /// The channel will lose it.
+    Lost,
     /// It is at the other host.
     Arrived,
 }

@@ -45,13 +45,13 @@ pub struct Sampler {
     series: Series,
     /// Bytes that each flow had delivered, and each link had sent, at the sample before.
     delivered_bytes: Vec<u64>,
-    sent_bytes: [u64; 2],
+    sent_bytes: Vec<u64>,
 }
 
 impl Sampler {
     /// Takes a sample every `step`, the first after the first.
     pub fn new(step: Nanos, flows: usize) -> Sampler {
-        Sampler { step, next: step, series: Series::default(), delivered_bytes: vec![0; flows], sent_bytes: [0; 2] }
+        Sampler { step, next: step, series: Series::default(), delivered_bytes: vec![0; flows], sent_bytes: vec![] }
     }
 
     /// From one sample to the next.
@@ -92,7 +92,11 @@ impl Sampler {
     }
 
     fn take_link(&mut self, now: Nanos, link: LinkSample) {
-        let before = std::mem::replace(&mut self.sent_bytes[link.link as usize], link.total_sent);
+        let place = link.link as usize;
+        if place >= self.sent_bytes.len() {
+            self.sent_bytes.resize(place + 1, 0);
+        }
+        let before = std::mem::replace(&mut self.sent_bytes[place], link.total_sent);
         let throughput = self.mbps(link.total_sent - before);
         let s = &mut self.series.links;
         s.time_s.push(now.as_secs_f64());

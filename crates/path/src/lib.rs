@@ -1,16 +1,32 @@
-//! Links and queues, driven by a clock that is handed in: simulated or real. Knows no TCP.
+//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no TCP.
 
-mod access;
-mod line;
-mod link;
+mod agenda;
+mod channel;
+mod delay_line;
+mod droptail;
+mod fifo;
 mod loss;
-mod queue;
+mod network;
+mod output;
+mod packet;
+mod port;
+pub mod qdisc;
+mod queued;
 mod ring;
-mod service;
-mod usage;
+mod stats;
+mod topology;
+mod transmitter;
 
-pub use access::{AccessLink, Pipe};
-pub use line::Line;
-pub use link::{FORWARD_DRAWS, Fate, Link, Packet, REVERSE_DRAWS};
+pub use agenda::{Agenda, Source};
+pub use channel::Transit;
+pub use delay_line::DelayLine;
+pub use fifo::FifoPort;
+pub use network::{Network, Observer, PortId, Routes};
+pub use output::{Fate, LinkOutput};
+pub use packet::{Packet, PacketId, Pool};
+pub use port::{External, NoExternal, Port};
+pub use qdisc::Ecn;
+pub use queued::{Gone, QueuedPort};
 pub use scenario::{Draws, draws};
-pub use usage::Usage;
+pub use stats::LinkStats;
+pub use topology::Topology;

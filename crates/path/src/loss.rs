@@ -1,10 +1,10 @@
-//! What a wire loses: each packet by itself, or in bursts.
+//! What a channel loses: each packet by itself, or in bursts.
 
 use crate::Draws;
 use rand::RngCore;
 use scenario::model::{Gemodel, Loss};
 
-/// A wire's losses, packet by packet.
+/// A channel's losses, packet by packet.
 pub(crate) struct Losses {
     draws: Draws,
     model: Model,
@@ -33,7 +33,7 @@ impl Losses {
         match &mut self.model {
             Model::Nothing => false,
             Model::Uniform(below) => self.draws.next_u64() < *below,
-            Model::GilbertElliott(wire) => wire.loses(&mut self.draws),
+            Model::GilbertElliott(channel) => channel.loses(&mut self.draws),
         }
     }
 }
@@ -43,7 +43,7 @@ fn threshold(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }
 
-/// A wire that is good or bad.
+/// A channel that is good or bad.
 struct GilbertElliott {
     now: State,
     other: State,
@@ -105,7 +105,7 @@ mod tests {
         (0.01, 0.1, 0.6, 0.01),
     ];
 
-    /// In the long run the wire is bad for a share p/(p+r) of the packets; each finds it in a state that is correlated with that k packets before by
+    /// In the long run the channel is bad for a share p/(p+r) of the packets; each finds it in a state that is correlated with that k packets before by
     /// (1-p-r)^k, and is then lost by itself.
     #[test]
     fn the_long_run_share_is_the_closed_form() {
@@ -144,9 +144,9 @@ mod tests {
         }
     }
 
-    /// Stays of a wire that loses everything while bad are independent and geometric: mean 1/r, variance (1-r)/r^2.
+    /// Stays of a channel that loses everything while bad are independent and geometric: mean 1/r, variance (1-r)/r^2.
     #[test]
-    fn bursts_of_a_simple_gilbert_wire_are_geometric() {
+    fn bursts_of_a_simple_gilbert_channel_are_geometric() {
         let r = 0.25;
         let (lost, bursts) = counts(&draw(&Loss::Gemodel(gemodel(0.01, r, 1.0, 0.0)), 2));
         let sigma = ((1.0 - r) / (r * r) / bursts).sqrt();
@@ -162,7 +162,7 @@ mod tests {
 
     /// One draw a packet, as ever: runs of before repeat themselves.
     #[test]
-    fn a_uniform_wire_draws_once_a_packet() {
+    fn a_uniform_channel_draws_once_a_packet() {
         let mut draws = crate::draws(1, 1);
         let drawn: Vec<_> = (0..PACKETS).map(|_| (draws.next_u64() as f64) < 0.25 * 2f64.powi(64)).collect();
         assert_eq!(draw(&Loss::Uniform(0.25), 1), drawn);

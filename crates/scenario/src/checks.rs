@@ -58,23 +58,37 @@ fn last_start(group: &FlowGroup) -> u128 {
 /// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
 const LARGEST_ACK: Bytes = Bytes(80);
 
-/// The largest packet that takes the way forward, or the way back.
-pub(crate) fn largest(scenario: &Scenario, back: bool) -> Bytes {
-    let packet = |group: &FlowGroup| if group.reverse == back { group.packet } else { LARGEST_ACK };
-    scenario.flows.iter().map(packet).max().unwrap_or_default()
-}
-
-/// Has the way back a queue, if it is to carry data?
-pub(crate) fn way_back(section: &Section, groups: &[Section], scenario: &Scenario) {
-    let turned = groups.iter().zip(&scenario.flows).find(|(_, group)| group.reverse);
-    if let (Some((group, _)), None) = (turned, section.get("queue")) {
-        let message = "its data takes the way back, which needs a queue then; write queue in [link.bottleneck.reverse], such as { limit = \"100p\" }";
+/// Is each direction of link `number` one that its packets fit, and that whoever runs it can have?
+pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: &[Section], scenario: &Scenario) {
+    for (section, is_reverse) in [(forward, false), (reverse, true)] {
+        let link = &scenario.links[number];
+        let link = if is_reverse { &link.reverse } else { &link.forward };
+        queue(section, &link.queue, largest(scenario, number, is_reverse));
+        kernel_link(section, link, scenario.emulator);
+    }
+    if reverse.get("queue").is_some() {
+        return;
+    }
+    let name = forward.name();
+    let takes_it = |group: &FlowGroup| group.reverse && group.reverse_path.contains(&number);
+    if let Some((group, _)) = groups.iter().zip(&scenario.flows).find(|(_, group)| takes_it(group)) {
+        let message = format!(
+            "its data takes the reverse direction of {name}, which needs a queue then; \
+             write queue in [link.{name}.reverse], such as {{ limit = \"100p\" }}"
+        );
         group.complain("reverse", message);
     }
 }
 
+/// The largest packet that takes a direction of link `number`.
+fn largest(scenario: &Scenario, number: usize, is_reverse: bool) -> Bytes {
+    let passes = |group: &&FlowGroup| if is_reverse { &group.reverse_path } else { &group.path }.contains(&number);
+    let packet = |group: &FlowGroup| if group.reverse == is_reverse { group.packet } else { LARGEST_ACK };
+    scenario.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
+}
+
 /// Does a packet of this size fit the link's queue, and can its threshold be reached?
-pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
+fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     let section = read::queue_section(link);
     if let Some(Limit::Bytes(limit)) = queue.limit()
         && limit < largest
@@ -90,7 +104,7 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
 }
 
 /// Is a link of the kernel's one that its shaper and its queues can be?
-pub(crate) fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
+fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     let whose = match (&link.queue, emulator) {
         (Queue::Kernel(queue), _) => format!("kernel:{}", queue.discipline),
         (Queue::Droptail { .. }, Emulator::Netem) => "netem".to_string(),

@@ -21,19 +21,26 @@ pub struct Scenario {
     pub seed: u64,
     /// What queues, delays and loses packets where they are real.
     pub emulator: Emulator,
-    /// The bottleneck, from the senders to the receivers.
-    pub bottleneck: Link,
-    /// The way back, which acknowledgements take, and the data of reverse flows.
-    pub reverse: Link,
+    /// The links between the hosts, in the file's order.
+    pub links: Vec<DuplexLink>,
     /// The flow groups, in the file's order.
     pub flows: Vec<FlowGroup>,
 }
 
 impl Scenario {
-    /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
+    /// What the slowest forward direction takes to send the largest packet; none if no link has a constant rate.
     pub fn packet_time(&self) -> Option<Nanos> {
-        let Service::Rate(rate) = self.bottleneck.service else { return None };
-        self.flows.iter().map(|group| rate.time_to_send(group.packet)).max()
+        let rates = self.links.iter().filter_map(|link| match link.forward.service {
+            Service::Rate(rate) => Some(rate),
+            Service::Trace(_) => None,
+        });
+        let slowest = rates.min()?;
+        self.flows.iter().map(|group| slowest.time_to_send(group.packet)).max()
+    }
+
+    /// Every direction of every link, in the order of their records: link by link, forward before reverse.
+    pub fn directions(&self) -> impl Iterator<Item = &Link> {
+        self.links.iter().flat_map(|link| [&link.forward, &link.reverse])
     }
 
     /// The seed of a group's congestion control: each instance draws from a stream of its own.
@@ -44,21 +51,34 @@ impl Scenario {
     /// The first thing asked for that only a kernel has.
     pub fn only_in_the_kernel(&self) -> Option<OnlyInTheKernel> {
         if self.emulator == Emulator::Netem {
-            return Some(OnlyInTheKernel { key: "emulator", what: "netem".into() });
+            return Some(OnlyInTheKernel { key: "emulator".into(), what: "netem".into() });
         }
-        let queues = [
-            ("link.bottleneck.queue.kind", &self.bottleneck.queue),
-            ("link.bottleneck.reverse.queue.kind", &self.reverse.queue),
-        ];
-        queues.into_iter().find_map(|(key, queue)| match queue {
-            Queue::Kernel(queue) => Some(OnlyInTheKernel { key, what: format!("kernel:{}", queue.discipline) }),
+        self.directions().find_map(|link| match &link.queue {
+            Queue::Kernel(queue) => Some(OnlyInTheKernel {
+                key: format!("link.{}.queue.kind", link.name),
+                what: format!("kernel:{}", queue.discipline),
+            }),
             Queue::Droptail { .. } => None,
         })
     }
 
-    /// The direction of the link that the data of `group` takes.
-    pub fn way_of(&self, group: &FlowGroup) -> &Link {
-        if group.reverse { &self.reverse } else { &self.bottleneck }
+    /// The directions of links that the data of `group` takes.
+    pub fn data_path(&self, group: &FlowGroup) -> Vec<&Link> {
+        if group.reverse { self.reverse_directions(group) } else { self.forward_directions(group) }
+    }
+
+    fn forward_directions(&self, group: &FlowGroup) -> Vec<&Link> {
+        group.path.iter().map(|link| &self.links[*link].forward).collect()
+    }
+
+    fn reverse_directions(&self, group: &FlowGroup) -> Vec<&Link> {
+        group.reverse_path.iter().map(|link| &self.links[*link].reverse).collect()
+    }
+
+    /// Propagation from a sender of `group` to its receiver and back.
+    pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
+        let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
+        directions.fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay)
     }
 
     /// The first thing asked for that only the simulator has.
@@ -72,13 +92,16 @@ impl Scenario {
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
-        let way = self.way_of(group);
-        let delay = self.bottleneck.delay + self.reverse.delay + group.access.delay + group.access.delay;
-        let in_flight = (way.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
-        match way.queue.limit() {
-            Some(Limit::Bytes(queue)) => Bytes((4 * (in_flight + queue.0)).max(LEAST)),
-            Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
-            None => Bytes((4 * in_flight).max(LINUX_MAX)),
+        let path = self.data_path(group);
+        let slowest = path.iter().map(|link| link.service.bits_per_second()).fold(f64::INFINITY, f64::min);
+        let in_flight = (slowest * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
+        let queued = path.iter().try_fold(0u64, |sum, link| match link.queue.limit()? {
+            Limit::Bytes(queue) => Some(sum.saturating_add(queue.0)),
+            Limit::Packets(queue) => Some(sum.saturating_add(queue.saturating_mul(group.packet.0))),
+        });
+        match queued {
+            Some(queued) => Bytes(in_flight.saturating_add(queued).saturating_mul(4).max(LEAST)),
+            None => Bytes(in_flight.saturating_mul(4).max(LINUX_MAX)),
         }
     }
 }
@@ -98,7 +121,7 @@ pub enum Emulator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnlyInTheKernel {
     /// The dotted key that asks for it.
-    pub key: &'static str,
+    pub key: String,
     /// What stands there, as it is written.
     pub what: String,
 }
@@ -135,10 +158,19 @@ impl std::fmt::Display for OnlyInTheSimulator {
     }
 }
 
-/// One direction of a link: a queue, a transmitter, a wire.
+/// A link with its two directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuplexLink {
+    /// From the senders' side.
+    pub forward: Link,
+    /// Towards the senders' side.
+    pub reverse: Link,
+}
+
+/// One direction of a link: a queue, a transmitter, a channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// The key under `[link]`; the way back is `NAME.reverse`.
+    /// The key under `[link]`; the reverse direction is `NAME.reverse`.
     pub name: String,
     /// What decides when a packet may leave the queue.
     pub service: Service,
@@ -295,8 +327,12 @@ pub struct FlowGroup {
     pub count: u32,
     /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
     pub arrivals: Option<Arrivals>,
-    /// The data goes from the receivers' side of the bottleneck to the senders', over the way back, and its acknowledgements go the way forward.
+    /// The data takes the reverse path, and its acknowledgements take the forward one.
     pub reverse: bool,
+    /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on.
+    pub path: Vec<usize>,
+    /// Those whose reverse directions make up the reverse path, in the order in which packets pass them.
+    pub reverse_path: Vec<usize>,
     /// Between each sender and the bottleneck, on the sender's side, wherever that is.
     pub access: Access,
     /// What the receiver's timestamps show.

@@ -1,15 +1,15 @@
 //! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
 
 use crate::checks;
-use crate::error::{Place, Problems};
+use crate::error::{Place, Problems, did_you_mean};
 use crate::model::{
-    Access, CcSource, Clock, CongestionControl, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss, ParamValue,
+    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss, ParamValue,
     Queue, Scenario, Service, Setting, Trace,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share};
 use crate::register::{self, Kind, OF_THE_KERNEL};
-use crate::section::Section;
+use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
 use crate::units::Rate;
 use crate::workload::{Arrivals, Sizes};
@@ -30,7 +30,7 @@ pub(crate) struct Reader {
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
 
-/// The rate of the way back behind a trace: enough for acknowledgements.
+/// The rate of the reverse direction of a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
 impl Reader {
@@ -43,10 +43,9 @@ impl Reader {
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
         let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
-        let forward = top.child("link", "link").child("bottleneck", "link.bottleneck");
-        let bottleneck = self.bottleneck(&forward);
-        let backward = forward.child("reverse", "link.bottleneck.reverse");
-        let reverse = self.reverse(&backward, &bottleneck);
+        let sections: Vec<_> = top.child("link", "link").named_children("link.NAME");
+        let sections: Vec<_> = sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
+        let links: Vec<_> = sections.iter().map(|(reverse, forward)| self.duplex_link(forward, reverse)).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
         let scenario = Scenario {
@@ -58,30 +57,32 @@ impl Reader {
                 "netem" => Emulator::Netem,
                 _ => Emulator::Unbloat,
             },
-            bottleneck,
-            reverse,
-            flows: groups.iter().map(|group| self.flow_group(group, &profile)).collect(),
+            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links)).collect(),
+            links,
         };
         if problems.count() == found_before {
             checks::times(&top, &groups, &scenario);
-            checks::queue(&forward, &scenario.bottleneck.queue, checks::largest(&scenario, false));
-            checks::queue(&backward, &scenario.reverse.queue, checks::largest(&scenario, true));
-            checks::way_back(&backward, &groups, &scenario);
-            checks::kernel_link(&forward, &scenario.bottleneck, scenario.emulator);
-            checks::kernel_link(&backward, &scenario.reverse, scenario.emulator);
+            for (number, (reverse, forward)) in sections.iter().enumerate() {
+                checks::link(number, forward, reverse, &groups, &scenario);
+            }
             checks::groups(&groups, &scenario);
         }
         scenario
     }
 
-    fn bottleneck(&self, section: &Section) -> Link {
+    fn duplex_link(&self, forward: &Section, reverse: &Section) -> DuplexLink {
+        let forward = self.forward(forward);
+        DuplexLink { reverse: self.reverse(reverse, &forward), forward }
+    }
+
+    fn forward(&self, section: &Section) -> Link {
         let has_service = section.get("rate").is_some() || section.get("trace").is_some();
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
             section.complain("rate", "is missing; write rate such as \"2mbit\", or trace with the name of a file");
         }
         let queue = queue_section(section);
         Link {
-            name: "bottleneck".into(),
+            name: section.name().into(),
             service: self.service(section).unwrap_or(Service::Rate(Rate(1))),
             delay: section.need("delay"),
             queue: read_queue(&queue),
@@ -96,7 +97,7 @@ impl Reader {
         };
         let queue = queue_section(section);
         Link {
-            name: "bottleneck.reverse".into(),
+            name: format!("{}.reverse", forward.name),
             service: self.service(section).unwrap_or_else(as_forward),
             delay: section.read("delay").unwrap_or(forward.delay),
             queue: read_queue(&queue),
@@ -138,15 +139,19 @@ impl Reader {
         }
     }
 
-    fn flow_group(&self, group: &Section, profile: &Profile) -> FlowGroup {
+    fn flow_group(&self, group: &Section, profile: &Profile, links: &[DuplexLink]) -> FlowGroup {
         let access = group.child("access", "access");
         let clock = group.child("clock", "clock");
         let sizes = sizes(group);
+        let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
+        let reverse_path = path_back(group, &path, links);
         FlowGroup {
             cc: self.congestion_control(group),
             count: group.need::<u64>("count") as u32,
             arrivals: arrivals(group),
             reverse: group.need("reverse"),
+            path,
+            reverse_path,
             access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
             clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: group.need("start"),
@@ -174,6 +179,29 @@ impl Reader {
         };
         CongestionControl { source, params }
     }
+}
+
+/// The links that a list of names says; none without the key.
+fn path(group: &Section, key: &str, links: &[DuplexLink]) -> Option<Vec<usize>> {
+    let names: Names = group.read(key)?;
+    let mut path = vec![];
+    for name in &names.0 {
+        match links.iter().position(|link| link.forward.name == *name) {
+            Some(link) if path.contains(&link) => group.complain(key, format!("passes the link {name} twice")),
+            Some(link) => path.push(link),
+            None => {
+                let known: Vec<_> = links.iter().map(|link| link.forward.name.as_str()).collect();
+                let hint = did_you_mean(name, known.iter().copied());
+                group.complain(key, format!("there is no [link.{name}]; there is {}{hint}", known.join(", ")));
+            }
+        }
+    }
+    Some(path)
+}
+
+/// The reverse path: by default the forward one, the other way round.
+fn path_back(group: &Section, forward: &[usize], links: &[DuplexLink]) -> Vec<usize> {
+    path(group, "reverse_path", links).unwrap_or_else(|| forward.iter().rev().copied().collect())
 }
 
 fn arrivals(group: &Section) -> Option<Arrivals> {

@@ -67,6 +67,17 @@ impl<'a> Section<'a> {
         items.iter().enumerate().map(child).collect()
     }
 
+    /// The sections of a table whose keys are names that the file chooses, in its order.
+    pub fn named_children(&self, shape: &'static str) -> Vec<Section<'a>> {
+        let names = self.table.map(|table| &table.0).into_iter().flatten();
+        names.map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
+    }
+
+    /// Its own key, the last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or(&self.path)
+    }
+
     fn nested(&self, node: &'a Node, path: String, shape: &'static str) -> Section<'a> {
         let table = node.value.as_table();
         if table.is_none() {
@@ -160,7 +171,30 @@ impl<'a> Section<'a> {
 
     pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
         let names = self.table.map(|table| &table.0).into_iter().flatten().map(|(name, _)| name.as_str());
-        names.filter(|name| register::keys_of(self.shape).all(|key| key.name != *name))
+        // The register has NAME where the file chooses the names.
+        let known = |name: &str| register::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
+        names.filter(move |name| !known(name))
+    }
+}
+
+/// A list of names.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(crate) struct Names(pub Vec<String>);
+
+impl Readable for Names {
+    fn reads(kind: Kind) -> bool {
+        kind == Kind::Names
+    }
+    fn from_text(text: &str) -> Result<Names, String> {
+        Ok(Names(text.split(", ").map(String::from).collect()))
+    }
+    fn from_value(value: &Value, kind: Kind) -> Result<Names, String> {
+        let Value::Array(items) = value else { return Err(not_the_kind(value, kind)) };
+        let name = |item: &Node| item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, Kind::Text));
+        match items.is_empty() {
+            true => Err(format!("must be {}, not an empty list", kind.words())),
+            false => Ok(Names(items.iter().map(name).collect::<Result<_, _>>()?)),
+        }
     }
 }
 

@@ -21,14 +21,15 @@ mod transmit;
 mod window;
 
 use crate::clock;
-use crate::network::Network;
-use crate::packet::{BASE_HEADER, TIMESTAMP_OPTION};
+use crate::monitor::Monitor;
+use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
-use crate::tap::Tap;
+use crate::tap::{Event, Tap};
 use measure::SenderMeter;
 use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use rand::Rng;
+use path::Network;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::Nanos;
 use scenario::workload::Opening;
@@ -39,8 +40,20 @@ use timers::Timer;
 pub struct Env<'a, T> {
     pub now: Nanos,
     pub control: &'a Control,
-    pub network: &'a mut Network,
-    pub tap: &'a mut T,
+    pub network: &'a mut Network<Packet>,
+    pub monitor: &'a mut Monitor<T>,
+}
+
+impl<T: Tap> Env<'_, T> {
+    /// A packet leaves the sender's host.
+    #[inline(always)]
+    pub fn send(&mut self, data: Data) {
+        self.monitor.tap.data(self.now, Event::Sent, &data);
+        if self.monitor.tap.loses(self.now, &data) {
+            return self.monitor.tap.data(self.now, Event::Lost, &data);
+        }
+        self.network.send(self.now, data.route(), Packet::Data(data), self.monitor);
+    }
 }
 
 /// Where a connection is in its life.

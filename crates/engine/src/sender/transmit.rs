@@ -173,7 +173,7 @@ impl Sender {
         if sk.inet_conn.sk.sk_pacing_status != 0 {
             self.charge_pacer(env.now, bytes - self.header);
         }
-        env.network.send(env.now, data, env.tap);
+        env.send(data);
         self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
     }
 
@@ -189,7 +189,7 @@ impl Sender {
 
     fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
         let tsval = self.ticks(clock::micros(env.now));
-        env.network.send(env.now, Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags }, env.tap);
+        env.send(Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags });
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

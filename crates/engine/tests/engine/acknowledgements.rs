@@ -9,8 +9,8 @@ use scenario::units::{Bytes, Nanos};
 /// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
 fn scenario_100m() -> Scenario {
     let mut s = scenario(2);
-    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(20));
-    s.bottleneck.queue = droptail(Limit::Bytes(Bytes(1_000_000)));
+    s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(20));
+    s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(1_000_000)));
     s
 }
 
@@ -37,7 +37,7 @@ fn gaps(acks: &[(Nanos, Ack)]) -> Vec<f64> {
 #[test]
 fn each_segment_is_acknowledged_while_the_window_widens() {
     let mut s = scenario_100m();
-    s.bottleneck.queue = droptail(Limit::Bytes(Bytes(500_000)));
+    s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(500_000)));
     s.flows[0].cc = fixed_window(200);
     let acks = acknowledgements(&s, |_, _| false);
     let singles = acks.windows(2).take_while(|pair| pair[1].1.next - pair[0].1.next == 1).count();

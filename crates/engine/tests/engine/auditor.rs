@@ -87,7 +87,7 @@ impl Auditor {
 
     fn count(&mut self, event: Event) {
         self.dropped += (event == Event::Dropped) as u64;
-        self.lost_on_the_wire += (event == Event::LostOnTheWire) as u64;
+        self.lost_on_the_wire += (event == Event::Lost) as u64;
     }
 }
 
@@ -103,8 +103,8 @@ impl Flow {
     fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
         let (there, back) = match group.reverse {
-            false => (&scenario.bottleneck, &scenario.reverse),
-            true => (&scenario.reverse, &scenario.bottleneck),
+            false => (&scenario.links[0].forward, &scenario.links[0].reverse),
+            true => (&scenario.links[0].reverse, &scenario.links[0].forward),
         };
         Flow {
             mss: mss(group),
@@ -245,7 +245,7 @@ impl Tap for Auditor {
         let flow = self.at(now, data.flow);
         match event {
             Event::Sent => flow.data_sent(now, data),
-            Event::Dropped | Event::LostOnTheWire => flow.data_lost(data),
+            Event::Dropped | Event::Lost => flow.data_lost(data),
             Event::Arrived => flow.data_arrived(now, data),
         }
     }
@@ -255,7 +255,7 @@ impl Tap for Auditor {
         let flow = self.at(now, ack.flow);
         match event {
             Event::Sent => flow.ack_sent(now, ack),
-            Event::Dropped | Event::LostOnTheWire => flow.ack_lost(ack),
+            Event::Dropped | Event::Lost => flow.ack_lost(ack),
             Event::Arrived => flow.ack_arrived(now, ack),
         }
     }

@@ -48,9 +48,9 @@ fn what_bypasses_the_pacer_is_charged() {
 /// One BBR flow over 20 Mbit/s and 50 ms with a queue of so many bandwidth-delay products of 125 kB.
 fn bbr(seconds: u64, queue_bdp: f64) -> Scenario {
     let mut s = scenario(seconds);
-    s.bottleneck = link("bottleneck", 20.0, Nanos::from_millis(25));
-    s.reverse.delay = Nanos::from_millis(25);
-    s.bottleneck.queue = droptail(Limit::Bytes(Bytes((queue_bdp * 125_000.0) as u64)));
+    s.links[0].forward = link("bottleneck", 20.0, Nanos::from_millis(25));
+    s.links[0].reverse.delay = Nanos::from_millis(25);
+    s.links[0].forward.queue = droptail(Limit::Bytes(Bytes((queue_bdp * 125_000.0) as u64)));
     s.flows[0].cc = control("bbr");
     s
 }
@@ -119,7 +119,7 @@ fn every_ten_seconds_it_probes_the_rtt_with_four_packets() {
 fn random_loss_does_not_slow_it_down() {
     let mut s = bbr(12, 1.0);
     s.warmup = Nanos::from_secs(2);
-    s.bottleneck.loss = Loss::Uniform(0.01);
+    s.links[0].forward.loss = Loss::Uniform(0.01);
     let run = run(&s, &Default::default()).run;
     assert!(run.links[0].utilisation_percent > 93.0, "{} %", run.links[0].utilisation_percent);
     assert!(run.flows[0].goodput_mbps > 0.99 * 0.93 * 20.0 * 1448.0 / 1500.0, "{}", run.flows[0].goodput_mbps);

@@ -6,15 +6,16 @@ use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos, Rate};
 
 /// The same seen from the other side of the bottleneck.
 fn mirrored(scenario: &Scenario) -> Scenario {
     let mut mirrored = scenario.clone();
-    std::mem::swap(&mut mirrored.bottleneck, &mut mirrored.reverse);
-    std::mem::swap(&mut mirrored.bottleneck.name, &mut mirrored.reverse.name);
+    let DuplexLink { forward, reverse } = &mut mirrored.links[0];
+    std::mem::swap(forward, reverse);
+    std::mem::swap(&mut forward.name, &mut reverse.name);
     mirrored.flows.iter_mut().for_each(|group| group.reverse = !group.reverse);
     mirrored
 }
@@ -56,7 +57,7 @@ proptest! {
     fn both_queues_stay_within_their_limits(scenario in random::both_ways()) {
         let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
         let links = &series.links;
-        let limits = [scenario.bottleneck.queue.limit(), scenario.reverse.queue.limit()];
+        let limits = [scenario.links[0].forward.queue.limit(), scenario.links[0].reverse.queue.limit()];
         for i in 0..links.time_s.len() {
             match limits[links.link[i] as usize] {
                 None => {}
@@ -71,7 +72,8 @@ proptest! {
     /// timers do, and which of two events at the same instant goes first is nothing that a mirror keeps.)
     #[test]
     fn a_link_has_no_front(mut scenario in prop_oneof![random::scenario(), random::both_ways()]) {
-        for way in [&mut scenario.bottleneck, &mut scenario.reverse] {
+        let DuplexLink { forward, reverse } = &mut scenario.links[0];
+        for way in [forward, reverse] {
             way.loss = Loss::NONE;
             way.service = Service::Rate(Rate(way.service.bits_per_second() as u64));
         }
@@ -90,7 +92,7 @@ proptest! {
 fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let mut s = scenario(35);
     s.warmup = Nanos::from_secs(5);
-    s.reverse = link("bottleneck.reverse", 10.0, Nanos::from_millis(20));
+    s.links[0].reverse = link("bottleneck.reverse", 10.0, Nanos::from_millis(20));
     let prompt = Stack { delayed_ack: false, ..Stack::LINUX };
     let upload = FlowGroup { cc: fixed_window(1), stack: prompt, ..flow("reno") };
     let download = FlowGroup { cc: fixed_window(60), stack: prompt, reverse: true, ..flow("reno") };
@@ -109,7 +111,7 @@ fn acknowledgements_wait_behind_the_other_direction_s_data() {
 #[test]
 fn data_of_reverse_flows_is_dropped_on_the_way_back() {
     let mut s = scenario(10);
-    s.reverse =
+    s.links[0].reverse =
         Link { queue: droptail(Limit::Packets(20)), ..link("bottleneck.reverse", 10.0, Nanos::from_millis(20)) };
     s.flows = vec![FlowGroup { reverse: true, ..flow("cubic") }];
     let run = run(&s, &Options::default()).run;

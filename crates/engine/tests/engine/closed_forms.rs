@@ -87,7 +87,7 @@ fn a_window_below_the_pipe_gives_window_over_rtt() {
 #[test]
 fn an_unscaled_window_bounds_the_rate() {
     let mut s = scenario(60);
-    s.bottleneck = link("bottleneck", 1000.0, Nanos::from_millis(100));
+    s.links[0].forward = link("bottleneck", 1000.0, Nanos::from_millis(100));
     s.warmup = Nanos::from_secs(10);
     s.flows[0].stack = Stack { window_scaling: false, ..PROMPT };
     let run = records(&s);
@@ -100,7 +100,7 @@ fn an_unscaled_window_bounds_the_rate() {
 fn flows_share_what_there_is() {
     let mut s = scenario(60);
     s.warmup = Nanos::from_secs(10);
-    s.bottleneck.queue = droptail(Limit::Packets(50));
+    s.links[0].forward.queue = droptail(Limit::Packets(50));
     s.flows = vec![flow("cubic"), FlowGroup { count: 3, stagger: Nanos::from_millis(7), ..flow("reno") }];
     let run = records(&s);
     let throughput: f64 = run.flows.iter().map(|f| f.throughput_mbps).sum();
@@ -114,8 +114,8 @@ fn flows_share_what_there_is() {
 #[test]
 fn a_full_buffer_delays_by_its_length_over_the_rate() {
     let mut s = scenario(2);
-    s.bottleneck = link("bottleneck", 2.0, Nanos::from_millis(20));
-    s.bottleneck.queue = droptail(Limit::Bytes(Bytes(50_000)));
+    s.links[0].forward = link("bottleneck", 2.0, Nanos::from_millis(20));
+    s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(50_000)));
     s.flows[0] = FlowGroup { packet: Bytes(1000), stack: Stack { initial_window: 100, ..PROMPT }, ..flow("reno") };
     let run = records(&s);
     // The first packet, which sets the rhythm of the rest, left behind the handshake's 52 bytes.
@@ -131,8 +131,8 @@ fn a_full_buffer_delays_by_its_length_over_the_rate() {
 #[test]
 fn slow_start_doubles_each_round_trip() {
     let mut s = scenario(2);
-    s.bottleneck = link("bottleneck", 10_000.0, Nanos::from_millis(50));
-    s.reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(50));
+    s.links[0].forward = link("bottleneck", 10_000.0, Nanos::from_millis(50));
+    s.links[0].reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(50));
     s.flows[0].stack = PROMPT;
     // In the middle of each round trip: the first is the handshake's.
     let (_, series) = run_with_series(&s, Nanos::from_millis(50));
@@ -143,8 +143,8 @@ fn slow_start_doubles_each_round_trip() {
 #[test]
 fn congestion_avoidance_adds_one_segment_each_round_trip() {
     let mut s = scenario(12);
-    s.bottleneck = link("bottleneck", 10_000.0, Nanos::from_millis(50));
-    s.reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(50));
+    s.links[0].forward = link("bottleneck", 10_000.0, Nanos::from_millis(50));
+    s.links[0].reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(50));
     s.flows[0].stack = PROMPT;
     let options = Options { series: Some(Nanos::from_millis(100)), ..Options::default() };
     let (outcome, _) = watch(&s, &options, Script::new(losing([(50, 1)])));
@@ -159,8 +159,8 @@ fn congestion_avoidance_adds_one_segment_each_round_trip() {
 #[test]
 fn cubic_follows_its_curve() {
     let mut s = scenario(16);
-    s.bottleneck = link("bottleneck", 10_000.0, Nanos::from_millis(25));
-    s.reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(25));
+    s.links[0].forward = link("bottleneck", 10_000.0, Nanos::from_millis(25));
+    s.links[0].reverse = link("bottleneck.reverse", 10_000.0, Nanos::from_millis(25));
     let off = ParamValue::Bool(false);
     s.flows[0].cc = control_with("cubic", &[("friendliness", off.clone()), ("hystart", off)]);
     let options = Options { series: Some(Nanos::from_millis(10)), ..Options::default() };
@@ -186,8 +186,8 @@ fn cubic_follows_its_curve() {
 fn reno_under_periodic_loss(period: u32, round_trips: u64) -> f64 {
     let mut s = scenario(round_trips / 20);
     s.warmup = Nanos(s.duration.0 / 10);
-    s.bottleneck = link("bottleneck", 100_000.0, Nanos::from_millis(25));
-    s.reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
+    s.links[0].forward = link("bottleneck", 100_000.0, Nanos::from_millis(25));
+    s.links[0].reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
     s.flows[0].stack = PROMPT;
     let mut since = 0;
     let every = move |_, data: &engine::packet::Data| {
@@ -235,9 +235,9 @@ fn reno_obeys_the_square_root_law_under_random_loss() {
     for (loss, round_trips) in [(0.01, 20_000), (0.001, 40_000), (0.0001, 60_000)] {
         let mut s = scenario(round_trips / 20);
         s.warmup = Nanos(s.duration.0 / 10);
-        s.bottleneck = link("bottleneck", 100_000.0, Nanos::from_millis(25));
-        s.reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
-        s.bottleneck.loss = Loss::Uniform(loss);
+        s.links[0].forward = link("bottleneck", 100_000.0, Nanos::from_millis(25));
+        s.links[0].reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
+        s.links[0].forward.loss = Loss::Uniform(loss);
         s.flows[0].stack = PROMPT;
         let (segments, measured) = per_round_trip(&records(&s));
         let law = (1.5 / measured).sqrt();
@@ -250,17 +250,17 @@ fn reno_obeys_the_square_root_law_under_random_loss() {
 /// One way with the acknowledgement back, for a packet of `bytes`.
 fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
     let (scenario::model::Service::Rate(out), scenario::model::Service::Rate(back)) =
-        (&s.bottleneck.service, &s.reverse.service)
+        (&s.links[0].forward.service, &s.links[0].reverse.service)
     else {
         panic!("constant rates");
     };
     let ack = if bytes == 60 { 60 } else { 52 };
-    out.time_to_send(Bytes(bytes)) + s.bottleneck.delay + back.time_to_send(Bytes(ack)) + s.reverse.delay
+    out.time_to_send(Bytes(bytes)) + s.links[0].forward.delay + back.time_to_send(Bytes(ack)) + s.links[0].reverse.delay
 }
 
 /// The handshake: a SYN and its answer, and the acknowledgement that the first data leave behind.
 fn handshake(s: &Scenario) -> Nanos {
-    let scenario::model::Service::Rate(out) = &s.bottleneck.service else { panic!("constant rate") };
+    let scenario::model::Service::Rate(out) = &s.links[0].forward.service else { panic!("constant rate") };
     there_and_back(s, 60) + out.time_to_send(Bytes(52))
 }
 
@@ -282,7 +282,7 @@ fn a_transfer_of_three_rounds() {
     let mut s = scenario(2);
     s.flows[0].stack = PROMPT;
     s.flows[0].size = Some(Bytes(70 * 1448));
-    s.bottleneck.delay = Nanos::from_millis(100);
+    s.links[0].forward.delay = Nanos::from_millis(100);
     let round = there_and_back(&s, 1500);
     let wait = 39 * Rate(10_000_000).time_to_send(Bytes(1500)).0;
     let expected = handshake(&s) + round + round + Nanos(wait) + round;
@@ -336,7 +336,7 @@ fn rings_after(waited: f64, seconds: f64) -> bool {
 #[test]
 fn an_unanswered_syn_backs_off() {
     let mut s = scenario(40);
-    s.reverse.loss = Loss::Uniform(1.0);
+    s.links[0].reverse.loss = Loss::Uniform(1.0);
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     let times: Vec<Nanos> = script.sent.iter().map(|(at, _)| *at).collect();
     assert!(script.sent.iter().all(|(_, d)| d.flags & flag::SYN != 0));
@@ -370,8 +370,8 @@ fn timeouts_double_up_to_two_minutes() {
 fn the_first_timeout_follows_from_the_handshake() {
     for (delay_ms, expected_ms) in [(10, 20.0 + 200.0), (100, 200.0 + 400.0)] {
         let mut s = scenario(10);
-        s.bottleneck = link("bottleneck", 1e5, Nanos::from_millis(delay_ms));
-        s.reverse = link("bottleneck.reverse", 1e5, Nanos::from_millis(delay_ms));
+        s.links[0].forward = link("bottleneck", 1e5, Nanos::from_millis(delay_ms));
+        s.links[0].reverse = link("bottleneck.reverse", 1e5, Nanos::from_millis(delay_ms));
         s.flows[0].size = Some(Bytes(100));
         s.flows[0].stack = Stack { tlp: false, ..PROMPT };
         let (_, script) = watch(&s, &Options::default(), Script::new(losing([(0, 1)])));

@@ -6,7 +6,7 @@ use crate::world::{self, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{FlowGroup, Gemodel, Limit, Loss, Scenario, Service, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Loss, Scenario, Service, Stack};
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
@@ -60,7 +60,7 @@ proptest! {
         let (outcome, flows) = audited(&scenario);
         let run = scenario.duration;
         let delivered: u64 = flows.iter().map(|f| f.fresh_bytes).sum();
-        prop_assert!(delivered as f64 <= capacity_bytes(&scenario.bottleneck.service, run));
+        prop_assert!(delivered as f64 <= capacity_bytes(&scenario.links[0].forward.service, run));
         let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0) as f64;
         let measured = scenario.duration - scenario.warmup;
         for (record, group) in outcome.run.flows.iter().zip(scenario.flows.iter().flat_map(|g| std::iter::repeat_n(g, g.count as usize))) {
@@ -68,7 +68,7 @@ proptest! {
             let bytes = record.throughput_mbps * 1e6 / 8.0;
             if group.stop.is_none() && group.size.is_none() {
                 let active = (run - scenario.warmup.max(group.start)).as_secs_f64();
-                prop_assert!(bytes * active <= capacity_bytes(&scenario.bottleneck.service, measured) + largest + 1.0);
+                prop_assert!(bytes * active <= capacity_bytes(&scenario.links[0].forward.service, measured) + largest + 1.0);
             }
         }
         for link in &outcome.run.links {
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn a_queue_stays_within_its_limit(scenario in random::scenario()) {
         let (run, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
-        let limit = scenario.bottleneck.queue.limit();
+        let limit = scenario.links[0].forward.queue.limit();
         let links = &series.links;
         for i in (0..links.time_s.len()).filter(|i| links.link[*i] == 0) {
             match limit {
@@ -106,7 +106,7 @@ proptest! {
                 Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[i] <= most),
             }
         }
-        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (&scenario.bottleneck.service, limit, run.links[0].queue_delay.queue_delay_ms_max) {
+        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (&scenario.links[0].forward.service, limit, run.links[0].queue_delay.queue_delay_ms_max) {
             let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
             // The one in transmission is ahead too; each transmission is rounded up to a nanosecond.
             let longest = rate.time_to_send(Bytes(most.0 + largest)).as_millis_f64() + 1e-3;
@@ -139,7 +139,8 @@ proptest! {
 fn finite() -> impl Strategy<Value = Scenario> {
     random::scenario().prop_map(|mut scenario| {
         scenario.warmup = Nanos::ZERO;
-        for link in [&mut scenario.bottleneck, &mut scenario.reverse] {
+        let DuplexLink { forward, reverse } = &mut scenario.links[0];
+        for link in [forward, reverse] {
             if let Loss::Uniform(share) = &mut link.loss {
                 *share = share.min(0.1);
             }
@@ -185,8 +186,8 @@ proptest! {
     /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more arrives.
     #[test]
     fn loss_never_creates_data(mut scenario in finite(), loss in loss()) {
-        scenario.bottleneck.loss = loss;
-        scenario.reverse.loss = loss;
+        scenario.links[0].forward.loss = loss;
+        scenario.links[0].reverse.loss = loss;
         scenario.duration = Nanos::from_secs(5);
         let (_, flows) = audited(&scenario);
         let sizes = scenario.flows.iter().flat_map(|g| (0..g.count).map(|_| g.size.unwrap().0));
@@ -205,7 +206,7 @@ proptest! {
         reverse_loss in prop_oneof![Just(0.0), 0.0..0.4],
     ) {
         let mut scenario = world::scenario(4 * 3600);
-        scenario.reverse.loss = Loss::Uniform(reverse_loss);
+        scenario.links[0].reverse.loss = Loss::Uniform(reverse_loss);
         scenario.flows[0] = FlowGroup { size: Some(Bytes(segments * 1400)), stack, ..world::flow(cc) };
         let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::losing(&scenario, losses));
         prop_assert!(outcome.run.flows[0].completion_s.is_some(), "{:?}", outcome.run.flows[0]);
@@ -222,10 +223,10 @@ fn more_loss_does_not_mean_more_goodput() {
         for loss in [0.0, 0.001, 0.01, 0.1] {
             let goodput = |seed| {
                 let mut scenario = world::scenario(20);
-                scenario.bottleneck.loss = Loss::Uniform(loss);
+                scenario.links[0].forward.loss = Loss::Uniform(loss);
                 scenario.seed = seed;
                 scenario.flows[0].stack = stack;
-                scenario.bottleneck.queue = world::droptail(Limit::Packets(100));
+                scenario.links[0].forward.queue = world::droptail(Limit::Packets(100));
                 run(&scenario, &Options::default()).run.flows[0].goodput_mbps
             };
             let total: f64 = (1..=8).map(goodput).sum();

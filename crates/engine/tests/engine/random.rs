@@ -2,7 +2,7 @@
 
 use crate::world::{control, library};
 use proptest::prelude::*;
-use scenario::model::{Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
+use scenario::model::{DuplexLink, Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
@@ -81,6 +81,8 @@ prop_compose! {
             count,
             arrivals: None,
             reverse: false,
+            path: vec![0],
+            reverse_path: vec![0],
             access,
             clock: Clock::default(),
             start,
@@ -172,8 +174,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             warmup,
             seed: seed as u64,
             emulator: Emulator::Unbloat,
-            bottleneck,
-            reverse,
+            links: vec![DuplexLink { forward: bottleneck, reverse }],
             flows,
         }
     })
@@ -187,11 +188,12 @@ pub fn both_ways() -> impl Strategy<Value = Scenario> {
             group.reverse = turned;
         }
         let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
-        (Just(scenario), direction("bottleneck.reverse", largest)).prop_map(|(scenario, reverse)| {
-            let shorter = bits_a_second(&scenario.bottleneck.service) / bits_a_second(&reverse.service);
+        (Just(scenario), direction("bottleneck.reverse", largest)).prop_map(|(mut scenario, reverse)| {
+            let shorter = bits_a_second(&scenario.links[0].forward.service) / bits_a_second(&reverse.service);
             let duration = Nanos((scenario.duration.0 as f64 * shorter.min(1.0)) as u64).max(Nanos::from_millis(1500));
             let warmup = scenario.warmup.min(Nanos(duration.0 / 2));
-            Scenario { reverse, duration, warmup, ..scenario }
+            scenario.links[0].reverse = reverse;
+            Scenario { duration, warmup, ..scenario }
         })
     })
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// 40 ms there and back, with room for everything; so many segments to send.
 fn transfer(segments: u64, stack: Stack) -> Scenario {
     let mut s = scenario(30);
-    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(20));
+    s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(20));
     let header = if stack.timestamps { 52 } else { 40 };
     s.flows[0] = FlowGroup { size: Some(Bytes(segments * (1500 - header))), stack, ..flow("reno") };
     s
@@ -151,7 +151,7 @@ fn lost_acknowledgements_cost_no_data() {
         let mut s = transfer(500, stack);
         s.seed = seed;
         s.duration = Nanos::from_secs(600);
-        s.reverse.loss = Loss::Uniform(0.3);
+        s.links[0].reverse.loss = Loss::Uniform(0.3);
         let (outcome, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
         assert!(outcome.run.flows[0].completion_s.is_some(), "seed {seed}, {stack:?}");
         assert_eq!(auditor.flows[0].delivered_bytes(), s.flows[0].size.unwrap().0);
@@ -172,7 +172,7 @@ fn outage() -> Service {
 /// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent again.
 fn after_an_outage(stack: Stack) -> (u32, u64, u64) {
     let mut s = scenario(4);
-    s.bottleneck = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
+    s.links[0].forward = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
     s.flows[0].receive_window = Some(Bytes(200 * 1500));
     s.flows[0].stack = stack;
     let options = Options { series: Some(Nanos::from_millis(10)), ..Options::default() };
@@ -229,7 +229,7 @@ fn marking(threshold: u64) -> Queue {
 #[test]
 fn a_mark_reduces_the_window_without_a_loss() {
     let mut s = scenario(20);
-    s.bottleneck.queue = marking(30);
+    s.links[0].forward.queue = marking(30);
     s.flows[0].stack.ecn = true;
     let (outcome, script) =
         watch(&s, &Options { series: Some(Nanos::from_millis(10)), ..Options::default() }, Script::new(|_, _| false));
@@ -250,7 +250,7 @@ fn a_mark_reduces_the_window_without_a_loss() {
 #[test]
 fn without_ecn_the_same_queue_is_filled() {
     let mut s = scenario(20);
-    s.bottleneck.queue = marking(30);
+    s.links[0].forward.queue = marking(30);
     let run = run(&s, &Options::default()).run;
     assert_eq!(run.links[0].marks, 0);
     assert!(run.links[0].drops > 0);
@@ -260,9 +260,9 @@ fn without_ecn_the_same_queue_is_filled() {
 fn dctcp_keeps_the_queue_at_its_threshold() {
     let mut s = scenario(20);
     s.warmup = Nanos::from_secs(5);
-    s.bottleneck = link("bottleneck", 100.0, Nanos::from_millis(1));
-    s.reverse = link("bottleneck.reverse", 1000.0, Nanos::from_millis(1));
-    s.bottleneck.queue = marking(20);
+    s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(1));
+    s.links[0].reverse = link("bottleneck.reverse", 1000.0, Nanos::from_millis(1));
+    s.links[0].forward.queue = marking(20);
     s.flows = vec![FlowGroup { count: 2, ..flow("dctcp") }];
     let run = run(&s, &Options::default()).run;
     let link = &run.links[0];
@@ -311,7 +311,7 @@ fn two_lost_syns_leave_a_window_of_one() {
 fn pacing_spreads_a_window_over_the_round_trip() {
     let bursts = |pacing| {
         let mut s = scenario(10);
-        s.bottleneck = link("bottleneck", 1000.0, Nanos::from_millis(20));
+        s.links[0].forward = link("bottleneck", 1000.0, Nanos::from_millis(20));
         s.flows[0].cc = fixed_window(100);
         s.flows[0].stack.pacing = pacing;
         let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
@@ -333,7 +333,7 @@ fn pacing_spreads_a_window_over_the_round_trip() {
 #[test]
 fn after_a_stop_only_what_is_out_is_delivered() {
     let mut s = scenario(10);
-    s.bottleneck.queue = droptail(Limit::Packets(30));
+    s.links[0].forward.queue = droptail(Limit::Packets(30));
     let stop = Nanos::from_secs(3);
     s.flows[0].stop = Some(stop);
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));

@@ -52,7 +52,7 @@ fn the_receiver_s_clock_changes_nothing_for_the_stack() {
     for stack in [Stack::LINUX, Stack::SACK, USEC] {
         let records = |clock| {
             let mut s = scenario(20, clock, stack);
-            s.bottleneck.loss = Loss::Uniform(0.02);
+            s.links[0].forward.loss = Loss::Uniform(0.02);
             s.flows[0].cc = world::control("cubic");
             serde_json::to_string(&run(&s, &Options::default()).run).unwrap()
         };
@@ -94,7 +94,7 @@ fn no_real_loss_is_taken_for_a_spurious_one() {
         let records = |undo| {
             let mut s = scenario(60, Clock::default(), Stack { undo, ..USEC });
             s.seed = seed;
-            s.bottleneck.loss = Loss::Uniform(0.02);
+            s.links[0].forward.loss = Loss::Uniform(0.02);
             s.flows[0].cc = world::control("reno");
             serde_json::to_string(&run(&s, &Options::default()).run).unwrap()
         };

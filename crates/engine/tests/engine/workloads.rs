@@ -13,7 +13,7 @@ fn short_flows() -> Scenario {
     let arrivals = Some(Arrivals::Poisson { rate: Frequency(10_000_000) });
     let sizes = Some(Sizes::Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) });
     s.flows = vec![flow("cubic"), FlowGroup { arrivals, sizes, ..flow("cubic") }];
-    s.bottleneck.queue = droptail(scenario::model::Limit::Packets(50));
+    s.links[0].forward.queue = droptail(scenario::model::Limit::Packets(50));
     s
 }
 
@@ -52,7 +52,7 @@ fn flows_open_when_they_were_drawn_to() {
 #[test]
 fn a_flow_of_one_segment_takes_two_round_trips() {
     let mut s = scenario(30);
-    s.bottleneck = link("bottleneck", 1000.0, Nanos::from_millis(20));
+    s.links[0].forward = link("bottleneck", 1000.0, Nanos::from_millis(20));
     let group = FlowGroup { size: Some(Bytes(1000)), ..flow("reno") };
     s.flows = vec![FlowGroup { arrivals: Some(Arrivals::Poisson { rate: Frequency(30_000_000) }), ..group }];
     assert!(mss(&s.flows[0]) > 1000);

@@ -5,7 +5,7 @@ use engine::tap::{Event, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{
-    Access, CcSource, Clock, CongestionControl, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
+    Access, CcSource, Clock, CongestionControl, DuplexLink, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
 };
 use scenario::model::{Emulator, Service, Stack};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -62,6 +62,8 @@ pub fn flow(cc: &str) -> FlowGroup {
         count: 1,
         arrivals: None,
         reverse: false,
+        path: vec![0],
+        reverse_path: vec![0],
         access: Access::default(),
         clock: Clock::default(),
         start: Nanos::ZERO,
@@ -84,8 +86,10 @@ pub fn scenario(seconds: u64) -> Scenario {
         warmup: Nanos::ZERO,
         seed: 1,
         emulator: Emulator::Unbloat,
-        bottleneck: link("bottleneck", 10.0, Nanos::from_millis(20)),
-        reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
+        links: vec![DuplexLink {
+            forward: link("bottleneck", 10.0, Nanos::from_millis(20)),
+            reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
+        }],
         flows: vec![flow("reno")],
     }
 }

@@ -1,11 +1,11 @@
-//! Queue disciplines that decide on arrival.
+//! The account of a drop-tail queue: how much waits, and what becomes of a packet that arrives.
 
-use scenario::model::{Limit, Queue};
+use scenario::model::Limit;
 use scenario::units::Bytes;
 
 /// What happens to a packet on arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub(crate) enum Admission {
     /// It joins the queue.
     Join,
     /// It joins the queue and carries the CE mark from now on.
@@ -16,15 +16,14 @@ pub enum Admission {
 
 /// First in, first out, bounded in bytes or packets; marks ECN-capable packets above a threshold.
 #[derive(Clone, Debug)]
-pub struct Droptail {
-    /// No more than this.
-    most: Amount,
-    /// What arrives at this much or more is marked.
-    marks_from: Amount,
+pub(crate) struct Droptail {
+    limit: Amount,
+    /// A packet that finds this much or more is marked.
+    ecn_threshold: Amount,
     waiting: Amount,
 }
 
-/// So many bytes, so many packets.
+/// Bytes and packets.
 #[derive(Clone, Copy, Debug)]
 struct Amount {
     bytes: u64,
@@ -32,7 +31,7 @@ struct Amount {
 }
 
 impl Amount {
-    /// A bound in bytes or packets; what is not bounded is endless.
+    /// A bound in bytes or packets; without one, neither is bounded.
     fn bound(limit: Option<Limit>) -> Amount {
         let endless = Amount { bytes: u64::MAX, packets: u64::MAX };
         match limit {
@@ -44,40 +43,43 @@ impl Amount {
 }
 
 impl Droptail {
-    pub fn new(queue: &Queue) -> Droptail {
-        let Queue::Droptail { limit, ecn_threshold } = *queue else {
-            panic!("a queue of the kernel's is no part of this program");
-        };
+    /// An empty queue.
+    pub fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>) -> Droptail {
         let waiting = Amount { bytes: 0, packets: 0 };
-        Droptail { most: Amount::bound(limit), marks_from: Amount::bound(ecn_threshold), waiting }
+        Droptail { limit: Amount::bound(limit), ecn_threshold: Amount::bound(ecn_threshold), waiting }
     }
 
+    /// Decides about a packet; `ecn_capable` is asked only if it is to be marked.
     #[inline]
-    pub fn admit(&self, bytes: u32, ecn_capable: bool) -> Admission {
-        let Droptail { most, marks_from, waiting } = self;
-        if waiting.bytes + bytes as u64 > most.bytes || waiting.packets >= most.packets {
+    pub fn admit(&self, bytes: u32, ecn_capable: impl FnOnce() -> bool) -> Admission {
+        let Droptail { limit, ecn_threshold, waiting } = self;
+        if waiting.bytes + bytes as u64 > limit.bytes || waiting.packets >= limit.packets {
             return Admission::Drop;
         }
-        let mark = waiting.bytes >= marks_from.bytes || waiting.packets >= marks_from.packets;
-        if mark && ecn_capable { Admission::JoinMarked } else { Admission::Join }
+        let mark = waiting.bytes >= ecn_threshold.bytes || waiting.packets >= ecn_threshold.packets;
+        if mark && ecn_capable() { Admission::JoinMarked } else { Admission::Join }
     }
 
+    /// A packet waits from now on.
     #[inline]
     pub fn enter(&mut self, bytes: u32) {
         self.waiting.bytes += bytes as u64;
         self.waiting.packets += 1;
     }
 
+    /// A packet waits no longer.
     #[inline]
     pub fn leave(&mut self, bytes: u32) {
         self.waiting.bytes -= bytes as u64;
         self.waiting.packets -= 1;
     }
 
+    /// Bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.waiting.bytes
     }
 
+    /// Packets that wait.
     pub fn packets(&self) -> u64 {
         self.waiting.packets
     }

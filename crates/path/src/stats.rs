@@ -7,14 +7,14 @@ use scenario::units::Nanos;
 
 /// What a link counted: totals, and statistics of its measuring interval.
 #[derive(Clone, Debug)]
-pub struct Usage {
+pub struct LinkStats {
     from: Nanos,
     to: Nanos,
     limit: Option<Limit>,
     /// Packets that found the queue full, in the interval.
     pub drops: u64,
-    /// Packets that the wire lost, in the interval.
-    pub wire_losses: u64,
+    /// Packets that the channel lost, in the interval.
+    pub losses: u64,
     /// Packets marked, in the interval.
     pub marks: u64,
     /// Drops since the start of the run.
@@ -23,8 +23,8 @@ pub struct Usage {
     pub total_offered: u64,
     /// Packets taken out at the far end since the start of the run.
     pub total_arrived: u64,
-    /// Packets lost on the wire since the start of the run.
-    pub total_wire_losses: u64,
+    /// Packets lost in the channel since the start of the run.
+    pub total_losses: u64,
     /// Bytes transmitted since the start of the run.
     pub total_bytes: u64,
     /// From arrival in the queue to the start of transmission, of packets that arrived in the interval.
@@ -33,19 +33,19 @@ pub struct Usage {
     packet_ns: u128,
 }
 
-impl Usage {
-    pub(crate) fn new(from: Nanos, to: Nanos, limit: Option<Limit>) -> Usage {
-        Usage {
+impl LinkStats {
+    pub(crate) fn new(from: Nanos, to: Nanos, limit: Option<Limit>) -> LinkStats {
+        LinkStats {
             from,
             to,
             limit,
             drops: 0,
-            wire_losses: 0,
+            losses: 0,
             marks: 0,
             total_drops: 0,
             total_offered: 0,
             total_arrived: 0,
-            total_wire_losses: 0,
+            total_losses: 0,
             total_bytes: 0,
             queue_delay: Histogram::default(),
             byte_ns: 0,
@@ -72,17 +72,23 @@ impl Usage {
         self.drops += self.covers(arrival) as u64;
     }
 
+    /// The queue drops at `now` a packet of `bytes` that has waited since `arrival`.
+    pub(crate) fn dropped_after(&mut self, arrival: Nanos, now: Nanos, bytes: u32) {
+        self.dropped(arrival);
+        self.waited(arrival, now, bytes);
+    }
+
     /// The queue marks a packet that came at `arrival`.
     #[inline]
     pub fn marked(&mut self, arrival: Nanos) {
         self.marks += self.covers(arrival) as u64;
     }
 
-    /// The wire loses a packet that came at `arrival`.
+    /// The channel loses a packet that came at `arrival`.
     #[inline]
     pub fn lost(&mut self, arrival: Nanos) {
-        self.total_wire_losses += 1;
-        self.wire_losses += self.covers(arrival) as u64;
+        self.total_losses += 1;
+        self.losses += self.covers(arrival) as u64;
     }
 
     #[inline]
@@ -91,16 +97,22 @@ impl Usage {
     }
 
     #[inline]
-    pub(crate) fn account(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
+    pub(crate) fn transmitted(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
         self.total_bytes += bytes as u64;
         if self.covers(arrival) {
             self.queue_delay.record(start - arrival);
         }
         if start > arrival {
-            let waited = self.clip(arrival, start) as u128;
-            self.byte_ns += waited * bytes as u128;
-            self.packet_ns += waited;
+            self.waited(arrival, start, bytes);
         }
+    }
+
+    /// Adds a packet's time in the queue to the averages of its length.
+    #[inline]
+    fn waited(&mut self, from: Nanos, until: Nanos, bytes: u32) {
+        let waited = self.clip(from, until) as u128;
+        self.byte_ns += waited * bytes as u128;
+        self.packet_ns += waited;
     }
 
     fn interval_ns(&self) -> f64 {
@@ -126,7 +138,7 @@ impl Usage {
         records::Link {
             link: name.to_string(),
             drops: self.drops,
-            wire_losses: self.wire_losses,
+            wire_losses: self.losses,
             marks: self.marks,
             utilisation_percent,
             queue_percent_mean: self.queue_percent_mean(),

@@ -1,0 +1,42 @@
+//! A port that only delays: no queue, no transmitter, nothing to count.
+
+use crate::channel::Transit;
+use crate::ring::Ring;
+use scenario::units::Nanos;
+
+/// A first-in-first-out of packets that all take the same time.
+#[derive(Debug)]
+pub struct DelayLine {
+    delay: Nanos,
+    in_flight: Ring<(Nanos, Transit)>,
+}
+
+impl DelayLine {
+    /// An empty one.
+    pub fn new(delay: Nanos) -> DelayLine {
+        DelayLine { delay, in_flight: Ring::default() }
+    }
+
+    /// Takes a packet at `now`, which never decreases from call to call.
+    #[inline]
+    pub fn send(&mut self, now: Nanos, transit: Transit) {
+        self.in_flight.push((now + self.delay, transit));
+    }
+
+    /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.in_flight.front().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    /// Takes the packet that `next` announced.
+    #[inline]
+    pub fn take(&mut self) -> Option<Transit> {
+        self.in_flight.pop().map(|(_, transit)| transit)
+    }
+
+    /// Packets inside.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+}

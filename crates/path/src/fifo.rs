@@ -1,0 +1,230 @@
+//! A drop-tail port without an event for the end of a transmission.
+//!
+//! With a first-in-first-out queue a packet's whole future is known when it arrives. So the port keeps its packets in the order of their arrival
+//! at the far end, and the first of them is its only event. This is the port of nearly all runs; a discipline that decides at departure needs
+//! a [`QueuedPort`](crate::queued::QueuedPort).
+
+use crate::channel::Transit;
+use crate::droptail::{Admission, Droptail};
+use crate::output::{Fate, LinkOutput};
+use crate::packet::{Packet, Pool};
+use crate::qdisc::Ecn;
+use crate::ring::Ring;
+use measure::LinkSample;
+use scenario::model::{self, Limit};
+use scenario::units::Nanos;
+
+/// Drop-tail queue, transmitter and channel, with what they counted.
+pub struct FifoPort {
+    queue: Droptail,
+    /// Transmitter, channel and statistics.
+    pub output: LinkOutput,
+    /// Those of the channel's packets, its last, that may still wait in the queue: until when, and their size.
+    waiting: Ring<(Nanos, u32)>,
+}
+
+impl FifoPort {
+    /// A port that measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
+    pub fn new(
+        link: &model::Link,
+        limits: (Option<Limit>, Option<Limit>),
+        seed: u64,
+        purpose: u64,
+        from: Nanos,
+        to: Nanos,
+    ) -> FifoPort {
+        FifoPort {
+            queue: Droptail::new(limits.0, limits.1),
+            output: LinkOutput::new(link, seed, purpose, from, to),
+            waiting: Ring::default(),
+        }
+    }
+
+    /// Hands a packet over at `now`, which never decreases from call to call.
+    #[inline]
+    pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) -> Fate {
+        self.advance(now);
+        let packet = packets.get_mut(transit.id);
+        let bytes = packet.bytes();
+        let stats = &mut self.output.stats;
+        stats.offered();
+        let admission = self.queue.admit(bytes, || packet.ecn() != Ecn::NotEct);
+        match admission {
+            Admission::Drop => {
+                stats.dropped(now);
+                return Fate::Dropped;
+            }
+            Admission::JoinMarked => stats.marked(now),
+            Admission::Join => {}
+        }
+        let sent = self.output.send(now, now, bytes, transit);
+        if sent.start > now {
+            self.queue.enter(bytes);
+            self.waiting.push((sent.start, bytes));
+        }
+        if sent.arrival.is_none() {
+            return Fate::Lost;
+        }
+        if admission == Admission::JoinMarked {
+            packet.mark_ce();
+        }
+        Fate::Accepted
+    }
+
+    /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the port is empty.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.output.next()
+    }
+
+    /// Takes the packet that `next` announced; none if the channel lost it.
+    #[inline]
+    pub fn take(&mut self) -> Option<Transit> {
+        let packet = self.output.take();
+        // Nothing was offered since its transmission started.
+        if self.waiting.len() > self.output.channel().in_flight() {
+            self.dequeue();
+        }
+        packet
+    }
+
+    /// Lets the packets leave the queue whose transmission has started by `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        while self.waiting.front().is_some_and(|(start, _)| *start <= now) {
+            self.dequeue();
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self) {
+        if let Some((_, bytes)) = self.waiting.pop() {
+            self.queue.leave(bytes);
+        }
+    }
+
+    /// Bytes and packets that wait, as of the last `advance` or `offer`.
+    pub fn backlog(&self) -> (u64, u64) {
+        (self.queue.bytes(), self.queue.packets())
+    }
+
+    /// This instant for the series, as link number `link`.
+    pub fn sample(&mut self, now: Nanos, link: u32) -> LinkSample {
+        self.advance(now);
+        let stats = &self.output.stats;
+        LinkSample {
+            link,
+            waiting: self.backlog(),
+            total_drops: stats.total_drops,
+            total_sent: stats.total_bytes - self.queue.bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketId;
+    use crate::packet::tests::TestPacket;
+    use scenario::model::{Loss, Queue, Service};
+    use scenario::units::{Bytes, Rate};
+
+    /// A port with the pool of what it carries.
+    struct Bench {
+        port: FifoPort,
+        packets: Pool<TestPacket>,
+    }
+
+    impl Bench {
+        fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>, loss: f64) -> Bench {
+            let link = model::Link {
+                name: "bottleneck".into(),
+                service: Service::Rate(Rate(2_000_000)),
+                delay: Nanos::from_millis(10),
+                queue: Queue::Droptail { limit, ecn_threshold },
+                loss: Loss::Uniform(loss),
+            };
+            let port = FifoPort::new(&link, (limit, ecn_threshold), 1, 0, Nanos::ZERO, Nanos::from_secs(1));
+            Bench { port, packets: Pool::default() }
+        }
+
+        fn offer(&mut self, now: Nanos, number: u32) -> Fate {
+            let id = self.packets.insert(TestPacket::new(number));
+            self.port.offer(now, Transit { id, hop: 0 }, &mut self.packets)
+        }
+
+        /// When what is inside arrives, and its number.
+        fn drain(&mut self) -> Vec<(Nanos, u32)> {
+            let mut arrivals = vec![];
+            while self.port.next() != Nanos::NEVER {
+                let at = self.port.next();
+                let Transit { id: PacketId(number), .. } = self.port.take().unwrap();
+                arrivals.push((at, number));
+            }
+            arrivals
+        }
+    }
+
+    #[test]
+    fn a_full_queue_of_packets_drops_and_delays_by_its_length() {
+        let mut l = Bench::new(Some(Limit::Packets(2)), None, 0.0);
+        // The first is in transmission at once; two wait; the fourth finds the queue full.
+        let fates: Vec<_> = (0..4).map(|number| l.offer(Nanos::ZERO, number)).collect();
+        assert_eq!(fates, [Fate::Accepted, Fate::Accepted, Fate::Accepted, Fate::Dropped]);
+        assert_eq!(l.port.backlog(), (3000, 2));
+        assert_eq!(l.port.output.stats.queue_delay.max_ms(), Some(12.0));
+        // At 6 ms the second starts its transmission: room for one.
+        assert_eq!(l.offer(Nanos::from_millis(6), 4), Fate::Accepted);
+        let times: Vec<_> = l.drain().iter().map(|(at, _)| at.as_micros() / 1000).collect();
+        assert_eq!(times, [16, 22, 28, 34]);
+    }
+
+    #[test]
+    fn a_queue_of_bytes_counts_whole_packets_only() {
+        let mut l = Bench::new(Some(Limit::Bytes(Bytes(2999))), None, 0.0);
+        assert_eq!(l.offer(Nanos::ZERO, 0), Fate::Accepted);
+        assert_eq!(l.offer(Nanos::ZERO, 1), Fate::Accepted);
+        assert_eq!(l.offer(Nanos::ZERO, 2), Fate::Dropped);
+    }
+
+    #[test]
+    fn arrivals_are_in_order_and_complete() {
+        let mut l = Bench::new(None, None, 0.0);
+        for number in 0..5 {
+            l.offer(Nanos::from_millis(number as u64), number);
+        }
+        let got: Vec<_> = l.drain().iter().map(|(_, number)| *number).collect();
+        assert_eq!(got, [0, 1, 2, 3, 4]);
+        assert_eq!(l.port.backlog(), (0, 0));
+    }
+
+    #[test]
+    fn the_threshold_marks_what_arrives_above_it() {
+        let mut l = Bench::new(None, Some(Limit::Packets(1)), 0.0);
+        for number in 0..3 {
+            l.offer(Nanos::ZERO, number);
+        }
+        let marks: Vec<_> = (0..3).map(|id| l.packets.get(PacketId(id)).ecn == Ecn::Ce).collect();
+        assert_eq!(marks, [false, false, true]);
+    }
+
+    #[test]
+    fn the_channel_loses_its_share() {
+        let mut l = Bench::new(None, None, 0.25);
+        let n = 20_000;
+        let lost = (0..n).filter(|number| l.offer(Nanos::ZERO, *number) == Fate::Lost).count() as f64;
+        // Four standard deviations of a binomial: sqrt(n p q) = 61.
+        assert!((lost - 5000.0).abs() < 245.0, "{lost} of {n} lost");
+    }
+
+    #[test]
+    fn averages_are_over_the_measuring_interval() {
+        let mut l = Bench::new(Some(Limit::Bytes(Bytes(30_000))), None, 0.0);
+        for number in 0..21 {
+            l.offer(Nanos::ZERO, number);
+        }
+        // Packet i waits i*6 ms: 1500 B * 6 ms * (1 + ... + 20) over one second.
+        assert!((l.port.output.stats.queue_bytes_mean() - 1500.0 * 0.006 * 210.0).abs() < 1e-9);
+        assert!((l.port.output.utilisation_percent() - 12.6).abs() < 1e-9);
+    }
+}

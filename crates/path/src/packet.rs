@@ -1,0 +1,179 @@
+//! Packets in the network: what the network asks of them, and the pool that they lie in while they travel.
+
+use crate::qdisc::{Ecn, Skb};
+use scenario::units::Nanos;
+
+/// What the network has to know of what it carries.
+pub trait Packet: Copy {
+    /// IP length, bytes.
+    fn bytes(&self) -> u32;
+    /// The two ECN bits of the IP header (RFC 3168, section 5).
+    fn ecn(&self) -> Ecn;
+    /// Sets the ECN bits to CE.
+    fn mark_ce(&mut self);
+    /// Type of service, the ECN bits excluded.
+    fn tos(&self) -> u8;
+    /// Number of its connection, which both directions share.
+    fn flow(&self) -> u32;
+    /// The hosts that it comes from and goes to.
+    fn hosts(&self) -> (u32, u32);
+}
+
+/// The place of a packet in a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketId(pub u32);
+
+impl PacketId {
+    /// No packet: what travels on in place of one that the channel loses.
+    pub(crate) const NONE: PacketId = PacketId(u32::MAX);
+}
+
+/// The packets that are in the network. Queues and channels hold their numbers only.
+#[derive(Debug)]
+pub struct Pool<P> {
+    packets: Vec<P>,
+    free: Vec<PacketId>,
+}
+
+impl<P> Default for Pool<P> {
+    fn default() -> Pool<P> {
+        Pool { packets: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<P: Packet> Pool<P> {
+    /// Takes a packet in.
+    #[inline]
+    pub fn insert(&mut self, packet: P) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                self.packets[id.0 as usize] = packet;
+                id
+            }
+            None => self.grow(packet),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, packet: P) -> PacketId {
+        self.packets.push(packet);
+        PacketId(self.packets.len() as u32 - 1)
+    }
+
+    /// A packet of the pool.
+    #[inline]
+    pub fn get(&self, id: PacketId) -> &P {
+        &self.packets[id.0 as usize]
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, id: PacketId) -> &mut P {
+        &mut self.packets[id.0 as usize]
+    }
+
+    /// Gives the place of a packet back; `id` must not be used again.
+    #[inline]
+    pub fn release(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    /// Packets that were taken in and not released.
+    pub fn len(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+
+    /// True if all packets were released.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What a queue discipline sees of a packet that comes to it at `now`.
+    pub(crate) fn skb(&self, id: PacketId, now: Nanos) -> Skb {
+        let packet = self.get(id);
+        let (source, destination) = packet.hosts();
+        Skb {
+            id: id.0,
+            bytes: packet.bytes(),
+            ecn: packet.ecn(),
+            tos: packet.tos(),
+            flow_hash: flow_hash(packet.flow(), source, destination),
+            source,
+            destination,
+            enqueued_at: now,
+        }
+    }
+}
+
+/// Spreads the numbers of connections and hosts over 32 bits, as the kernel's hash of addresses and ports does.
+fn flow_hash(flow: u32, source: u32, destination: u32) -> u32 {
+    let word = (flow as u64) << 32 | (source ^ destination.rotate_left(16)) as u64;
+    // The finalizer of MurmurHash3: every bit of the input changes half of the output's.
+    let word = (word ^ word >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let word = (word ^ word >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (word ^ word >> 33) as u32
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A packet for tests.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TestPacket {
+        pub number: u32,
+        pub bytes: u32,
+        pub ecn: Ecn,
+    }
+
+    impl TestPacket {
+        /// One of 1500 bytes that may be marked.
+        pub fn new(number: u32) -> TestPacket {
+            TestPacket { number, bytes: 1500, ecn: Ecn::Ect0 }
+        }
+    }
+
+    impl Packet for TestPacket {
+        fn bytes(&self) -> u32 {
+            self.bytes
+        }
+        fn ecn(&self) -> Ecn {
+            self.ecn
+        }
+        fn mark_ce(&mut self) {
+            self.ecn = Ecn::Ce;
+        }
+        fn tos(&self) -> u8 {
+            0
+        }
+        fn flow(&self) -> u32 {
+            0
+        }
+        fn hosts(&self) -> (u32, u32) {
+            (0, 1)
+        }
+    }
+
+    proptest! {
+        /// Every packet is found under its number, whatever came and went before.
+        #[test]
+        fn a_pool_keeps_what_it_was_given(steps in prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), 1..200)) {
+            let mut pool = Pool::default();
+            let mut held: Vec<(PacketId, u32)> = vec![];
+            for (number, step) in (0..).zip(steps) {
+                match step {
+                    Some(index) if !held.is_empty() => {
+                        let (id, _) = held.swap_remove(index.index(held.len()));
+                        pool.release(id);
+                    }
+                    _ => held.push((pool.insert(TestPacket::new(number)), number)),
+                }
+                prop_assert_eq!(pool.len(), held.len());
+                for (id, number) in &held {
+                    prop_assert_eq!(pool.get(*id).number, *number);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! From a scenario to the ports of its network and the routes of its flows.
+
+use crate::fifo::FifoPort;
+use crate::network::{PortId, Routes};
+use crate::packet::Packet;
+use crate::port::Port;
+use crate::{DelayLine, Network, NoExternal};
+use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
+use scenario::units::Nanos;
+use std::convert::Infallible;
+
+/// The ports and routes of a scenario.
+///
+/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of all groups, then what
+/// delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take route `2n + 1`.
+pub struct Topology<'a> {
+    scenario: &'a Scenario,
+    ports: Vec<Planned>,
+    routes: Routes,
+    counting: Vec<PortId>,
+}
+
+/// A port to be made.
+enum Planned {
+    /// One direction of a link of the scenario.
+    Direction(Link),
+    /// A sender's own link.
+    Access(Link),
+    /// What delays the acknowledgements of such senders.
+    Delay(Nanos),
+}
+
+impl<'a> Topology<'a> {
+    /// That of a scenario with so many flows in each group.
+    pub fn new(scenario: &'a Scenario, counts: &[u32]) -> Topology<'a> {
+        let directions = scenario.links.iter().flat_map(|link| [&link.reverse, &link.forward]);
+        let mut ports: Vec<_> = directions.map(|direction| Planned::Direction(direction.clone())).collect();
+        let groups = || scenario.flows.iter().zip(counts).enumerate();
+        let access: Vec<_> = groups().map(|(n, (group, count))| add_access(&mut ports, n, group, *count)).collect();
+        let back: Vec<_> = groups().map(|(_, (group, _))| add_delay(&mut ports, group)).collect();
+        let mut routes = Routes::default();
+        for (number, (group, count)) in groups() {
+            for flow in 0..*count {
+                let forward = group.path.iter().map(|link| forward(*link));
+                let reverse = group.reverse_path.iter().map(|link| reverse(*link));
+                let access = access[number].map(|access| access.of_flow(flow));
+                if group.reverse {
+                    routes.add(access.into_iter().chain(reverse));
+                    routes.add(forward.chain(back[number]));
+                } else {
+                    routes.add(access.into_iter().chain(forward));
+                    routes.add(reverse.chain(back[number]));
+                }
+            }
+        }
+        let links = (0..scenario.links.len()).flat_map(|link| [forward(link), reverse(link)]);
+        let access = (0..).zip(&ports).filter(|(_, port)| matches!(port, Planned::Access(_))).map(|(number, _)| number);
+        let counting = links.chain(access).collect();
+        Topology { scenario, ports, routes, counting }
+    }
+
+    /// The network, with all its ports in this program.
+    ///
+    /// # Panics
+    /// If a queue is one of the kernel's, which whoever runs the scenario has to refuse.
+    pub fn network<P: Packet>(self) -> Network<P> {
+        let made = self.network_with(|_, _| Ok::<_, Infallible>(None::<NoExternal>));
+        made.unwrap_or_else(|never| match never {})
+    }
+
+    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the purpose of its draws.
+    ///
+    /// # Errors
+    /// Those of `external`.
+    pub fn network_with<P: Packet, X, E>(
+        self,
+        mut external: impl FnMut(&Link, u64) -> Result<Option<X>, E>,
+    ) -> Result<Network<P, X>, E> {
+        let mut ports = vec![];
+        for (number, planned) in self.ports.iter().enumerate() {
+            let port = match planned {
+                Planned::Direction(link) => {
+                    let purpose = purpose(number as PortId);
+                    match external(link, purpose)? {
+                        Some(port) => Port::External(port),
+                        None => of_link(link, self.scenario, purpose),
+                    }
+                }
+                Planned::Access(link) => of_link(link, self.scenario, 0),
+                Planned::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
+            };
+            ports.push(port);
+        }
+        Ok(Network::new(ports, self.routes, self.counting))
+    }
+}
+
+/// The port of a link's reverse direction.
+pub fn reverse(link: usize) -> PortId {
+    2 * link as PortId
+}
+
+/// The port of a link's forward direction.
+pub fn forward(link: usize) -> PortId {
+    2 * link as PortId + 1
+}
+
+/// Keeps the draws of a port apart from those of others: 1 and 2 for the two directions of the first link, and so on.
+fn purpose(port: PortId) -> u64 {
+    let (link, is_reverse) = (port as u64 / 2, port.is_multiple_of(2));
+    2 * link + if is_reverse { 2 } else { 1 }
+}
+
+/// A port of ours.
+fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
+    let Scenario { seed, warmup, duration, .. } = *scenario;
+    match link.queue {
+        Queue::Droptail { limit, ecn_threshold } => {
+            Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, warmup, duration))
+        }
+        Queue::Kernel(_) => panic!("a kernel qdisc is no part of this program"),
+    }
+}
+
+/// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.
+#[derive(Clone, Copy)]
+struct Access {
+    first: PortId,
+    shared: bool,
+}
+
+impl Access {
+    fn of_flow(self, flow: u32) -> PortId {
+        if self.shared { self.first } else { self.first + flow }
+    }
+}
+
+fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count: u32) -> Option<Access> {
+    let first = ports.len() as PortId;
+    let delay = group.access.delay;
+    let Some(rate) = group.access.rate else {
+        if delay == Nanos::ZERO {
+            return None;
+        }
+        ports.push(Planned::Delay(delay));
+        return Some(Access { first, shared: true });
+    };
+    let link = |flow: u32| Link {
+        name: if count == 1 { format!("flows.{number}.access") } else { format!("flows.{number}.access.{flow}") },
+        service: Service::Rate(rate),
+        delay,
+        queue: Queue::Droptail { limit: None, ecn_threshold: None },
+        loss: Loss::NONE,
+    };
+    ports.extend((0..count).map(|flow| Planned::Access(link(flow))));
+    Some(Access { first, shared: false })
+}
+
+fn add_delay(ports: &mut Vec<Planned>, group: &FlowGroup) -> Option<PortId> {
+    (group.access.delay > Nanos::ZERO).then(|| {
+        ports.push(Planned::Delay(group.access.delay));
+        ports.len() as PortId - 1
+    })
+}
