@@ -129,10 +129,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
                 let (arrival, port) = self.network.next();
                 let (due, source) = self.timers.first();
-                if arrival.min(due) > self.scenario.duration {
+                let packet_first = arrival <= due;
+                if (if packet_first { arrival } else { due }) > self.scenario.duration {
                     return Ok(());
                 }
-                if arrival <= due { self.packet_moves(arrival, port) } else { self.timer_expires(due, source) }
+                if packet_first { self.packet_moves(arrival, port) } else { self.timer_expires(due, source) }
             }
             let now = self.network.next().0.min(self.timers.first().0);
             if progress(now.min(self.scenario.duration)).is_break() {
@@ -144,15 +145,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline]
     fn packet_moves(&mut self, now: Nanos, port: PortId) {
         let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
-        match *self.network.packets.get(id) {
-            Packet::Data(data) => {
-                self.network.packets.release(id);
-                self.data_arrives(now, &data);
-            }
-            Packet::Ack(ack) => {
-                self.network.packets.release(id);
-                self.ack_arrives(now, &ack);
-            }
+        match *self.network.packets.remove(id) {
+            Packet::Data(data) => self.data_arrives(now, &data),
+            Packet::Ack(ack) => self.ack_arrives(now, &ack),
         }
     }
 
@@ -275,9 +270,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
             flows,
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
-        let series = self.sampler.map(|sampler| {
-            sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays())
-        });
+        let series = self
+            .sampler
+            .map(|sampler| sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays()));
         (Outcome { run, series, data_packets, fingerprint: None }, self.monitor.tap)
     }
 }

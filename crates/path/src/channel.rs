@@ -12,17 +12,17 @@ use scenario::units::Nanos;
 pub struct Transit {
     /// The packet.
     pub id: PacketId,
-    /// The hop of its route at which it is, as the network's routes count them.
-    pub hop: u32,
+    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last, or [`Transit::LOST`].
+    pub next_hop: u32,
 }
 
 impl Transit {
-    /// What takes the place of a packet that the channel loses.
-    const LOST: Transit = Transit { id: PacketId::NONE, hop: 0 };
-
-    fn is_lost(&self) -> bool {
-        self.id == PacketId::NONE
-    }
+    /// The next hop of a packet on its last.
+    pub const END: u32 = u32::MAX;
+    /// The next hop of a packet that a channel loses.
+    pub const LOST: u32 = u32::MAX - 1;
+    /// What comes out of a channel in the place of a packet that is lost.
+    pub(crate) const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
 }
 
 /// A packet that is transmitted or propagates.
@@ -47,15 +47,14 @@ impl Channel {
         Channel { delay, losses: Losses::new(loss, draws), in_flight: Ring::default(), next: Nanos::NEVER }
     }
 
-    /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last. Says when it arrives; none if
-    /// it is lost.
-    #[inline]
-    pub fn send(&mut self, end: Nanos, transit: Transit) -> Option<Nanos> {
+    /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last. True if it is lost.
+    #[inline(always)]
+    pub fn send(&mut self, end: Nanos, transit: Transit) -> bool {
         let lost = self.losses.next();
         let arrival = end + self.delay;
-        self.in_flight.push(InFlight { arrival, transit: if lost { Transit::LOST } else { transit } });
+        self.in_flight.push(InFlight { arrival, transit: if lost { Transit::NOTHING } else { transit } });
         self.next = self.next.min(arrival);
-        (!lost).then_some(arrival)
+        lost
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.
@@ -64,12 +63,12 @@ impl Channel {
         self.next
     }
 
-    /// Takes the packet that `next` announced; none if it is lost.
-    #[inline]
-    pub fn take(&mut self) -> Option<Transit> {
-        let first = self.in_flight.pop()?;
+    /// Takes the packet that `next` announced, or [`Transit::NOTHING`] in its place if it is lost.
+    #[inline(always)]
+    pub fn take(&mut self) -> Transit {
+        let taken = self.in_flight.pop().map_or(Transit::NOTHING, |first| first.transit);
         self.next = self.in_flight.front().map_or(Nanos::NEVER, |packet| packet.arrival);
-        (!first.transit.is_lost()).then_some(first.transit)
+        taken
     }
 
     /// Packets that wait for the transmitter, are transmitted or propagate, those that will be lost included.
@@ -79,6 +78,6 @@ impl Channel {
 
     /// Those of them that will be lost.
     pub fn lost_in_flight(&self) -> usize {
-        self.in_flight.iter().filter(|packet| packet.transit.is_lost()).count()
+        self.in_flight.iter().filter(|packet| packet.transit.next_hop == Transit::LOST).count()
     }
 }

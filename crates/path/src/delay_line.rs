@@ -31,12 +31,7 @@ impl DelayLine {
 
     /// Takes the packet that `next` announced.
     #[inline]
-    pub fn take(&mut self) -> Option<Transit> {
-        self.in_flight.pop().map(|(_, transit)| transit)
-    }
-
-    /// Packets inside.
-    pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+    pub fn take(&mut self) -> Transit {
+        self.in_flight.pop().map_or(Transit::NOTHING, |(_, transit)| transit)
     }
 }

@@ -49,7 +49,7 @@ impl Droptail {
         Droptail { limit: Amount::bound(limit), ecn_threshold: Amount::bound(ecn_threshold), waiting }
     }
 
-    /// Decides about a packet; `ecn_capable` is asked only if it is to be marked.
+    /// Decides about a packet; whether it is ECN-capable is asked only if it is to be marked.
     #[inline]
     pub fn admit(&self, bytes: u32, ecn_capable: impl FnOnce() -> bool) -> Admission {
         let Droptail { limit, ecn_threshold, waiting } = self;

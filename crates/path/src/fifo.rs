@@ -40,15 +40,12 @@ impl FifoPort {
         }
     }
 
-    /// Hands a packet over at `now`, which never decreases from call to call.
-    #[inline]
-    pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) -> Fate {
+    /// Hands a packet over at `now`, which never decreases from call to call. `bytes` are those of the packet.
+    #[inline(always)]
+    pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, transit: Transit, packets: &mut Pool<P>) -> Fate {
         self.advance(now);
-        let packet = packets.get_mut(transit.id);
-        let bytes = packet.bytes();
         let stats = &mut self.output.stats;
-        stats.offered();
-        let admission = self.queue.admit(bytes, || packet.ecn() != Ecn::NotEct);
+        let admission = self.queue.admit(bytes, || packets.get(transit.id).ecn() != Ecn::NotEct);
         match admission {
             Admission::Drop => {
                 stats.dropped(now);
@@ -57,16 +54,16 @@ impl FifoPort {
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
         }
-        let sent = self.output.send(now, now, bytes, transit);
-        if sent.start > now {
+        let (start, lost) = self.output.send(now, now, bytes, transit);
+        if start > now {
             self.queue.enter(bytes);
-            self.waiting.push((sent.start, bytes));
+            self.waiting.push((start, bytes));
         }
-        if sent.arrival.is_none() {
+        if lost {
             return Fate::Lost;
         }
         if admission == Admission::JoinMarked {
-            packet.mark_ce();
+            packets.get_mut(transit.id).mark_ce();
         }
         Fate::Accepted
     }
@@ -77,9 +74,9 @@ impl FifoPort {
         self.output.next()
     }
 
-    /// Takes the packet that `next` announced; none if the channel lost it.
-    #[inline]
-    pub fn take(&mut self) -> Option<Transit> {
+    /// Takes the packet that `next` announced; its `next_hop` is [`Transit::LOST`] if the channel lost it.
+    #[inline(always)]
+    pub fn take(&mut self) -> Transit {
         let packet = self.output.take();
         // Nothing was offered since its transmission started.
         if self.waiting.len() > self.output.channel().in_flight() {
@@ -149,8 +146,9 @@ mod tests {
         }
 
         fn offer(&mut self, now: Nanos, number: u32) -> Fate {
-            let id = self.packets.insert(TestPacket::new(number));
-            self.port.offer(now, Transit { id, hop: 0 }, &mut self.packets)
+            let packet = TestPacket::new(number);
+            let id = self.packets.insert(packet);
+            self.port.offer(now, packet.bytes, Transit { id, next_hop: 0 }, &mut self.packets)
         }
 
         /// When what is inside arrives, and its number.
@@ -158,7 +156,7 @@ mod tests {
             let mut arrivals = vec![];
             while self.port.next() != Nanos::NEVER {
                 let at = self.port.next();
-                let Transit { id: PacketId(number), .. } = self.port.take().unwrap();
+                let Transit { id: PacketId(number), .. } = self.port.take();
                 arrivals.push((at, number));
             }
             arrivals

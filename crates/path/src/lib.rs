@@ -1,5 +1,6 @@
 //! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no TCP.
 
+mod access;
 mod agenda;
 mod channel;
 mod delay_line;

@@ -5,7 +5,7 @@
 
 use crate::agenda::Agenda;
 use crate::channel::Transit;
-use crate::output::{Fate, LinkOutput};
+use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
 use crate::queued::Gone;
@@ -16,26 +16,39 @@ use scenario::units::Nanos;
 /// Number of a port. At equal times the lower number goes first.
 pub type PortId = u32;
 
-/// Behind the last port of a route.
-const END: PortId = PortId::MAX;
+/// A port on a route.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    port: PortId,
+    /// Its number in [`Routes::hops`].
+    next: u32,
+}
 
 /// The ports that a packet passes, by the number of its route.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    /// All routes, one behind the other, each with END behind it.
-    hops: Vec<PortId>,
-    /// Where each route begins.
-    first: Vec<u32>,
+    /// The first hop of each route.
+    first: Vec<Hop>,
+    /// The hops of all routes that are not their first.
+    hops: Vec<Hop>,
 }
 
 impl Routes {
     /// Adds a route, whose number is the count of those before it.
+    ///
+    /// # Panics
+    /// If it passes no port.
     pub fn add(&mut self, ports: impl IntoIterator<Item = PortId>) {
-        self.first.push(self.hops.len() as u32);
-        self.hops.extend(ports);
-        self.hops.push(END);
+        let mut ports = ports.into_iter().peekable();
+        let mut hop = |next: u32| {
+            let port = ports.next()?;
+            Some(Hop { port, next: if ports.peek().is_some() { next } else { Transit::END } })
+        };
+        self.first.push(hop(self.hops.len() as u32).expect("a route has a port"));
+        while let Some(next) = hop(self.hops.len() as u32 + 1) {
+            self.hops.push(next);
+        }
     }
-
 }
 
 /// Is told of the packets that will not arrive.
@@ -45,56 +58,77 @@ pub trait Observer<P> {
 }
 
 /// Ports, routes, and the packets in them.
+///
+/// Most events are those of the first two ports, the two directions of the first link. They have places of their own: what is to be done at them is
+/// compiled for each, and their next events are compared with the winner of all others.
 pub struct Network<P, X = NoExternal> {
     /// The packets.
     pub packets: Pool<P>,
-    ports: Vec<Port<X>>,
-    routes: Routes,
-    /// The next events of the first two ports. Most events are theirs, the two directions of the first link, so that they are not in the agenda.
-    first_two: [Nanos; 2],
-    /// Those of all others, by the port's number.
+    first_two: [Head<X>; 2],
+    /// The ports from number 2 on.
+    others: Vec<Port<X>>,
+    /// The next events of the others, by the port's number.
     agenda: Agenda,
+    routes: Routes,
     /// The ports that count, in the order of their records.
     counting: Vec<PortId>,
     gone: Vec<Gone>,
 }
 
+/// A port with its next event.
+struct Head<X> {
+    port: Port<X>,
+    next: Nanos,
+}
+
 impl<P: Packet, X> Network<P, X> {
     /// An empty network. `counting` are the ports that have records, in their order.
+    ///
+    /// # Panics
+    /// With less than two ports.
     pub fn new(ports: Vec<Port<X>>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
+        let agenda = Agenda::new(ports.len() as u32);
+        let mut ports = ports.into_iter();
+        let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
             packets: Pool::default(),
-            agenda: Agenda::new(ports.len() as u32),
-            ports,
+            first_two: [head(), head()],
+            others: ports.collect(),
+            agenda,
             routes,
-            first_two: [Nanos::NEVER; 2],
             counting,
             gone: vec![],
         }
     }
 
     /// The earliest event: when, and at which port; `Nanos::NEVER` if the network is empty.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self) -> (Nanos, PortId) {
         let (at, port) = self.agenda.first();
-        let [first, second] = self.first_two;
-        if first <= second && first <= at {
-            (first, 0)
-        } else if second <= at {
-            (second, 1)
+        let [first, second] = &self.first_two;
+        if first.next <= second.next && first.next <= at {
+            (first.next, 0)
+        } else if second.next <= at {
+            (second.next, 1)
         } else {
             (at, port)
         }
     }
 
-    /// The ports in the order of their numbers.
-    pub fn ports(&self) -> &[Port<X>] {
-        &self.ports
+    /// A port.
+    pub fn port(&self, port: PortId) -> &Port<X> {
+        match port {
+            0 | 1 => &self.first_two[port as usize].port,
+            _ => &self.others[port as usize - 2],
+        }
     }
 
-    /// A port, to look at it at an instant.
+    /// The same, to change it; whoever changes when it has its next event has to say so to `reschedule`.
     pub fn port_mut(&mut self, port: PortId) -> &mut Port<X> {
-        &mut self.ports[port as usize]
+        match port {
+            0 | 1 => &mut self.first_two[port as usize].port,
+            _ => &mut self.others[port as usize - 2],
+        }
     }
 
     /// The records of all ports that count: link by link, forward before reverse, then the access links.
@@ -102,7 +136,7 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: ExternalPort,
     {
-        self.outputs().map(LinkOutput::record).collect()
+        self.counting.iter().filter_map(|port| self.port(*port).record()).collect()
     }
 
     /// The same ports at this instant, for the series.
@@ -110,147 +144,227 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: ExternalPort,
     {
-        let Network { counting, ports, .. } = self;
-        (0..).zip(counting).filter_map(|(link, port)| ports[*port as usize].sample(now, link)).collect()
+        let samples =
+            (0..self.counting.len()).filter_map(|link| self.port_mut(self.counting[link]).sample(now, link as u32));
+        samples.collect()
     }
 
-    /// The distributions of their queueing delays.
+    /// The distributions of the queueing delays of the links, in the order of their records. Access links have none.
     pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram>
     where
         X: ExternalPort,
     {
-        self.outputs().map(|output| &output.stats.queue_delay)
-    }
-
-    fn outputs(&self) -> impl Iterator<Item = &LinkOutput>
-    where
-        X: ExternalPort,
-    {
-        self.counting.iter().filter_map(|port| self.ports[*port as usize].output())
-    }
-
-    #[inline]
-    fn set_next(&mut self, port: PortId, at: Nanos) {
-        match self.first_two.get_mut(port as usize) {
-            Some(next) => *next = at,
-            None => self.agenda.set(port, at),
-        }
+        let outputs = self.counting.iter().filter_map(|port| self.port(*port).output());
+        outputs.map(|output| &output.stats.queue_delay)
     }
 
     /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.
-    #[inline]
+    #[inline(always)]
     pub fn send<C: Observer<P>>(&mut self, now: Nanos, route: u32, packet: P, context: &mut C)
     where
         X: External<P, C>,
     {
         let hop = self.routes.first[route as usize];
+        let bytes = packet.bytes();
         let id = self.packets.insert(packet);
-        self.offer(now, Transit { id, hop }, context);
+        self.offer(now, hop, id, bytes, context);
     }
 
-    /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller takes it out of `packets` and releases it.
-    #[inline]
+    /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller removes it from `packets`.
+    #[inline(always)]
     pub fn step<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
     {
-        let (taken, next) = match &mut self.ports[port as usize] {
-            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
-            Port::Delay(line) => (line.take(), line.next()),
-            Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
+        let Transit { id, next_hop } = match port {
+            0 => self.take_first::<0, C>(now, context),
+            1 => self.take_first::<1, C>(now, context),
+            _ => self.take_other(now, port, context),
         };
-        self.set_next(port, next);
-        let Transit { id, hop } = taken?;
-        match self.routes.hops[hop as usize + 1] {
-            END => Some(id),
-            _ => {
-                self.offer(now, Transit { id, hop: hop + 1 }, context);
-                None
-            }
+        if next_hop == Transit::END {
+            return Some(id);
         }
+        self.forward(now, Transit { id, next_hop }, context);
+        None
     }
 
-    /// Hands a packet over to the port at which it is.
-    #[inline]
-    fn offer<C: Observer<P>>(&mut self, now: Nanos, transit: Transit, context: &mut C)
+    /// A packet that has passed a port comes to the next, unless it is lost. Kept apart, for where all links are in a row of one it never happens.
+    #[inline(never)]
+    fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C)
     where
         X: External<P, C>,
     {
-        let port = self.routes.hops[transit.hop as usize];
-        let (fate, next) = match &mut self.ports[port as usize] {
-            Port::Fifo(fifo) => (fifo.offer(now, transit, &mut self.packets), fifo.next()),
+        // What is lost has no hop.
+        if let Some(hop) = self.routes.hops.get(taken.next_hop as usize) {
+            let bytes = self.packets.get(taken.id).bytes();
+            self.offer(now, *hop, taken.id, bytes, context);
+        }
+    }
+
+    #[inline(always)]
+    fn take_first<const N: usize, C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Transit
+    where
+        X: External<P, C>,
+    {
+        let head = &mut self.first_two[N];
+        if let Port::Fifo(fifo) = &mut head.port {
+            let taken = fifo.take();
+            head.next = fifo.next();
+            return taken;
+        }
+        let (taken, next) = self.step_otherwise(now, N as PortId, context);
+        self.first_two[N].next = next;
+        taken
+    }
+
+    #[inline(always)]
+    fn take_other<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> Transit
+    where
+        X: External<P, C>,
+    {
+        let (taken, next) = match &mut self.others[port as usize - 2] {
+            Port::Access(access) => (access.take(), access.next()),
+            Port::Delay(line) => (line.take(), line.next()),
+            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
+        };
+        self.agenda.set(port, next);
+        taken
+    }
+
+    /// Hands a packet over to a port.
+    #[inline(always)]
+    fn offer<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    where
+        X: External<P, C>,
+    {
+        let Hop { port, next: next_hop } = hop;
+        let transit = Transit { id, next_hop };
+        match port {
+            0 => self.offer_to_first::<0, C>(now, transit, bytes, context),
+            1 => self.offer_to_first::<1, C>(now, transit, bytes, context),
+            _ => self.offer_to_other(now, port, transit, bytes, context),
+        }
+    }
+
+    #[inline(always)]
+    fn offer_to_first<const N: usize, C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        transit: Transit,
+        bytes: u32,
+        context: &mut C,
+    ) where
+        X: External<P, C>,
+    {
+        let head = &mut self.first_two[N];
+        if let Port::Fifo(fifo) = &mut head.port {
+            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
+            head.next = fifo.next();
+            if fate != Fate::Accepted {
+                self.discard(now, fate, transit.id, context);
+            }
+        } else {
+            self.first_two[N].next = self.offer_otherwise(now, N as PortId, transit, context);
+        }
+    }
+
+    #[inline(always)]
+    fn offer_to_other<C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        transit: Transit,
+        bytes: u32,
+        context: &mut C,
+    ) where
+        X: External<P, C>,
+    {
+        let next = match &mut self.others[port as usize - 2] {
+            Port::Access(access) => {
+                access.send(now, bytes, transit);
+                access.next()
+            }
             Port::Delay(line) => {
                 line.send(now, transit);
-                (Fate::Accepted, line.next())
+                line.next()
             }
-            Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
+            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
         };
-        self.set_next(port, next);
-        if fate != Fate::Accepted {
-            context.gone(now, now, fate, self.packets.get(transit.id));
-            self.packets.release(transit.id);
-        }
+        self.agenda.set(port, next);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn discard<C: Observer<P>>(&mut self, now: Nanos, fate: Fate, id: PacketId, context: &mut C) {
+        context.gone(now, now, fate, self.packets.remove(id));
     }
 
     /// `step` for a port that may drop other packets than the one it is about. Gives the packet at its far end, and its next event.
     #[inline(never)]
-    fn step_otherwise<C: Observer<P>>(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        context: &mut C,
-    ) -> (Option<Transit>, Nanos)
+    fn step_otherwise<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> (Transit, Nanos)
     where
         X: External<P, C>,
     {
         let mut gone = std::mem::take(&mut self.gone);
-        let stepped = match &mut self.ports[port as usize] {
+        let Network { first_two, others, packets, .. } = self;
+        let port = match port {
+            0 | 1 => &mut first_two[port as usize].port,
+            _ => &mut others[port as usize - 2],
+        };
+        let stepped = match port {
             Port::Queued(queued) => {
-                let taken = queued.step(&mut self.packets);
+                let taken = queued.step(packets);
                 gone.append(&mut queued.gone);
                 (taken, queued.next())
             }
-            Port::External(port) => (port.step(now, &mut self.packets, context, &mut gone), port.next()),
-            Port::Fifo(_) | Port::Delay(_) => unreachable!("these step by themselves"),
+            Port::External(port) => (port.step(now, packets, context, &mut gone), port.next()),
+            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
+            Port::Access(access) => (access.take(), access.next()),
+            Port::Delay(line) => (line.take(), line.next()),
         };
         self.release_gone(now, gone, context);
         stepped
     }
 
-    /// `offer` for such a port.
+    /// `offer` for such a port. Gives its next event; the packets that are gone are told of here.
     #[inline(never)]
-    fn offer_otherwise<C: Observer<P>>(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        transit: Transit,
-        context: &mut C,
-    ) -> (Fate, Nanos)
+    fn offer_otherwise<C: Observer<P>>(&mut self, now: Nanos, port: PortId, transit: Transit, context: &mut C) -> Nanos
     where
         X: External<P, C>,
     {
         let mut gone = std::mem::take(&mut self.gone);
-        let next = match &mut self.ports[port as usize] {
+        let Network { first_two, others, packets, .. } = self;
+        let port = match port {
+            0 | 1 => &mut first_two[port as usize].port,
+            _ => &mut others[port as usize - 2],
+        };
+        let next = match port {
             Port::Queued(queued) => {
-                queued.offer(now, transit, &mut self.packets);
+                queued.offer(now, transit, packets);
                 gone.append(&mut queued.gone);
                 queued.next()
             }
             Port::External(port) => {
-                port.offer(now, transit, &mut self.packets, context, &mut gone);
+                port.offer(now, transit, packets, context, &mut gone);
                 port.next()
             }
-            Port::Fifo(_) | Port::Delay(_) => unreachable!("these take a packet by themselves"),
+            Port::Fifo(fifo) => {
+                let bytes = packets.get(transit.id).bytes();
+                let fate = fifo.offer(now, bytes, transit, packets);
+                if fate != Fate::Accepted {
+                    gone.push(Gone { id: transit.id, arrival: now, fate });
+                }
+                fifo.next()
+            }
+            Port::Access(_) | Port::Delay(_) => unreachable!("these are offered it directly"),
         };
         self.release_gone(now, gone, context);
-        // Whatever became of it, it is told and released above.
-        (Fate::Accepted, next)
+        next
     }
 
     fn release_gone<C: Observer<P>>(&mut self, now: Nanos, mut gone: Vec<Gone>, context: &mut C) {
         for Gone { id, arrival, fate } in gone.drain(..) {
-            context.gone(now, arrival, fate, self.packets.get(id));
-            self.packets.release(id);
+            context.gone(now, arrival, fate, self.packets.remove(id));
         }
         // Its room serves again.
         self.gone = gone;

@@ -27,17 +27,6 @@ pub struct LinkOutput {
     pub stats: LinkStats,
 }
 
-/// When a packet's transmission starts, and whether the channel loses it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission {
-    /// The first bit leaves; until then the packet waits.
-    pub start: Nanos,
-    /// The last bit leaves.
-    pub end: Nanos,
-    /// The far end; none if the channel loses the packet.
-    pub arrival: Option<Nanos>,
-}
-
 impl LinkOutput {
     /// That of a link, which measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> LinkOutput {
@@ -49,16 +38,17 @@ impl LinkOutput {
         }
     }
 
-    /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are out.
-    #[inline]
-    pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> Transmission {
+    /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are out. Gives the start of its
+    /// transmission, until which it waits, and whether the channel loses it.
+    #[inline(always)]
+    pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
         let slot = self.transmitter.serve(ready, bytes);
         self.stats.transmitted(arrival, slot.start, bytes);
-        let at = self.channel.send(slot.end, transit);
-        if at.is_none() {
+        let lost = self.channel.send(slot.end, transit);
+        if lost {
             self.stats.lost(arrival);
         }
-        Transmission { start: slot.start, end: slot.end, arrival: at }
+        (slot.start, lost)
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.
@@ -67,12 +57,10 @@ impl LinkOutput {
         self.channel.next()
     }
 
-    /// Takes the packet that `next` announced; none if the channel lost it.
-    #[inline]
-    pub fn take(&mut self) -> Option<Transit> {
-        let taken = self.channel.take()?;
-        self.stats.total_arrived += 1;
-        Some(taken)
+    /// Takes the packet that `next` announced; its `next_hop` is [`Transit::LOST`] if the channel lost it.
+    #[inline(always)]
+    pub fn take(&mut self) -> Transit {
+        self.channel.take()
     }
 
     /// The channel.

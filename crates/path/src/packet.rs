@@ -31,23 +31,33 @@ impl PacketId {
 /// The packets that are in the network. Queues and channels hold their numbers only.
 #[derive(Debug)]
 pub struct Pool<P> {
-    packets: Vec<P>,
-    free: Vec<PacketId>,
+    places: Vec<Place<P>>,
+    /// The place that the next packet takes; none is free at [`PacketId::NONE`].
+    free: PacketId,
+}
+
+#[derive(Debug)]
+struct Place<P> {
+    packet: P,
+    /// Of a free place: the one that is free after it.
+    next_free: PacketId,
 }
 
 impl<P> Default for Pool<P> {
     fn default() -> Pool<P> {
-        Pool { packets: Vec::new(), free: Vec::new() }
+        Pool { places: Vec::new(), free: PacketId::NONE }
     }
 }
 
 impl<P: Packet> Pool<P> {
     /// Takes a packet in.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, packet: P) -> PacketId {
-        match self.free.pop() {
-            Some(id) => {
-                self.packets[id.0 as usize] = packet;
+        let id = self.free;
+        match self.places.get_mut(id.0 as usize) {
+            Some(place) => {
+                self.free = place.next_free;
+                place.packet = packet;
                 id
             }
             None => self.grow(packet),
@@ -55,37 +65,42 @@ impl<P: Packet> Pool<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self, packet: P) -> PacketId {
-        self.packets.push(packet);
-        PacketId(self.packets.len() as u32 - 1)
+        self.places.push(Place { packet, next_free: PacketId::NONE });
+        PacketId(self.places.len() as u32 - 1)
     }
 
     /// A packet of the pool.
     #[inline]
     pub fn get(&self, id: PacketId) -> &P {
-        &self.packets[id.0 as usize]
+        &self.places[id.0 as usize].packet
     }
 
     /// The same, to change it.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut P {
-        &mut self.packets[id.0 as usize]
+        &mut self.places[id.0 as usize].packet
     }
 
-    /// Gives the place of a packet back; `id` must not be used again.
+    /// Gives the place of a packet back, and the packet to read for the last time.
     #[inline]
-    pub fn release(&mut self, id: PacketId) {
-        self.free.push(id);
+    pub fn remove(&mut self, id: PacketId) -> &P {
+        let place = &mut self.places[id.0 as usize];
+        place.next_free = self.free;
+        self.free = id;
+        &place.packet
     }
 
-    /// Packets that were taken in and not released.
-    pub fn len(&self) -> usize {
-        self.packets.len() - self.free.len()
-    }
-
-    /// True if all packets were released.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Packets that were taken in and not removed.
+    pub fn count(&self) -> usize {
+        let mut free = 0;
+        let mut id = self.free;
+        while let Some(place) = self.places.get(id.0 as usize) {
+            free += 1;
+            id = place.next_free;
+        }
+        self.places.len() - free
     }
 
     /// What a queue discipline sees of a packet that comes to it at `now`.
@@ -165,11 +180,11 @@ pub(crate) mod tests {
                 match step {
                     Some(index) if !held.is_empty() => {
                         let (id, _) = held.swap_remove(index.index(held.len()));
-                        pool.release(id);
+                        pool.remove(id);
                     }
                     _ => held.push((pool.insert(TestPacket::new(number)), number)),
                 }
-                prop_assert_eq!(pool.len(), held.len());
+                prop_assert_eq!(pool.count(), held.len());
                 for (id, number) in &held {
                     prop_assert_eq!(pool.get(*id).number, *number);
                 }

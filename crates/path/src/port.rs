@@ -1,13 +1,15 @@
 //! The ports of a network: where packets wait and travel from one node to the next.
 
+use crate::LinkOutput;
+use crate::access::AccessPort;
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
 use crate::fifo::FifoPort;
 use crate::packet::Pool;
 use crate::qdisc::AnyQdisc;
 use crate::queued::{Gone, QueuedPort};
-use crate::LinkOutput;
 use measure::LinkSample;
+use scenario::records;
 use scenario::units::Nanos;
 
 /// One direction of a link. `X` is a port of the driver's own, such as one whose queue is in the kernel.
@@ -17,6 +19,8 @@ pub enum Port<X> {
     Fifo(FifoPort),
     /// A discipline that decides at departure.
     Queued(Box<QueuedPort<AnyQdisc>>),
+    /// A sender's own link.
+    Access(AccessPort),
     /// It only delays.
     Delay(DelayLine),
     /// The driver's.
@@ -37,8 +41,8 @@ pub trait ExternalPort {
 pub trait External<P, C>: ExternalPort {
     /// Hands a packet over at `now`; those that are gone already are appended to `gone`.
     fn offer(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>);
-    /// Does what `next` announced; gives the packet that is at the far end.
-    fn step(&mut self, now: Nanos, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>) -> Option<Transit>;
+    /// Does what `next` announced; gives what is at the far end.
+    fn step(&mut self, now: Nanos, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>) -> Transit;
 }
 
 /// No port of the driver's.
@@ -60,7 +64,7 @@ impl<P, C> External<P, C> for NoExternal {
     fn offer(&mut self, _: Nanos, _: Transit, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) {
         match *self {}
     }
-    fn step(&mut self, _: Nanos, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) -> Option<Transit> {
+    fn step(&mut self, _: Nanos, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) -> Transit {
         match *self {}
     }
 }
@@ -72,17 +76,26 @@ impl<X: ExternalPort> Port<X> {
             Port::Fifo(port) => Some(port.sample(now, link)),
             Port::Queued(port) => Some(port.sample(link)),
             Port::External(port) => Some(port.sample(link)),
+            Port::Access(port) => Some(port.sample(now, link)),
             Port::Delay(_) => None,
         }
     }
 
-    /// Transmitter and channel, with the port's statistics; none for a port that counts nothing.
+    /// Its record; none for a port that counts nothing.
+    pub fn record(&self) -> Option<records::Link> {
+        match self {
+            Port::Access(port) => Some(port.record()),
+            _ => self.output().map(LinkOutput::record),
+        }
+    }
+
+    /// Transmitter and channel of a link's direction, with its statistics; none for an access link.
     pub fn output(&self) -> Option<&LinkOutput> {
         match self {
             Port::Fifo(port) => Some(&port.output),
             Port::Queued(port) => Some(&port.output),
             Port::External(port) => Some(port.output()),
-            Port::Delay(_) => None,
+            Port::Access(_) | Port::Delay(_) => None,
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct QueuedPort<Q> {
     pub output: LinkOutput,
     /// When the discipline is asked for a packet next; `Nanos::NEVER` while it has none.
     ask_at: Nanos,
-    /// The hop of each packet that waits, by its number.
-    hops: Vec<u32>,
+    /// The next hop of each packet that waits, by its number.
+    next_hops: Vec<u32>,
     dropped: Vec<Skb>,
     /// Packets that are not in the port any more and will not arrive; for whoever counts and releases them.
     pub gone: Vec<Gone>,
@@ -35,17 +35,16 @@ pub struct QueuedPort<Q> {
 impl<Q: Qdisc> QueuedPort<Q> {
     /// An empty port.
     pub fn new(qdisc: Q, output: LinkOutput) -> QueuedPort<Q> {
-        QueuedPort { qdisc, output, ask_at: Nanos::NEVER, hops: vec![], dropped: vec![], gone: vec![] }
+        QueuedPort { qdisc, output, ask_at: Nanos::NEVER, next_hops: vec![], dropped: vec![], gone: vec![] }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call.
     pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
         let place = transit.id.0 as usize;
-        if place >= self.hops.len() {
-            self.hops.resize(place + 1, 0);
+        if place >= self.next_hops.len() {
+            self.next_hops.resize(place + 1, 0);
         }
-        self.hops[place] = transit.hop;
-        self.output.stats.offered();
+        self.next_hops[place] = transit.next_hop;
         self.qdisc.enqueue(now, packets.skb(transit.id, now), &mut self.dropped);
         self.note_drops(now);
         if self.output.free_at() <= now {
@@ -61,13 +60,13 @@ impl<Q: Qdisc> QueuedPort<Q> {
         self.output.next().min(self.ask_at)
     }
 
-    /// Does what `next` announced: gives the packet that is at the far end, or starts a transmission.
-    pub fn step<P: Packet>(&mut self, packets: &mut Pool<P>) -> Option<Transit> {
+    /// Does what `next` announced: gives what is at the far end, or starts a transmission.
+    pub fn step<P: Packet>(&mut self, packets: &mut Pool<P>) -> Transit {
         if self.output.next() <= self.ask_at {
             return self.output.take();
         }
         self.transmit(self.ask_at, packets);
-        None
+        Transit::NOTHING
     }
 
     /// The transmitter is free: the discipline's next packet, if it has one.
@@ -84,9 +83,9 @@ impl<Q: Qdisc> QueuedPort<Q> {
             packet.mark_ce();
             self.output.stats.marked(skb.enqueued_at);
         }
-        let transit = Transit { id, hop: self.hops[skb.id as usize] };
-        let sent = self.output.send(skb.enqueued_at, now, skb.bytes, transit);
-        if sent.arrival.is_none() {
+        let transit = Transit { id, next_hop: self.next_hops[skb.id as usize] };
+        let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, transit);
+        if lost {
             self.gone.push(Gone { id, arrival: skb.enqueued_at, fate: Fate::Lost });
         }
         self.ask_at = if self.qdisc.backlog().1 > 0 { self.output.free_at() } else { Nanos::NEVER };
@@ -107,11 +106,6 @@ impl<Q: Qdisc> QueuedPort<Q> {
     /// This instant for the series, as link number `link`.
     pub fn sample(&self, link: u32) -> LinkSample {
         let stats = &self.output.stats;
-        LinkSample {
-            link,
-            waiting: self.backlog(),
-            total_drops: stats.total_drops,
-            total_sent: stats.total_bytes,
-        }
+        LinkSample { link, waiting: self.backlog(), total_drops: stats.total_drops, total_sent: stats.total_bytes }
     }
 }

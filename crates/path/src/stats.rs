@@ -19,10 +19,6 @@ pub struct LinkStats {
     pub marks: u64,
     /// Drops since the start of the run.
     pub total_drops: u64,
-    /// Packets offered since the start of the run.
-    pub total_offered: u64,
-    /// Packets taken out at the far end since the start of the run.
-    pub total_arrived: u64,
     /// Packets lost in the channel since the start of the run.
     pub total_losses: u64,
     /// Bytes transmitted since the start of the run.
@@ -43,8 +39,6 @@ impl LinkStats {
             losses: 0,
             marks: 0,
             total_drops: 0,
-            total_offered: 0,
-            total_arrived: 0,
             total_losses: 0,
             total_bytes: 0,
             queue_delay: Histogram::default(),
@@ -57,12 +51,6 @@ impl LinkStats {
     #[inline]
     fn clip(&self, start: Nanos, end: Nanos) -> u64 {
         end.min(self.to).0.saturating_sub(start.max(self.from).0)
-    }
-
-    /// A packet comes to the queue.
-    #[inline]
-    pub fn offered(&mut self) {
-        self.total_offered += 1;
     }
 
     /// The queue drops a packet that came at `arrival`.

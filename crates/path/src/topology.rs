@@ -1,12 +1,13 @@
 //! From a scenario to the ports of its network and the routes of its flows.
 
+use crate::access::AccessPort;
 use crate::fifo::FifoPort;
 use crate::network::{PortId, Routes};
 use crate::packet::Packet;
 use crate::port::Port;
 use crate::{DelayLine, Network, NoExternal};
-use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
-use scenario::units::Nanos;
+use scenario::model::{FlowGroup, Link, Queue, Scenario};
+use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
 
 /// The ports and routes of a scenario.
@@ -24,8 +25,8 @@ pub struct Topology<'a> {
 enum Planned {
     /// One direction of a link of the scenario.
     Direction(Link),
-    /// A sender's own link.
-    Access(Link),
+    /// A sender's own link: its name, rate and delay.
+    Access(String, Rate, Nanos),
     /// What delays the acknowledgements of such senders.
     Delay(Nanos),
 }
@@ -54,7 +55,8 @@ impl<'a> Topology<'a> {
             }
         }
         let links = (0..scenario.links.len()).flat_map(|link| [forward(link), reverse(link)]);
-        let access = (0..).zip(&ports).filter(|(_, port)| matches!(port, Planned::Access(_))).map(|(number, _)| number);
+        let access =
+            (0..).zip(&ports).filter(|(_, port)| matches!(port, Planned::Access(..))).map(|(number, _)| number);
         let counting = links.chain(access).collect();
         Topology { scenario, ports, routes, counting }
     }
@@ -86,7 +88,10 @@ impl<'a> Topology<'a> {
                         None => of_link(link, self.scenario, purpose),
                     }
                 }
-                Planned::Access(link) => of_link(link, self.scenario, 0),
+                Planned::Access(name, rate, delay) => {
+                    let Scenario { warmup, duration, .. } = *self.scenario;
+                    Port::Access(AccessPort::new(name.clone(), *rate, *delay, warmup, duration))
+                }
                 Planned::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
             };
             ports.push(port);
@@ -145,14 +150,11 @@ fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count:
         ports.push(Planned::Delay(delay));
         return Some(Access { first, shared: true });
     };
-    let link = |flow: u32| Link {
-        name: if count == 1 { format!("flows.{number}.access") } else { format!("flows.{number}.access.{flow}") },
-        service: Service::Rate(rate),
-        delay,
-        queue: Queue::Droptail { limit: None, ecn_threshold: None },
-        loss: Loss::NONE,
+    let name = |flow: u32| match count {
+        1 => format!("flows.{number}.access"),
+        _ => format!("flows.{number}.access.{flow}"),
     };
-    ports.extend((0..count).map(|flow| Planned::Access(link(flow))));
+    ports.extend((0..count).map(|flow| Planned::Access(name(flow), rate, delay)));
     Some(Access { first, shared: false })
 }
 

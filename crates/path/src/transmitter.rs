@@ -42,22 +42,25 @@ impl Transmitter {
     /// When the packet served last is out.
     pub fn free_at(&self) -> Nanos {
         match self {
-            Transmitter::Constant(c) => c.free_at,
+            Transmitter::Constant(c) => c.free_at(),
             Transmitter::Opportunities(o) => o.free_at,
         }
     }
 
     /// Share of the capacity of the counting interval that was used, in percent; 0 where there was none.
     pub fn utilisation_percent(&self) -> f64 {
-        let (used, capacity) = match self {
-            Transmitter::Constant(c) => (c.busy_ns as f64, (c.to - c.from).0 as f64),
+        match self {
+            Transmitter::Constant(c) => c.utilisation_percent(),
             Transmitter::Opportunities(o) => {
                 let count = o.count_until(o.to) - o.count_until(o.from);
-                (o.used_bytes as f64, (count * OPPORTUNITY_BYTES as u64) as f64)
+                percent(o.used_bytes as f64, (count * OPPORTUNITY_BYTES as u64) as f64)
             }
-        };
-        if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
+        }
     }
+}
+
+fn percent(used: f64, capacity: f64) -> f64 {
+    if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
 }
 
 /// The division by a rate, remembered for the size seen last: sizes hardly vary.
@@ -104,6 +107,16 @@ impl Constant {
         self.free_at = end;
         self.busy_ns += end.min(self.to).0.saturating_sub(start.max(self.from).0);
         Slot { start, end }
+    }
+
+    /// When the packet served last is out.
+    pub fn free_at(&self) -> Nanos {
+        self.free_at
+    }
+
+    /// Share of the counting interval in which it sent, in percent.
+    pub fn utilisation_percent(&self) -> f64 {
+        percent(self.busy_ns as f64, (self.to - self.from).0 as f64)
     }
 }
 

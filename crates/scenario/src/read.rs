@@ -3,8 +3,8 @@
 use crate::checks;
 use crate::error::{Place, Problems, did_you_mean};
 use crate::model::{
-    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss, ParamValue,
-    Queue, Scenario, Service, Setting, Trace,
+    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss,
+    ParamValue, Queue, Scenario, Service, Setting, Trace,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share};
@@ -44,7 +44,8 @@ impl Reader {
         let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
         let sections: Vec<_> = top.child("link", "link").named_children("link.NAME");
-        let sections: Vec<_> = sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
+        let sections: Vec<_> =
+            sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
         let links: Vec<_> = sections.iter().map(|(reverse, forward)| self.duplex_link(forward, reverse)).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");

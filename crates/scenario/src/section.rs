@@ -190,7 +190,8 @@ impl Readable for Names {
     }
     fn from_value(value: &Value, kind: Kind) -> Result<Names, String> {
         let Value::Array(items) = value else { return Err(not_the_kind(value, kind)) };
-        let name = |item: &Node| item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, Kind::Text));
+        let name =
+            |item: &Node| item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, Kind::Text));
         match items.is_empty() {
             true => Err(format!("must be {}, not an empty list", kind.words())),
             false => Ok(Names(items.iter().map(name).collect::<Result<_, _>>()?)),

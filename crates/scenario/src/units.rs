@@ -99,6 +99,10 @@ impl Rate {
     pub const fn time_to_send(self, size: Bytes) -> Nanos {
         Nanos((size.0 as u128 * 8 * 1_000_000_000).div_ceil(self.0 as u128) as u64)
     }
+    /// What it sends in this time, in whole bytes.
+    pub const fn bytes_in(self, time: Nanos) -> u64 {
+        (time.0 as u128 * self.0 as u128 / 8_000_000_000) as u64
+    }
     /// Megabits a second, for records.
     pub fn as_mbps(self) -> f64 {
         self.0 as f64 / 1e6

@@ -2,7 +2,9 @@
 
 use crate::world::{control, library};
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, Access, Clock, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace};
+use scenario::model::{
+    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace,
+};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 

@@ -1,0 +1,146 @@
+//! A sender's own link: a queue that never drops, a transmitter, a delay, and no losses.
+//!
+//! It counts less than other ports do, because a run may have thousands of these: of its queueing delay the mean and the maximum only.
+
+use crate::channel::Transit;
+use crate::ring::Ring;
+use crate::transmitter::Constant;
+use measure::LinkSample;
+use scenario::records;
+use scenario::units::{Nanos, Rate};
+
+/// An access link, in the direction of the data.
+pub struct AccessPort {
+    name: String,
+    rate: Rate,
+    transmitter: Constant,
+    delay: Nanos,
+    in_flight: Ring<(Nanos, Transit)>,
+    /// The measuring interval.
+    from: Nanos,
+    to: Nanos,
+    total_bytes: u64,
+    /// What follows is of the packets that came in the interval.
+    packets: u64,
+    waited_ns: u64,
+    longest_wait: Nanos,
+    /// Bytes times the time that they waited, inside the interval.
+    byte_ns: u128,
+}
+
+impl AccessPort {
+    /// An idle link that measures from `from` to `to`.
+    pub fn new(name: String, rate: Rate, delay: Nanos, from: Nanos, to: Nanos) -> AccessPort {
+        AccessPort {
+            name,
+            rate,
+            transmitter: Constant::new(rate, from, to),
+            delay,
+            in_flight: Ring::default(),
+            from,
+            to,
+            total_bytes: 0,
+            packets: 0,
+            waited_ns: 0,
+            longest_wait: Nanos::ZERO,
+            byte_ns: 0,
+        }
+    }
+
+    /// Takes a packet of `bytes` at `now`, which never decreases from call to call.
+    #[inline]
+    pub fn send(&mut self, now: Nanos, bytes: u32, transit: Transit) {
+        let slot = self.transmitter.serve(now, bytes);
+        self.total_bytes += bytes as u64;
+        self.packets += (now >= self.from) as u64;
+        if slot.start > now {
+            self.note_wait(now, slot.start, bytes);
+        }
+        self.in_flight.push((slot.end + self.delay, transit));
+    }
+
+    fn note_wait(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
+        if arrival >= self.from {
+            let waited = start - arrival;
+            self.waited_ns += waited.0;
+            self.longest_wait = self.longest_wait.max(waited);
+        }
+        let inside = start.min(self.to).since(arrival.max(self.from));
+        self.byte_ns += inside.0 as u128 * bytes as u128;
+    }
+
+    /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.in_flight.front().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    /// Takes the packet that `next` announced.
+    #[inline]
+    pub fn take(&mut self) -> Transit {
+        self.in_flight.pop().map_or(Transit::NOTHING, |(_, transit)| transit)
+    }
+
+    /// Bytes and packets that wait at `now`; the bytes to within what rounding the times to nanoseconds leaves.
+    fn backlog(&self, now: Nanos) -> (u64, u64) {
+        // When the last bit of each packet that is not out yet leaves. The first of them is in transmission.
+        let mut ends = self.in_flight.iter().map(|(arrival, _)| *arrival - self.delay).filter(|end| *end > now);
+        let Some(current) = ends.next() else { return (0, 0) };
+        // Those behind it follow each other without a gap.
+        (self.rate.bytes_in(self.transmitter.free_at().since(current)), ends.count() as u64)
+    }
+
+    /// This instant for the series, as link number `link`.
+    pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
+        let waiting = self.backlog(now);
+        LinkSample { link, waiting, total_drops: 0, total_sent: self.total_bytes.saturating_sub(waiting.0) }
+    }
+
+    /// Its record.
+    pub fn record(&self) -> records::Link {
+        let mean = (self.packets > 0).then(|| self.waited_ns as f64 / self.packets as f64 / 1e6);
+        records::Link {
+            link: self.name.clone(),
+            drops: 0,
+            wire_losses: 0,
+            marks: 0,
+            utilisation_percent: self.transmitter.utilisation_percent(),
+            queue_percent_mean: None,
+            queue_bytes_mean: self.byte_ns as f64 / (self.to - self.from).0 as f64,
+            queue_delay: records::QueueDelayStats {
+                queue_delay_ms_mean: mean,
+                queue_delay_ms_max: (self.packets > 0).then(|| self.longest_wait.0 as f64 / 1e6),
+                ..Default::default()
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketId;
+
+    /// Three packets of 1500 bytes come at once to 12 Mbit/s, where each takes 1 ms.
+    #[test]
+    fn packets_wait_for_those_before_them() {
+        let ms = Nanos::from_millis;
+        let mut port = AccessPort::new("access".into(), Rate(12_000_000), ms(5), Nanos::ZERO, ms(100));
+        for number in 0..3 {
+            port.send(Nanos::ZERO, 1500, Transit { id: PacketId(number), next_hop: Transit::END });
+        }
+        assert_eq!(port.backlog(Nanos(1)), (3000, 2));
+        assert_eq!(port.backlog(Nanos(1_000_001)), (1500, 1));
+        let arrivals = [(); 3].map(|()| {
+            let at = port.next();
+            (at, port.take().id.0)
+        });
+        assert_eq!(arrivals, [(ms(6), 0), (ms(7), 1), (ms(8), 2)]);
+        assert_eq!(port.next(), Nanos::NEVER);
+        let record = port.record();
+        assert_eq!(record.queue_delay.queue_delay_ms_mean, Some(1.0));
+        assert_eq!(record.queue_delay.queue_delay_ms_max, Some(2.0));
+        assert!((record.utilisation_percent - 3.0).abs() < 1e-9);
+        assert!((record.queue_bytes_mean - 1500.0 * 3.0 / 100.0).abs() < 1e-9);
+    }
+}
