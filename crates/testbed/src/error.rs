@@ -1,7 +1,7 @@
 //! Why a run gave no records.
 
+use crate::host::stack::Unswitchable;
 use crate::kernel;
-use crate::stack::Unswitchable;
 use std::fmt;
 use std::io;
 

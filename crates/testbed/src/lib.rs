@@ -1,40 +1,21 @@
 //! The real thing: mechanisms in the running kernel, and scenarios over emulated links.
 
-mod apps;
-mod clock;
 mod controls;
-mod direction;
 mod emulator;
 mod error;
-mod hop;
+mod flows;
 mod host;
-mod inside;
 pub mod kernel;
-mod kernel_draws;
-mod kernel_link;
-mod namespace;
-mod netlink;
-mod network;
-mod parcel;
+mod kernel_qdisc;
+mod packet;
 mod pcap;
-mod plan;
-mod priority;
-mod qdisc;
 pub mod recording;
-mod red;
 mod run;
 mod shell;
-mod sockets;
 mod soundness;
-mod stack;
-mod tcp_info;
-mod tun;
-mod waiting;
-mod way;
-mod wire;
 
-pub use clock::Time;
 pub use controls::{Control, load as load_controls};
+pub use emulator::clock::Time;
 pub use error::Error;
 pub use host::End;
 pub use run::{check, run, run_with};

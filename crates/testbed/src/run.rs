@@ -1,17 +1,17 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
-use crate::apps::{Apps, Flow};
-use crate::clock::{Clock, Time};
 use crate::controls::{self, Control};
 use crate::emulator::Emulator;
+use crate::emulator::clock::{Clock, Time};
+use crate::emulator::network::Network;
+use crate::emulator::priority::{self, Claim};
+use crate::flows::apps::{Apps, Flow};
+use crate::flows::monitor::Wire;
+use crate::flows::plan::{Hosts, Plan, Planned};
+use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::kernel;
-use crate::network::Network;
-use crate::plan::{Hosts, Plan, Planned};
-use crate::priority::{self, Claim};
 use crate::soundness::{self, Processors};
-use crate::stack;
-use crate::wire::Wire;
 use crate::{Error, Options, Outcome};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;

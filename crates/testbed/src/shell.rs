@@ -3,14 +3,15 @@
 //! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process dies with us:
 //! then the kernel ends all others in it, also those that have gone into the background.
 
-use crate::clock::{Clock, Time};
 use crate::emulator::Emulator;
+use crate::emulator::clock::{Clock, Time};
+use crate::emulator::network::Network;
+use crate::flows::plan::Plan;
+use crate::host::namespace::Namespace;
+use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
-use crate::namespace::Namespace;
-use crate::network::Network;
-use crate::plan::Plan;
-use crate::{Error, Options, controls, kernel, run, stack};
+use crate::{Error, Options, controls, kernel, run};
 use mechanism::Library;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};

@@ -1,6 +1,6 @@
 //! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something else.
 
-use crate::apps::Flow;
+use crate::flows::apps::Flow;
 use crate::host::Pair;
 use measure::Histogram;
 use scenario::model::{FlowGroup, Limit, Link, Scenario};

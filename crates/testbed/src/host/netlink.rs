@@ -1,6 +1,6 @@
 //! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
 
-use crate::qdisc::Qdisc;
+use crate::kernel_qdisc::qdisc::Qdisc;
 use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};

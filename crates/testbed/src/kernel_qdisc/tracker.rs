@@ -2,7 +2,7 @@
 //!
 //! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it never will.
 
-use crate::parcel::Parcel;
+use crate::packet::Parcel;
 use path::Packet;
 use scenario::units::Nanos;
 use std::collections::{HashMap, VecDeque};
@@ -85,8 +85,8 @@ fn identity(packet: &[u8]) -> Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parcel::tests::sent;
-    use crate::tun::HEADER;
+    use crate::host::tun::HEADER;
+    use crate::packet::tests::sent;
 
     #[test]
     fn what_is_overtaken_by_its_own_connection_is_gone() {

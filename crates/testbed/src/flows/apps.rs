@@ -1,12 +1,12 @@
 //! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at `TCP_INFO`.
 
-use crate::clock::Clock;
 use crate::controls::Control;
+use crate::emulator::clock::Clock;
+use crate::emulator::waiting::Waiting;
+use crate::flows::plan::{Plan, Planned};
+use crate::flows::sockets;
+use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
-use crate::plan::{Plan, Planned};
-use crate::sockets;
-use crate::tcp_info::TcpInfo;
-use crate::waiting::Waiting;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::Scenario;

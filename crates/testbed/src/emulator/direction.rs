@@ -2,9 +2,9 @@
 //!
 //! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have their sender's access link behind it.
 
-use crate::parcel::Parcel;
-use crate::plan::Plan;
-use crate::way::{Store, Way};
+use crate::emulator::way::{Store, Way};
+use crate::flows::plan::Plan;
+use crate::packet::Parcel;
 use measure::{Histogram, LinkSample};
 use path::{AccessLink, Pipe};
 use scenario::model::Scenario;

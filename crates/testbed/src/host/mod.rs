@@ -1,9 +1,13 @@
 //! An end host: a namespace with one interface, whose other end we hold.
 
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
-use crate::stack;
-use crate::tun::{self, Tun};
+pub mod namespace;
+pub mod netlink;
+pub mod stack;
+pub mod tun;
+
+use crate::host::namespace::Namespace;
+use crate::host::netlink::Netlink;
+use crate::host::tun::Tun;
 use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::Stack;

@@ -1,6 +1,6 @@
 //! What can be told of a flow from its packets at the sender's interface, as tcptrace does it.
 
-use crate::parcel::Segment;
+use crate::packet::Segment;
 use measure::{ReceiverMeter, SenderMeter};
 use scenario::units::Nanos;
 use std::collections::VecDeque;

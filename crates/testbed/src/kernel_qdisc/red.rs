@@ -1,7 +1,7 @@
 //! What the kernel wants to be told of RED: its arithmetic is in powers of two, which whoever sets it up works out (tc-red(8); the
 //! figures' meaning: Floyd and Jacobson, 1993).
 
-use crate::qdisc::nla;
+use crate::kernel_qdisc::qdisc::nla;
 use scenario::model::{KernelQueue, Limit, Setting};
 use scenario::units::{Bytes, Rate};
 

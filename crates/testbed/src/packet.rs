@@ -1,6 +1,6 @@
 //! Packets as the emulator carries them: bytes in a pool, and what the path and the meters need to know of them.
 
-use crate::tun::HEADER;
+use crate::host::tun::HEADER;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use path::Packet;
 

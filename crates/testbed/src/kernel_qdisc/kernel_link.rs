@@ -4,14 +4,14 @@
 //! transmission begins is worked out as for a link of ours: at once, or when all before it are out. What is left to the kernel is
 //! which packet goes next, and which is dropped or marked.
 
+use crate::emulator::way::Store;
 use crate::error::Error;
-use crate::hop::Hop;
-use crate::inside::{Entry, Inside};
-use crate::netlink::Netlink;
-use crate::parcel::Parcel;
-use crate::qdisc::{self, Qdisc};
-use crate::tun;
-use crate::way::Store;
+use crate::host::netlink::Netlink;
+use crate::host::tun;
+use crate::kernel_qdisc::device::Hop;
+use crate::kernel_qdisc::qdisc::{self, Qdisc};
+use crate::kernel_qdisc::tracker::{Entry, Inside};
+use crate::packet::Parcel;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{Fate, Line, Packet, Pipe, Usage};

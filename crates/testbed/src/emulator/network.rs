@@ -1,16 +1,17 @@
 //! The network between the hosts: the same links as in the simulator, on the real clock.
 
-use crate::direction::Direction;
+use crate::emulator::direction::Direction;
+use crate::emulator::waiting::Waiting;
+use crate::emulator::way::{Store, Way};
 use crate::error::Error;
+use crate::flows::monitor::Wire;
+use crate::flows::plan::Plan;
 use crate::host::End;
-use crate::parcel::{Parcel, Pool, ports};
+use crate::host::tun;
+use crate::kernel_qdisc::kernel_draws;
+use crate::packet::{Parcel, Pool, ports};
 use crate::pcap::Pcap;
-use crate::plan::Plan;
-use crate::tun;
-use crate::waiting::Waiting;
-use crate::way::{Store, Way};
-use crate::wire::Wire;
-use crate::{Options, Time, kernel_draws};
+use crate::{Options, Time};
 use measure::{Histogram, LinkSample};
 use path::Packet;
 use scenario::model::Scenario;
@@ -213,7 +214,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parcel::tests::sent;
+    use crate::packet::tests::sent;
 
     const SCENARIO: &str = r#"
 duration = "1s"

@@ -1,8 +1,8 @@
 //! One direction of the bottleneck: a link of ours, or one of the kernel's.
 
 use crate::error::Error;
-use crate::kernel_link::KernelLink;
-use crate::parcel::{Parcel, Pool};
+use crate::kernel_qdisc::kernel_link::KernelLink;
+use crate::packet::{Parcel, Pool};
 use measure::{Histogram, LinkSample};
 use path::{FORWARD_DRAWS, Fate, Link, REVERSE_DRAWS, Usage};
 use scenario::model::{Emulator, Queue, Scenario};

@@ -1,6 +1,6 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
-use crate::red;
+use crate::kernel_qdisc::red;
 use scenario::model::{Gemodel, KernelQueue, Limit, Loss, Setting};
 use scenario::units::{Bytes, Nanos, Rate};
 

@@ -3,12 +3,19 @@
 //! Two threads do it, one for each end. A packet that is written to a card runs through that host's TCP before the call is back, so
 //! its answers are there to be collected at once, with their right time.
 
-use crate::clock::Clock;
+pub mod clock;
+pub mod direction;
+pub mod network;
+pub mod priority;
+pub mod waiting;
+pub mod way;
+
+use crate::emulator::clock::Clock;
+use crate::emulator::network::Network;
+use crate::emulator::priority::Claim;
+use crate::emulator::waiting::Waiting;
 use crate::host::{End, Pair};
-use crate::network::Network;
-use crate::priority::{self, Claim};
 use crate::soundness;
-use crate::waiting::Waiting;
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
