@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 use testbed::kernel::{Calls, status};
-use testbed::{Control, Options, load_controls, run_with};
+use testbed::{GroupControl, Options, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RUNS: usize = 5;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn calls_of<'a>(counted: &'a [testbed::kernel::Control], control: &Control) -> &'a [Calls] {
+fn calls_of<'a>(counted: &'a [testbed::kernel::ControlStatus], control: &GroupControl) -> &'a [Calls] {
     let found = counted.iter().find(|counted| counted.name == control.name);
     found.map_or(&[], |counted| &counted.callbacks)
 }

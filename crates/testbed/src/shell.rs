@@ -6,12 +6,14 @@
 use crate::emulator::Emulator;
 use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::Network;
+use crate::error::Error;
 use crate::flows::plan::Plan;
 use crate::host::namespace::Namespace;
 use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::kernel::HOSTS_PREFIX;
-use crate::{Error, Options, controls, kernel, run};
+use crate::options::Options;
+use crate::{controls, kernel, run};
 use mechanism::Library;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};

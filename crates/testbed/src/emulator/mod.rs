@@ -12,7 +12,7 @@ pub mod way;
 
 use crate::emulator::clock::Clock;
 use crate::emulator::network::Network;
-use crate::emulator::priority::Claim;
+use crate::emulator::priority::RtPriority;
 use crate::emulator::waiting::Waiting;
 use crate::host::{End, Pair};
 use crate::soundness;
@@ -22,9 +22,9 @@ use std::io;
 use std::sync::{Mutex, MutexGuard};
 
 /// A quiet emulator looks this often whether it is to stop.
-const LOOK_UP: Nanos = Nanos::from_millis(20);
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
 /// An end looks no more often than this for what the other has sent on a link without delay.
-const GLANCE: Nanos = Nanos::from_micros(50);
+const LEAST_POLL: Nanos = Nanos::from_micros(50);
 
 /// The two threads' common ground.
 pub struct Emulator<'a> {
@@ -44,7 +44,7 @@ impl<'a> Emulator<'a> {
             pairs,
             clock,
             slack: clock.slack(soundness::slack(scenario)),
-            delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(GLANCE)),
+            delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(LEAST_POLL)),
             network: Mutex::new(network),
         }
     }
@@ -55,7 +55,7 @@ impl<'a> Emulator<'a> {
     /// When a device fails.
     pub fn run(&self, end: Nanos, stopped: impl Fn() -> bool + Sync) -> io::Result<()> {
         let stopped = &stopped;
-        let _awake = self.clock.is_real().then(priority::stay_awake);
+        let _awake = self.clock.is_real().then(priority::hold_cpu_latency);
         std::thread::scope(|scope| {
             let receivers = scope.spawn(move || self.serve(End::Receiver, end, stopped));
             let senders = scope.spawn(move || self.serve(End::Sender, end, stopped));
@@ -74,7 +74,7 @@ impl<'a> Emulator<'a> {
     }
 
     fn serve(&self, end: End, until: Nanos, stopped: impl Fn() -> bool) -> io::Result<()> {
-        priority::raise(Claim::Emulator);
+        priority::raise(RtPriority::Emulator);
         let mut waiting = Waiting::new(self.slack)?;
         for (number, pair) in self.pairs.iter().enumerate() {
             waiting.watch(&pair.host(end).tun, number)?;
@@ -90,9 +90,9 @@ impl<'a> Emulator<'a> {
             self.hand_over(end, &mut buffer)?;
             let next = {
                 let mut network = self.network();
-                network.glimpse(now)?;
+                network.sample(now)?;
                 // What the other end sends meanwhile takes its time.
-                network.next(end).min(network.next_glimpse()).min(now + delay.min(LOOK_UP)).min(until)
+                network.next(end).min(network.next_sample()).min(now + delay.min(LONGEST_SLEEP)).min(until)
             };
             for ready in waiting.until(&self.clock, next)? {
                 match ready < self.pairs.len() {

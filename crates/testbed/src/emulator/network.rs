@@ -1,17 +1,18 @@
 //! The network between the hosts: the same links as in the simulator, on the real clock.
 
+use crate::emulator::clock::Time;
 use crate::emulator::direction::Direction;
 use crate::emulator::waiting::Waiting;
-use crate::emulator::way::{Store, Way};
+use crate::emulator::way::Way;
 use crate::error::Error;
-use crate::flows::monitor::Wire;
+use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::host::tun;
 use crate::kernel_qdisc::kernel_draws;
-use crate::packet::{Parcel, Pool, ports};
+use crate::options::Options;
+use crate::packet::{PacketInfo, Pool, Store, ports};
 use crate::pcap::Pcap;
-use crate::{Options, Time};
 use measure::{Histogram, LinkSample};
 use path::Packet;
 use scenario::model::Scenario;
@@ -20,7 +21,7 @@ use std::io;
 
 /// The links at one step of the series, and the round-trip times seen last.
 #[derive(Debug)]
-pub struct Glimpse {
+pub struct Sample {
     /// When.
     pub at: Nanos,
     /// Forward and reverse.
@@ -45,22 +46,27 @@ pub struct Network {
     /// To the receivers' side of the bottleneck, and back to the senders': by [`End`].
     pub directions: [Direction; 2],
     /// By flow; none where nothing is measured.
-    pub wires: Vec<Wire>,
+    pub monitors: Vec<FlowMonitor>,
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
     warmup: Nanos,
     pcap: Option<Pcap>,
     step: Option<Nanos>,
     /// The inside of the run at equal steps.
-    pub glimpses: Vec<Glimpse>,
+    pub samples: Vec<Sample>,
 }
 
 impl Network {
-    /// An empty network for the flows of a plan; `wires` watch them.
+    /// An empty network for the flows of a plan; `monitors` watch them.
     ///
     /// # Errors
     /// If the packet trace cannot be created, or the kernel does not have the queues that the scenario asks for.
-    pub fn new(scenario: &Scenario, plan: Plan, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
+    pub fn new(
+        scenario: &Scenario,
+        plan: Plan,
+        monitors: Vec<FlowMonitor>,
+        options: &Options,
+    ) -> Result<Network, Error> {
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
         let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
         if options.time == Time::Virtual {
@@ -73,12 +79,12 @@ impl Network {
                 Direction::new(scenario, &plan, reverse, true),
             ],
             plan,
-            wires,
+            monitors,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
             pcap: options.pcap.as_deref().map(Pcap::create).transpose().map_err(Error::machine)?,
             step: options.series,
-            glimpses: vec![],
+            samples: vec![],
         })
     }
 
@@ -100,15 +106,15 @@ impl Network {
     ) -> io::Result<()> {
         let direction = from.opposite() as usize;
         let Some(flow) = self.flow_of(hosts, direction, &buffer[..length]) else { return Ok(()) };
-        let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
+        let Some(mut info) = PacketInfo::read(&buffer[..length], flow as u32) else { return Ok(()) };
         if self.directions[direction].carries_data_of(flow) {
             self.trace(now, &buffer[tun::HEADER..length])?;
-            if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
-                wire.leaves(now, segment);
+            if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
+                monitor.leaves(now, segment);
             }
         }
-        parcel.slot = self.store.pool.put(buffer);
-        self.directions[direction].enter(now, parcel, &mut self.store, &mut self.lateness)?;
+        info.slot = self.store.pool.put(buffer);
+        self.directions[direction].enter(now, info, &mut self.store, &mut self.lateness)?;
         self.count_gone();
         Ok(())
     }
@@ -154,18 +160,18 @@ impl Network {
         directions[to.opposite() as usize].feed_the_kernel(now, store, lateness)?;
         let arrived = directions[to as usize].arrived(now, store, lateness)?;
         self.count_gone();
-        let Some((due, parcel)) = arrived else { return Ok(None) };
+        let Some((due, info)) = arrived else { return Ok(None) };
         self.lateness.record(now.since(due));
-        let flow = parcel.flow as usize;
-        let length = self.store.pool.take(&parcel, buffer);
+        let flow = info.flow as usize;
+        let length = self.store.pool.take(&info, buffer);
         let is_data = self.directions[to as usize].carries_data_of(flow);
         if !is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
-        if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+        if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
             match is_data {
-                false => wire.returns(now, segment),
-                true => wire.arrives(now, segment, parcel.bytes()),
+                false => monitor.returns(now, segment),
+                true => monitor.arrives(now, segment, info.bytes()),
             }
         }
         Ok(Some(Delivery { hosts: self.plan.flows[flow].hosts, length }))
@@ -173,13 +179,13 @@ impl Network {
 
     /// Counts data that was dropped or lost.
     fn count_gone(&mut self) {
-        for (arrival, parcel) in self.store.gone.drain(..) {
-            let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
+        for (arrival, info) in self.store.gone.drain(..) {
+            let is_data = info.segment.is_some_and(|segment| segment.payload > 0);
             if is_data
                 && arrival >= self.warmup
-                && let Some(wire) = self.wires.get_mut(parcel.flow as usize)
+                && let Some(monitor) = self.monitors.get_mut(info.flow as usize)
             {
-                wire.lost += 1;
+                monitor.lost += 1;
             }
         }
     }
@@ -189,18 +195,18 @@ impl Network {
     }
 
     /// When the links are to be looked at next for the series.
-    pub fn next_glimpse(&self) -> Nanos {
-        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.glimpses.len() as u64 + 1)))
+    pub fn next_sample(&self) -> Nanos {
+        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.samples.len() as u64 + 1)))
     }
 
     /// Looks at the links if a step of the series is over.
-    pub fn glimpse(&mut self, now: Nanos) -> io::Result<()> {
-        while self.next_glimpse() <= now {
+    pub fn sample(&mut self, now: Nanos) -> io::Result<()> {
+        while self.next_sample() <= now {
             let Network { directions: [forward, reverse], store, lateness, .. } = self;
             let links = [forward.sample(now, 0, store, lateness)?, reverse.sample(now, 1, store, lateness)?];
             self.count_gone();
-            let rtt_us = self.wires.iter().map(|wire| wire.sender.latest_rtt_us).collect();
-            self.glimpses.push(Glimpse { at: self.next_glimpse(), links, rtt_us });
+            let rtt_us = self.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
+            self.samples.push(Sample { at: self.next_sample(), links, rtt_us });
         }
         Ok(())
     }
@@ -239,7 +245,7 @@ access = { rate = "1gbit" }
             let at = Nanos(n * 30_000); // the time of one packet at 400 Mbit/s
             network.enter(End::Sender, at, 0, packet.len(), &mut packet).unwrap();
         }
-        network.glimpse(Nanos::from_millis(2)).unwrap();
+        network.sample(Nanos::from_millis(2)).unwrap();
         let usage = network.directions[0].way.usage();
         assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
     }

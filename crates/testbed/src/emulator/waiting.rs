@@ -38,7 +38,7 @@ impl Waiting {
     }
 
     /// Takes a file out again; one that is not in is fine.
-    pub fn forget(&self, file: impl AsFd) -> io::Result<()> {
+    pub fn unwatch(&self, file: impl AsFd) -> io::Result<()> {
         match self.epoll.delete(file) {
             Ok(()) | Err(nix::Error::ENOENT) => Ok(()),
             Err(error) => Err(error.into()),

@@ -1,6 +1,6 @@
 //! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at `TCP_INFO`.
 
-use crate::controls::Control;
+use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
 use crate::emulator::waiting::Waiting;
 use crate::flows::plan::{Plan, Planned};
@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// How often the windows are noted.
-const LOOK: Nanos = Nanos::from_millis(10);
+const TCP_INFO_STEP: Nanos = Nanos::from_millis(10);
 /// A flow of many that has come to its end keeps its sockets so long: what is still on its way finds them.
 const LINGER: Nanos = Nanos::from_secs(1);
 /// How late an application may be.
@@ -33,7 +33,7 @@ enum Action {
     Open(usize),
     Stop(usize),
     Close(usize),
-    Look,
+    ReadTcpInfo,
     Sample,
 }
 
@@ -62,7 +62,7 @@ pub struct Apps<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     pairs: &'a [Pair],
-    controls: &'a [Control],
+    controls: &'a [GroupControl],
     /// One per pair of hosts.
     listeners: Vec<OwnedFd>,
     clock: Clock,
@@ -83,7 +83,7 @@ impl<'a> Apps<'a> {
         scenario: &'a Scenario,
         plan: &'a Plan,
         pairs: &'a [Pair],
-        controls: &'a [Control],
+        controls: &'a [GroupControl],
         step: Option<Nanos>,
         clock: Clock,
     ) -> io::Result<Apps<'a>> {
@@ -107,7 +107,7 @@ impl<'a> Apps<'a> {
         for planned in &plan.flows {
             apps.add(planned)?;
         }
-        apps.agenda.push(Reverse((LOOK, Action::Look)));
+        apps.agenda.push(Reverse((TCP_INFO_STEP, Action::ReadTcpInfo)));
         if let Some(step) = step {
             apps.agenda.push(Reverse((step, Action::Sample)));
         }
@@ -177,7 +177,7 @@ impl<'a> Apps<'a> {
             }
         }
         let now = self.clock.now();
-        self.look(now)
+        self.read_tcp_info(now)
     }
 
     fn act(&mut self, now: Nanos) -> io::Result<()> {
@@ -188,9 +188,9 @@ impl<'a> Apps<'a> {
             match action {
                 Action::Open(flow) => self.open(flow)?,
                 Action::Stop(flow) => self.stop(now, flow)?,
-                Action::Look => {
-                    self.look(now)?;
-                    self.agenda.push(Reverse((at + LOOK, Action::Look)));
+                Action::ReadTcpInfo => {
+                    self.read_tcp_info(now)?;
+                    self.agenda.push(Reverse((at + TCP_INFO_STEP, Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
                 Action::Sample => {
@@ -221,16 +221,16 @@ impl<'a> Apps<'a> {
         let flow = &mut self.flows[number];
         flow.left = 0;
         flow.stopped_at = Some(now);
-        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.forget(sender))
+        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.unwatch(sender))
     }
 
-    /// Has the sockets of a flow vanish that has come to its end.
+    /// Closes the sockets of a flow that has come to its end.
     fn close(&mut self, number: usize) -> io::Result<()> {
         self.read(number)?;
         let flow = &mut self.flows[number];
         for socket in [flow.sender.take(), flow.receiver.take()].into_iter().flatten() {
-            self.waiting.forget(&socket)?;
-            sockets::vanish(&socket)?;
+            self.waiting.unwatch(&socket)?;
+            sockets::close_silently(&socket)?;
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl<'a> Apps<'a> {
             self.flows[number].receiver = Some(socket);
         }
         if planned.shared_by.is_none() {
-            self.waiting.forget(&self.listeners[hosts])?;
+            self.waiting.unwatch(&self.listeners[hosts])?;
         }
         Ok(())
     }
@@ -259,7 +259,7 @@ impl<'a> Apps<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.waiting.forget(sender)
+        self.waiting.unwatch(sender)
     }
 
     fn read(&mut self, number: usize) -> io::Result<()> {
@@ -268,7 +268,7 @@ impl<'a> Apps<'a> {
         loop {
             // MSG_TRUNC: the bytes are not copied.
             match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
-                Ok(0) => return self.waiting.forget(socket),
+                Ok(0) => return self.waiting.unwatch(socket),
                 Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -276,7 +276,7 @@ impl<'a> Apps<'a> {
         }
     }
 
-    fn look(&mut self, now: Nanos) -> io::Result<()> {
+    fn read_tcp_info(&mut self, now: Nanos) -> io::Result<()> {
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none();
         for (number, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| lives(flow)) {
             let Some(sender) = &flow.sender else { continue };

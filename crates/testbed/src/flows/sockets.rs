@@ -140,7 +140,7 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
 }
 
 /// Has a socket be closed without a packet, as no simulated flow is closed by any.
-pub fn vanish(fd: &OwnedFd) -> io::Result<()> {
+pub fn close_silently(fd: &OwnedFd) -> io::Result<()> {
     set(fd, libc::TCP_REPAIR, 1)
 }
 

@@ -1,7 +1,6 @@
 //! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
 
-use crate::kernel_qdisc::qdisc::Qdisc;
-use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
+use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -14,6 +13,15 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+
+/// A queue discipline, or a class of one, with its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qdisc {
+    /// As `tc` calls it.
+    pub kind: &'static str,
+    /// The attribute `TCA_OPTIONS`; none leaves everything to the kernel.
+    pub options: Option<Vec<u8>>,
+}
 
 /// A route-netlink socket of one namespace.
 pub struct Netlink(Socket);
@@ -142,6 +150,14 @@ fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc
     let options = qdisc.options.as_ref().map(|bytes| TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes.clone())));
     message.attributes.extend(options);
     message
+}
+
+/// One attribute as it is sent: length, kind, value, filled up to four bytes.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let attribute = DefaultNla::new(kind, value.to_vec());
+    let mut bytes = vec![0; attribute.buffer_len()];
+    attribute.emit(&mut bytes);
+    bytes
 }
 
 fn index(device: &str) -> io::Result<u32> {

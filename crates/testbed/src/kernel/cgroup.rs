@@ -51,7 +51,7 @@ pub fn attach(control: &str, cgroup: Option<&Path>) -> Result<Attachment, Error>
     sweep();
     let link = link(&chooser(control)?, &attachment.cgroup)?;
     let number = number_of(&attachment.cgroup)?;
-    forget(number);
+    remove(number);
     pin(&link, number)?;
     note(number, &attachment)?;
     Ok(attachment)
@@ -66,7 +66,7 @@ pub fn detach(cgroup: Option<&Path>) -> Result<Attachment, Error> {
     let cgroup = folder_of(cgroup)?;
     match attachments().into_iter().find(|(_, attachment)| attachment.cgroup == cgroup) {
         Some((number, attachment)) => {
-            forget(number);
+            remove(number);
             Ok(attachment)
         }
         None => Err(Error::input(format!("`unbloat attach` has given {} nothing", cgroup.display()))),
@@ -86,7 +86,7 @@ pub(crate) fn detach_all(control: &str) -> Vec<PathBuf> {
         .filter(|(_, attachment)| attachment.control == control)
         .map(|(number, attachment)| (number, attachment.cgroup))
         .unzip();
-    numbers.into_iter().for_each(forget);
+    numbers.into_iter().for_each(remove);
     groups
 }
 
@@ -258,13 +258,13 @@ fn attachments() -> Vec<(u64, Attachment)> {
 fn sweep() {
     for (number, attachment) in attachments() {
         if number_of(&attachment.cgroup).ok() != Some(number) {
-            forget(number);
+            remove(number);
         }
     }
 }
 
 /// Removes pin and note, if they are there, and the folders with the last. The pin was the link's only holder.
-fn forget(number: u64) {
+fn remove(number: u64) {
     let _ = fs::remove_file(Path::new(PINS).join(number.to_string()));
     let _ = fs::remove_file(Path::new(NOTES).join(format!("{number}.json")));
     let _ = fs::remove_dir(PINS);

@@ -25,5 +25,5 @@ pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
-pub use status::{Calls, Control, Holder, status};
+pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A BPF congestion control in the kernel.
 #[derive(Debug, Serialize)]
-pub struct Control {
+pub struct ControlStatus {
     /// What `setsockopt(TCP_CONGESTION)` calls it.
     pub name: String,
     /// Who keeps it.
@@ -60,7 +60,7 @@ pub struct Calls {
 ///
 /// # Errors
 /// If this process may not look.
-pub fn status(measure: Option<Duration>) -> Result<Vec<Control>, Error> {
+pub fn status(measure: Option<Duration>) -> Result<Vec<ControlStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
     let types = Types::read()?;
     let found = registered(&types.operations_layout(), types.has_links());
@@ -71,11 +71,11 @@ pub fn status(measure: Option<Duration>) -> Result<Vec<Control>, Error> {
     Ok(found.iter().zip(calls).map(|(control, callbacks)| describe(control, callbacks)).collect())
 }
 
-fn describe(control: &Registered, callbacks: Vec<Calls>) -> Control {
+fn describe(control: &Registered, callbacks: Vec<Calls>) -> ControlStatus {
     let is_default = control.is_offered && default() == control.name;
     let is_pinned = control.is_offered && pinned().contains(&control.name);
     let note = pins::note(&control.name).filter(|_| is_pinned);
-    Control {
+    ControlStatus {
         name: control.name.clone(),
         held_by: match (control.is_offered, is_pinned) {
             (false, _) => Holder::Sockets,

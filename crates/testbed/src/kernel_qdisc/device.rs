@@ -28,19 +28,19 @@ const TOS: usize = tun::HEADER + 1;
 const PRIORITIES: [libc::c_int; 4] = [0, 2, 6, 4];
 
 /// The way through a queue discipline.
-pub struct Hop {
+pub struct QdiscDevice {
     namespace: Namespace,
     tun: Tun,
     /// One for each priority.
     entrances: [OwnedFd; 4],
 }
 
-impl Hop {
+impl QdiscDevice {
     /// For packets of up to `mtu` bytes; `set_up` gives the device its discipline.
     ///
     /// # Errors
     /// Whatever the kernel refuses on the way, and the errors of `set_up`.
-    pub fn new(mtu: u32, set_up: impl FnOnce(&Netlink) -> io::Result<()>) -> io::Result<Hop> {
+    pub fn new(mtu: u32, set_up: impl FnOnce(&Netlink) -> io::Result<()>) -> io::Result<QdiscDevice> {
         let namespace = Namespace::new()?;
         let (tun, entrances) = namespace.within(|| {
             stack::silence()?;
@@ -52,7 +52,7 @@ impl Hop {
             let [a, b, c, d] = PRIORITIES.map(entrance);
             Ok((tun, [a?, b?, c?, d?]))
         })?;
-        Ok(Hop { namespace, tun, entrances })
+        Ok(QdiscDevice { namespace, tun, entrances })
     }
 
     /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop more in silence.
@@ -79,7 +79,7 @@ impl Hop {
     }
 }
 
-impl AsFd for Hop {
+impl AsFd for QdiscDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
     }

@@ -1,7 +1,7 @@
 //! What the kernel wants to be told of RED: its arithmetic is in powers of two, which whoever sets it up works out (tc-red(8); the
 //! figures' meaning: Floyd and Jacobson, 1993).
 
-use crate::kernel_qdisc::qdisc::nla;
+use crate::host::netlink::attribute;
 use scenario::model::{KernelQueue, Limit, Setting};
 use scenario::units::{Bytes, Rate};
 
@@ -106,7 +106,7 @@ pub fn options(queue: &KernelQueue, rate: Rate) -> Result<Vec<u8>, String> {
     let mut fixed: Vec<u8> = [red.limit, red.min, red.max].into_iter().flat_map(|n| (n as u32).to_ne_bytes()).collect();
     fixed.extend([weight_log, red.slope_log(), step_log, red.flags]);
     let max_p = (red.probability * 2f64.powi(32)).min(u32::MAX as f64) as u32;
-    Ok([nla(PARAMETERS, &fixed), nla(IDLE_TABLE, &table), nla(MAX_P, &max_p.to_ne_bytes())].concat())
+    Ok([attribute(PARAMETERS, &fixed), attribute(IDLE_TABLE, &table), attribute(MAX_P, &max_p.to_ne_bytes())].concat())
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 mod layout;
 mod types;
 
-use crate::{Control, Error, Options, Outcome, load_controls, run_with};
+use crate::controls::{self, GroupControl};
+use crate::error::Error;
+use crate::options::{Options, Outcome};
+use crate::run::run_with;
 use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
@@ -54,8 +57,8 @@ pub fn run(
     algorithms: &Path,
     progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
 ) -> Result<(Outcome, Vec<Recording>), Error> {
-    let controls = load_controls(scenario, &Library::recording(algorithms))?;
-    let recorder = |control: &Control| match control.loaded() {
+    let controls = controls::load(scenario, &Library::recording(algorithms))?;
+    let recorder = |control: &GroupControl| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),
         None => Err(format!("{} is the kernel's own and does not record", control.listed)),
     };
