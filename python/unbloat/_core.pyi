@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 __all__ = [
+    "LEAST_STEP_NS",
     "Cell",
     "Error",
     "InputError",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 __version__: str
+LEAST_STEP_NS: int
+"""The finest step of a series with the kernel's TCP, in nanoseconds."""
 
 class Error(Exception):
     """Whatever kept a run from giving records, in one sentence."""

@@ -19,6 +19,6 @@ pub use controls::{GroupControl, load as load_controls};
 pub use emulator::clock::Time;
 pub use error::Error;
 pub use host::End;
-pub use options::{Options, Outcome};
+pub use options::{LEAST_STEP, Options, Outcome};
 pub use run::{check, run, run_with};
 pub use shell::{Programs, shell};

@@ -1,10 +1,10 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
 use crate::controls::{self, GroupControl};
-use crate::emulator::Emulator;
 use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::Network;
 use crate::emulator::priority::{self, RtPriority};
+use crate::emulator::{self, Emulator};
 use crate::error::Error;
 use crate::flows::apps::{Apps, Flow};
 use crate::flows::monitor::FlowMonitor;
@@ -12,7 +12,7 @@ use crate::flows::plan::{Hosts, Plan, Planned};
 use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::kernel;
-use crate::options::{Options, Outcome};
+use crate::options::{LEAST_STEP, Options, Outcome};
 use crate::soundness::{self, Processors};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
@@ -52,6 +52,9 @@ pub fn run_with(
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
+    if let Some(step) = options.series.filter(|step| *step < LEAST_STEP) {
+        return Err(Error::Step(step));
+    }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
     let processors = Processors::watch();
@@ -59,21 +62,24 @@ pub fn run_with(
     let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
-    let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
+    let (interrupted, stalls) = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
     let mut network = emulator.finish();
     if interrupted {
         return Err(Error::Interrupted);
     }
     let cpu_idle_percent = processors.idle_percent();
-    let saturation = match options.time {
-        Time::Real => None,
+    let overload = match options.time {
+        Time::Real => soundness::standstill(scenario, stalls),
         Time::Virtual => soundness::saturation(cpu_idle_percent),
     };
+    let behind = overload
+        .or_else(|| soundness::missed_steps(&apps.steps, options.series))
+        .or_else(|| silent(scenario, &plan, &network, &apps));
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> =
         plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
     let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
-    let complaint = saturation.or(late);
+    let complaint = behind.or(late);
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let seen = network.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
@@ -145,8 +151,23 @@ fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
     plan.flows.iter().map(monitor).collect()
 }
 
-/// Lets time pass; true if `progress` ended it.
-fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progress: Progress) -> Result<bool, Error> {
+/// Why nothing was measured, where a flow's application opened it and the emulator took not even its SYN.
+fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> Option<String> {
+    let late = scenario.duration.since(emulator::LONGEST_SLEEP);
+    let flows = plan.flows.iter().zip(&apps.flows).zip(&network.monitors);
+    let silent =
+        flows.filter(|((planned, flow), monitor)| flow.opened && planned.opening.at < late && !monitor.has_begun());
+    soundness::nothing_carried(silent.count())
+}
+
+/// Lets time pass; gives whether `progress` ended it, and how long the emulator stood still.
+fn drive(
+    end: Nanos,
+    clock: Clock,
+    emulator: &Emulator,
+    apps: &mut Apps,
+    progress: Progress,
+) -> Result<(bool, Nanos), Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let interrupted = std::thread::scope(|scope| {
@@ -171,8 +192,8 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
         }
         stop.store(true, Ordering::Relaxed);
         living.join().expect("the applications do not panic")?;
-        carrying.join().expect("the emulator does not panic")?;
-        Ok::<_, io::Error>(interrupted)
+        let stalls = carrying.join().expect("the emulator does not panic")?;
+        Ok::<_, io::Error>((interrupted, stalls))
     });
     interrupted.map_err(Error::machine)
 }

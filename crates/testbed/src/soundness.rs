@@ -1,5 +1,6 @@
 //! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something else.
 
+use crate::emulator::lateness::Steps;
 use crate::flows::apps::Flow;
 use crate::host::Pair;
 use measure::Histogram;
@@ -20,6 +21,40 @@ const OF_A_PACKET: f64 = 0.1;
 const LEAST_IDLE: f64 = 10.0;
 /// What waking up takes anyhow.
 const HARMLESS_SLACK: Nanos = Nanos::from_micros(50);
+
+/// Share of a run for which the emulator may stand still.
+const TOLERATED_STANDSTILL: f64 = 0.01;
+/// Share of its own steps that a thread may miss.
+const TOLERATED_MISSES: f64 = 0.01;
+/// Why the series of a run means nothing, if it does not; `step` is its step.
+pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
+    let (step, missed) = (step?, steps.missed as f64 / steps.due.max(1) as f64);
+    (missed > TOLERATED_MISSES).then(|| {
+        format!(
+            "{} of {} samples at steps of {} ms came too late: a longer step is what this machine keeps up with",
+            steps.missed,
+            steps.due,
+            step.as_millis_f64()
+        )
+    })
+}
+
+/// Why the figures of a run mean nothing whose emulator stood still for so long, if they do.
+pub fn standstill(scenario: &Scenario, total: Nanos) -> Option<String> {
+    let share = total.as_secs_f64() / scenario.duration.as_secs_f64();
+    (share > TOLERATED_STANDSTILL).then(|| {
+        format!(
+            "the emulator stood still for {:.1} % of the run: other programs, or its own, kept it from a processor",
+            100.0 * share
+        )
+    })
+}
+
+/// Why the figures of a run mean nothing in which so many flows were opened and not one packet of theirs was taken.
+pub fn nothing_carried(flows: usize) -> Option<String> {
+    let what = if flows == 1 { "a flow".to_string() } else { format!("{flows} flows") };
+    (flows > 0).then(|| format!("no packet of {what} was carried, though the application had opened it"))
+}
 
 /// How much of the processors' time was left over since this was made.
 pub struct Processors {
@@ -144,4 +179,39 @@ pub fn complaint(
             "a flow waited {window:.1} % of its time for its receiver's window, {room:.1} % for room in its own buffer"
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(duration: &str) -> Scenario {
+        let text = format!(
+            "duration = \"{duration}\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"5ms\"\nqueue = {{}}\n[[flows]]\ncc = \"kernel:reno\"\n"
+        );
+        scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario
+    }
+
+    #[test]
+    fn an_emulator_that_stands_still_for_more_than_a_hundredth_of_the_run() {
+        assert_eq!(standstill(&scenario("10s"), Nanos::from_millis(99)), None);
+        let complaint = standstill(&scenario("10s"), Nanos::from_millis(450)).unwrap();
+        assert!(complaint.starts_with("the emulator stood still for 4.5 % of the run"), "{complaint}");
+    }
+
+    #[test]
+    fn a_flow_of_which_nothing_was_carried() {
+        assert_eq!(nothing_carried(0), None);
+        assert!(nothing_carried(1).unwrap().starts_with("no packet of a flow was carried"));
+        assert!(nothing_carried(3).unwrap().starts_with("no packet of 3 flows was carried"));
+    }
+
+    #[test]
+    fn a_series_whose_steps_were_missed() {
+        let step = Some(Nanos::from_millis(1));
+        assert_eq!(missed_steps(&Steps { due: 1000, missed: 10 }, step), None);
+        assert_eq!(missed_steps(&Steps { due: 1000, missed: 500 }, None), None);
+        let complaint = missed_steps(&Steps { due: 1000, missed: 11 }, step).unwrap();
+        assert!(complaint.starts_with("11 of 1000 samples at steps of 1 ms came too late"), "{complaint}");
+    }
 }

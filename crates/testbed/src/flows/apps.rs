@@ -2,6 +2,7 @@
 
 use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
+use crate::emulator::lateness::Steps;
 use crate::emulator::waiting::Waiting;
 use crate::flows::plan::{Plan, Planned};
 use crate::flows::sockets;
@@ -41,7 +42,8 @@ enum Action {
 pub struct Flow {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
-    opened: bool,
+    /// The application has opened it.
+    pub opened: bool,
     /// When one of many was seen to have come to its end.
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
@@ -73,8 +75,10 @@ pub struct Apps<'a> {
     nowhere: Box<[u8]>,
     /// One per flow.
     pub flows: Vec<Flow>,
-    /// The flows that had opened, at each step of the series.
+    /// The flows that had opened, at each step of the series; at a step that was missed, what they were before.
     pub samples: Vec<Vec<FlowSample>>,
+    /// The steps of the series.
+    pub steps: Steps,
 }
 
 impl<'a> Apps<'a> {
@@ -100,6 +104,7 @@ impl<'a> Apps<'a> {
             nowhere: vec![0; CHUNK].into(),
             flows: vec![],
             samples: vec![],
+            steps: Steps::default(),
         };
         for number in 0..plan.hosts.len() {
             apps.listen(number)?;
@@ -190,13 +195,16 @@ impl<'a> Apps<'a> {
                 Action::Stop(flow) => self.stop(now, flow)?,
                 Action::ReadTcpInfo => {
                     self.read_tcp_info(now)?;
-                    self.agenda.push(Reverse((at + TCP_INFO_STEP, Action::ReadTcpInfo)));
+                    let over = Steps::default().take(at, TCP_INFO_STEP, now, self.clock.now());
+                    self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
                 Action::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
-                    self.sample(at, step)?;
-                    self.agenda.push(Reverse((at + step, Action::Sample)));
+                    let row = self.sample(at, step)?;
+                    let over = self.steps.take(at, step, now, self.clock.now());
+                    self.samples.extend(std::iter::repeat_n(row, over as usize));
+                    self.agenda.push(Reverse((at + Nanos(step.0 * over), Action::Sample)));
                 }
             }
         }
@@ -294,7 +302,7 @@ impl<'a> Apps<'a> {
     }
 
     /// Takes a sample of every flow that has opened; of those that come at random, as long as they live.
-    fn sample(&mut self, now: Nanos, step: Nanos) -> io::Result<()> {
+    fn sample(&self, now: Nanos, step: Nanos) -> io::Result<Vec<FlowSample>> {
         let mut row = vec![];
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none_or(|ended| ended + step > now);
         for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| lives(flow)) {
@@ -310,8 +318,7 @@ impl<'a> Apps<'a> {
                 total_retransmitted: info.total_retrans as u64,
             });
         }
-        self.samples.push(row);
-        Ok(())
+        Ok(row)
     }
 }
 

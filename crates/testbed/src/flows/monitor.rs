@@ -52,6 +52,11 @@ impl FlowMonitor {
         }
     }
 
+    /// Has its SYN left the sender's host?
+    pub fn has_begun(&self) -> bool {
+        self.origin.is_some()
+    }
+
     /// The sequence number `seq` as a place in the stream, which is less than 2^31 bytes from `near`.
     fn place(&self, seq: u32, near: u64) -> Option<u64> {
         let ahead = seq.wrapping_sub(self.origin?).wrapping_sub(near as u32) as i32;

@@ -45,6 +45,14 @@ impl Netlink {
         self.ask("link", RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// `ip link delete DEV`
+    #[cfg(test)]
+    pub fn delete(&self, device: &str) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(device)?;
+        self.ask("link", RouteNetlinkMessage::DelLink(message), 0)
+    }
+
     /// `tc qdisc replace dev DEV root KIND`
     ///
     /// # Errors
