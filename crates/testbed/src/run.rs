@@ -68,18 +68,19 @@ pub fn run_with(
         return Err(Error::Interrupted);
     }
     let cpu_idle_percent = processors.idle_percent();
-    let overload = match options.time {
-        Time::Real => soundness::standstill(scenario, stalls),
-        Time::Virtual => soundness::saturation(cpu_idle_percent),
+    let (saturation, standstill) = match options.time {
+        Time::Real => (None, soundness::standstill(scenario, stalls)),
+        Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
-    let behind = overload
-        .or_else(|| soundness::missed_steps(&apps.steps, options.series))
-        .or_else(|| silent(scenario, &plan, &network, &apps));
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> =
         plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
     let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
-    let complaint = behind.or(late);
+    let complaint = saturation
+        .or(late)
+        .or(standstill)
+        .or_else(|| soundness::missed_steps(&apps.steps, options.series))
+        .or_else(|| silent(scenario, &plan, &network, &apps));
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let seen = network.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
@@ -211,7 +212,7 @@ fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, f
         (None, Some(at)) => sender.stop(at),
         (None, None) => {}
     }
-    sender.timeouts = flow.timeouts();
+    sender.timeouts = flow.timeouts;
     let mut receiver = monitor.receiver.clone();
     receiver.delivered_bytes = flow.receiver_meter.delivered_bytes;
     measure::flow_record(number, cc, sender, &receiver, monitor.lost)

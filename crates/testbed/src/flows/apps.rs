@@ -54,7 +54,8 @@ pub struct Flow {
     pub windows: Vec<(Nanos, u32)>,
     /// What the receiving application got.
     pub receiver_meter: ReceiverMeter,
-    timeouts_before: u32,
+    /// Retransmission timeouts since the warm-up.
+    pub timeouts: u64,
     /// The last look at the sender.
     pub info: TcpInfo,
 }
@@ -142,7 +143,7 @@ impl<'a> Apps<'a> {
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
-            timeouts_before: 0,
+            timeouts: 0,
             info: TcpInfo::default(),
         });
         self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
@@ -288,10 +289,11 @@ impl<'a> Apps<'a> {
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none();
         for (number, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| lives(flow)) {
             let Some(sender) = &flow.sender else { continue };
-            flow.info = TcpInfo::of(sender)?;
+            let before = std::mem::replace(&mut flow.info, TcpInfo::of(sender)?);
+            flow.timeouts += flow.info.timeouts_since(&before);
             flow.windows.push((now, flow.info.snd_cwnd));
             if now < self.scenario.warmup {
-                flow.timeouts_before = flow.info.total_rto as u32;
+                flow.timeouts = 0;
             }
             if self.plan.flows[number].port.is_some() && flow.left == 0 && flow.info.is_quiet() {
                 flow.ended = Some(now);
@@ -323,11 +325,6 @@ impl<'a> Apps<'a> {
 }
 
 impl Flow {
-    /// Retransmission timeouts since the warm-up.
-    pub fn timeouts(&self) -> u64 {
-        (self.info.total_rto as u32 - self.timeouts_before) as u64
-    }
-
     /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own buffer.
     pub fn held_by_buffers(&self) -> (f64, f64) {
         let share = |time| time as f64 / self.info.busy_time.max(1) as f64;

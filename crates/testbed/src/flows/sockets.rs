@@ -41,7 +41,6 @@ pub fn listen(
             libc::SO_RCVLOWAT,
             read_at_once(scenario.way_of(group), window).0 as libc::c_int,
         )?;
-        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
@@ -57,7 +56,6 @@ pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str,
     host.namespace.within(|| {
         let fd = stream()?;
         socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
-        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
         set(&fd, libc::TCP_NODELAY, 1)?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;

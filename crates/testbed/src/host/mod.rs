@@ -17,6 +17,9 @@ use std::net::Ipv4Addr;
 /// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and the most that Linux 6.1 allows.
 const RING: u32 = 32_767;
 
+/// IP and TCP header without options.
+const HEADERS: u32 = 40;
+
 /// An end host with its address.
 #[derive(Debug)]
 pub struct Host {
@@ -55,7 +58,9 @@ impl Host {
             netlink.add_address(tun::NAME, address)?;
             // By the route, for the sysctl takes only controls that are free for all.
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
-            let metrics = stack::route_metrics(stack).into_iter().chain(preference).collect();
+            // What a SYN announces follows from the MTU; Linux by itself announces 256 bytes or more (`ip_rt_min_advmss`).
+            let size = RouteMetric::Advmss(mtu - HEADERS);
+            let metrics = stack::route_metrics(stack).into_iter().chain([size]).chain(preference).collect();
             netlink.add_route(tun::NAME, peer, metrics)?;
             Ok(tun)
         })?;

@@ -14,8 +14,9 @@ impl Namespace {
     /// # Errors
     /// Without CAP_SYS_ADMIN, or when the kernel has no room for another.
     pub fn new() -> io::Result<Namespace> {
-        let _home = Home(Namespace::of_this_thread()?);
+        let home = Namespace::of_this_thread()?;
         unshare(CloneFlags::CLONE_NEWNET)?;
+        let _back = Home(home);
         Namespace::of_this_thread()
     }
 
@@ -33,8 +34,9 @@ impl Namespace {
     /// # Errors
     /// Those of `work`, and those of going in.
     pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let _home = Home(Namespace::of_this_thread()?);
+        let home = Namespace::of_this_thread()?;
         self.enter()?;
+        let _back = Home(home);
         work()
     }
 

@@ -15,9 +15,9 @@ mod status;
 mod types;
 mod unload;
 
-pub use cgroup::{Attachment, attach, detach};
+pub use cgroup::{Attachment, Group, attach, detach};
+pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
-pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub(crate) use doctor::running_version;
 pub use doctor::{Check, doctor, release};
 pub use error::Error;

@@ -1,5 +1,6 @@
-//! The kernel's own random numbers, which its queues and wires draw.
+//! The random numbers that the kernel's queues and `netem` draw.
 
+use rand::RngCore;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -17,4 +18,22 @@ pub fn follow(seed: u64) -> io::Result<()> {
     // SAFETY: the call takes no argument.
     unsafe { reseed(pool.as_raw_fd()) }?;
     Ok(())
+}
+
+/// The seed of a `netem` for one purpose of a run; no two purposes of neighbouring runs have the same.
+pub fn netem_seed(seed: u64, purpose: u64) -> u64 {
+    scenario::draws(seed, purpose).next_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn neighbouring_seeds_and_purposes_draw_apart() {
+        let pairs = (1..=30).flat_map(|seed| (1..=4).map(move |purpose| (seed, purpose)));
+        let seeds: HashSet<_> = pairs.map(|(seed, purpose)| netem_seed(seed, purpose)).collect();
+        assert_eq!(seeds.len(), 30 * 4);
+    }
 }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
+use crate::kernel_qdisc::kernel_draws::netem_seed;
 use crate::kernel_qdisc::qdisc;
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::{PacketInfo, Store};
@@ -61,7 +62,7 @@ impl KernelLink {
         let (wire, link) = match scenario.emulator {
             Emulator::Unbloat => (None, link.clone()),
             Emulator::Netem => {
-                let netem = Netem::new(mtu, link, scenario.seed.wrapping_add(purpose));
+                let netem = Netem::new(mtu, link, netem_seed(scenario.seed, purpose));
                 let netem = netem.map_err(|why| refused(why, "emulator".into()))?;
                 (Some(netem), model::Link { delay: Nanos::ZERO, loss: Loss::NONE, ..link.clone() })
             }
