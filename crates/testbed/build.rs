@@ -1,10 +1,12 @@
-//! Compiles the program that gives the connections of a control group their congestion control, so that whoever attaches one needs no compiler.
+//! Compiles the program that gives the connections of a control group their congestion control, so that whoever
+//! attaches one needs no compiler.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 const SOURCE: &str = "src/kernel/chooser.bpf.c";
-/// As for a mechanism: version 3 of the instruction set is in every kernel from 5.1 on, `-g` leaves the types of the program's constants.
+/// As for a mechanism: version 3 of the instruction set is in every kernel from 5.1 on, `-g` leaves the types of the
+/// program's constants.
 const FLAGS: [&str; 8] = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
 
 fn main() {

@@ -32,7 +32,8 @@ pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String
     answer(py, || kernel::unload(name, drain))
 }
 
-/// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this process. Gives both as JSON.
+/// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this
+/// process. Gives both as JSON.
 #[pyfunction]
 #[pyo3(signature = (control, cgroup, *, everyone=false))]
 pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<String> {

@@ -1,9 +1,9 @@
-//! What a call of CUBIC costs in the kernel: ours, and the kernel's own behind a BPF program that only calls it. Called by
-//! `benches/cost-per-call`; needs root.
+//! What a call of CUBIC costs in the kernel: ours, and the kernel's own behind a BPF program that only calls it. Called
+//! by `benches/cost-per-call`; needs root.
 //!
-//! Both drive a flow on one link at one time, and the kernel times their programs (statistics of BPF programs). That includes reading the
-//! clock twice, as the empty program shows: what is printed is without it. What comes before a BPF program, a few dozen
-//! instructions that build its arguments, is in neither.
+//! Both drive a flow on one link at one time, and the kernel times their programs (statistics of BPF programs). That
+//! includes reading the clock twice, as the empty program shows: what is printed is without it. What comes before a BPF
+//! program, a few dozen instructions that build its arguments, is in neither.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -59,7 +59,8 @@ impl fmt::Display for Error {
             Error::Scenario { why, .. } | Error::Machine(why) => f.write_str(why),
             Error::Step(step) => write!(
                 f,
-                "the series' step is {} us; with the kernel's TCP it must be at least {} us, or sampling would hold the packets up",
+                "the series' step is {} us; with the kernel's TCP it must be at least {} us, or sampling would hold up \
+                 the packets",
                 step.0 as f64 / 1e3,
                 LEAST_STEP.as_micros()
             ),

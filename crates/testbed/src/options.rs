@@ -5,8 +5,9 @@ use scenario::records::{Run, Series};
 use scenario::units::Nanos;
 use std::path::PathBuf;
 
-/// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for as long as waking up may take
-/// ([`crate::emulator::clock`]): steps of little more leave no processor to those that carry packets.
+/// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
+/// as long as waking up may take ([`crate::emulator::clock`]): steps of little more leave no processor to those that
+/// carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 
 /// What to keep of a run besides its records.

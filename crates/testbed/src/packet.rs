@@ -1,4 +1,4 @@
-//! Packets as the emulator carries them: bytes in a pool, and what the path and the meters need to know of them.
+//! Packets as the emulator carries them: bytes in a pool, and a descriptor with what the path and the meters read.
 
 use crate::host::tun::HEADER;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
@@ -64,8 +64,8 @@ impl Segment {
 }
 
 impl PacketInfo {
-    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled yet. None if it
-    /// is no IPv4 packet.
+    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled
+    /// yet. None if it is no IPv4 packet.
     pub fn read(sent: &[u8], flow: u32) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
@@ -90,7 +90,8 @@ pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
     Some((u16::from_be_bytes([tcp[0], tcp[1]]), u16::from_be_bytes([tcp[2], tcp[3]])))
 }
 
-/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the caller.
+/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the
+/// caller.
 #[derive(Debug)]
 pub struct Pool {
     size: usize,

@@ -30,7 +30,8 @@ const TICK: Duration = Duration::from_millis(50);
 
 type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
-/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop the run.
+/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop
+/// the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.

@@ -1,7 +1,7 @@
 //! Any program behind an emulated link.
 //!
-//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process dies with us:
-//! then the kernel ends all others in it, also those that have gone into the background.
+//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process
+//! dies with us: then the kernel ends all others in it, also those that have gone into the background.
 
 use crate::emulator::Emulator;
 use crate::emulator::clock::{Clock, Time};
@@ -51,8 +51,8 @@ pub struct Programs {
     pub time: Time,
 }
 
-/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both ends; gives
-/// the status that the near program ended with, 128 and its number after a signal.
+/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
+/// ends; gives the status that the near program ended with, 128 and its number after a signal.
 ///
 /// # Errors
 /// As [`crate::run`], and if a program cannot be started.
@@ -127,7 +127,8 @@ fn start(program: &[OsString], place: &Namespace, pair: &Pair) -> io::Result<Chi
     })
 }
 
-/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that started it.
+/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that
+/// started it.
 fn settle(network: &File, hosts: &str) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     setns(network, CloneFlags::CLONE_NEWNET)?;
@@ -138,8 +139,9 @@ fn settle(network: &File, hosts: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a file in the place of `/etc/hosts`, in which the two ends have names. It lies in a file system that only this process and its children see, and
-/// that goes with them; that stands where `/proc` will be for as long as the file is written.
+/// Puts a file in the place of `/etc/hosts`, in which the two ends have names. It lies in a file system that only this
+/// process and its children see, and that goes with them; that stands where `/proc` will be for as long as the file is
+/// written.
 fn name_the_ends(hosts: &str) -> io::Result<()> {
     const FOLDER: &str = "/proc";
     const FILE: &str = "/proc/hosts";

@@ -1,6 +1,8 @@
-//! One direction of the network: from the hosts of one end, over the bottleneck or the way back, to the hosts of the other.
+//! One direction of the network: from the hosts of one end, over the bottleneck or the way back, to the hosts of the
+//! other.
 //!
-//! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have their sender's access link behind it.
+//! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have
+//! their sender's access link behind it.
 
 use crate::emulator::way::Way;
 use crate::flows::plan::Plan;

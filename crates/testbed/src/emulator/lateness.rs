@@ -5,8 +5,8 @@ use scenario::units::Nanos;
 /// A thread may spend this part of its time on looking at sockets: it goes before those that carry packets.
 const LOOKING_TAKES_AT_MOST: u64 = 4;
 
-/// How long a thread stood still that looks at the clock once a packet at least. It counts where packets wait that nobody has taken yet: those are late
-/// without any lateness being seen.
+/// How long a thread stood still that looks at the clock once a packet at least. It counts where packets wait that
+/// nobody has taken yet: those are late without any lateness being seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Standstill {
     /// The thread should look at the clock by then.
@@ -50,8 +50,9 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// What was due at `due` has been done, from `began` to `done`: gives how many steps are over with it, of which all but the first are missed. The
-    /// next one lies in the future, and leaves as much time between as three times the work took.
+    /// What was due at `due` has been done, from `began` to `done`: gives how many steps are over with it, of which all
+    /// but the first are missed. The next one lies in the future, and leaves as much time between as three times the
+    /// work took.
     pub fn take(&mut self, due: Nanos, step: Nanos, began: Nanos, done: Nanos) -> u64 {
         let earliest = began + Nanos(done.since(began).0 * LOOKING_TAKES_AT_MOST);
         let over = (earliest.since(due).0 / step.0) + 1;

@@ -1,7 +1,7 @@
 //! Carries packets between the hosts' network cards and the network, in real time.
 //!
-//! Two threads do it, one for each end. A packet that is written to a card runs through that host's TCP before the call is back, so
-//! its answers are there to be collected at once, with their right time.
+//! Two threads do it, one for each end. A packet that is written to a card runs through that host's TCP before the call
+//! is back, so its answers are there to be collected at once, with their right time.
 
 pub mod clock;
 pub mod direction;
@@ -52,7 +52,8 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// Carries packets until `end`, or until `stopped` says so; gives how long the end that stood still longest did so, in all.
+    /// Carries packets until `end`, or until `stopped` says so; gives how long the end that stood still longest did so,
+    /// in all.
     ///
     /// # Errors
     /// When a device fails: then both ends stop at once.
@@ -164,7 +165,8 @@ queue = {}
 cc = "kernel:reno"
 "#;
 
-    /// A device that is deleted fails its end of the emulator; the other end has nothing to do with it. This test needs root.
+    /// A device that is deleted fails its end of the emulator; the other end has nothing to do with it. This test needs
+    /// root.
     #[test]
     fn both_ends_stop_when_one_fails() {
         const AN_HOUR: Nanos = Nanos::from_secs(3600);

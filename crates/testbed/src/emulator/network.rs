@@ -82,7 +82,12 @@ impl Network {
             monitors,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
-            pcap: options.pcap.as_deref().map(Pcap::create).transpose().map_err(Error::machine)?,
+            pcap: options
+                .pcap
+                .as_deref()
+                .map(|path| Pcap::create(path, scenario))
+                .transpose()
+                .map_err(Error::machine)?,
             step: options.series,
             samples: vec![],
         })
@@ -93,8 +98,8 @@ impl Network {
         self.store.pool.buffer()
     }
 
-    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing in particular.
-    /// What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
+    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
+    /// in particular. What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
     #[inline]
     pub fn enter(
         &mut self,
@@ -131,7 +136,8 @@ impl Network {
         hosts.flow_of(if self.directions[direction].carries_data_of(hosts.first) { from } else { to })
     }
 
-    /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from `first` on.
+    /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from
+    /// `first` on.
     pub fn watch(&self, to: End, waiting: &Waiting, first: usize) -> io::Result<()> {
         let exits = self.directions[to as usize].way.exits();
         exits.into_iter().enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
@@ -233,7 +239,8 @@ cc = "reno"
 access = { rate = "1gbit" }
 "#;
 
-    /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at the bottleneck already.
+    /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at
+    /// the bottleneck already.
     #[test]
     fn a_look_at_the_links_changes_nothing() {
         let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();

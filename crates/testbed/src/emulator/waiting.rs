@@ -19,7 +19,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking up.
+    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking
+    /// up.
     pub fn new(slack: Nanos) -> io::Result<Waiting> {
         // The default slack of 50 us would come on top of every sleep.
         nix::sys::prctl::set_timerslack(1)?;

@@ -1,4 +1,5 @@
-//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at `TCP_INFO`.
+//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at
+//! `TCP_INFO`.
 
 use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
@@ -17,7 +18,7 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// How often the windows are noted.
+/// How often each sender's `TCP_INFO` is read.
 const TCP_INFO_STEP: Nanos = Nanos::from_millis(10);
 /// A flow of many that has come to its end keeps its sockets so long: what is still on its way finds them.
 const LINGER: Nanos = Nanos::from_secs(1);
@@ -25,7 +26,7 @@ const LINGER: Nanos = Nanos::from_secs(1);
 const SLACK: Nanos = Nanos::from_micros(20);
 /// What is written and read at a time.
 const CHUNK: usize = 256 << 10;
-/// Nothing in particular.
+/// What the applications send.
 static ZEROES: [u8; CHUNK] = [0; CHUNK];
 
 /// What an application does at a given time.
@@ -72,7 +73,7 @@ pub struct Apps<'a> {
     waiting: Waiting,
     agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
     step: Option<Nanos>,
-    /// Where read bytes would go.
+    /// A buffer for received bytes, which are not looked at.
     nowhere: Box<[u8]>,
     /// One per flow.
     pub flows: Vec<Flow>,
@@ -83,7 +84,8 @@ pub struct Apps<'a> {
 }
 
 impl<'a> Apps<'a> {
-    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many; `controls` are the groups'.
+    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many;
+    /// `controls` are the groups'.
     pub fn new(
         scenario: &'a Scenario,
         plan: &'a Plan,
@@ -325,7 +327,8 @@ impl<'a> Apps<'a> {
 }
 
 impl Flow {
-    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own buffer.
+    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own
+    /// buffer.
     pub fn held_by_buffers(&self) -> (f64, f64) {
         let share = |time| time as f64 / self.info.busy_time.max(1) as f64;
         (share(self.info.rwnd_limited), share(self.info.sndbuf_limited))

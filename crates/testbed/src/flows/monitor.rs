@@ -11,7 +11,8 @@ struct Outstanding {
     /// Where its payload ends in the stream.
     end: u64,
     sent_at: Nanos,
-    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively acknowledged.
+    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively
+    /// acknowledged.
     not_timed: bool,
 }
 

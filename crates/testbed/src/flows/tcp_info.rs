@@ -98,8 +98,9 @@ impl TcpInfo {
         self.state == ESTABLISHED && self.unacked == 0 && self.notsent_bytes == 0
     }
 
-    /// Retransmission timeouts since this was asked before. Kernels before 6.7 do not count them; there it is how far the number of timeouts in a
-    /// row has risen, which begins again with 0 when data is acknowledged: two recoveries from timeouts with no question between them are one.
+    /// Retransmission timeouts since this was asked before. Kernels before 6.7 do not count them; there it is how far
+    /// the number of timeouts in a row has risen, which begins again with 0 when data is acknowledged: two recoveries
+    /// from timeouts with no question between them are one.
     pub fn timeouts_since(&self, before: &TcpInfo) -> u64 {
         if self.known as usize > offset_of!(TcpInfo, total_rto) {
             return self.total_rto.wrapping_sub(before.total_rto) as u64;

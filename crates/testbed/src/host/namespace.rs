@@ -1,4 +1,5 @@
-//! Network namespaces without a name: they live as long as something refers to them, so nothing stays behind when a run ends in any way.
+//! Network namespaces without a name: they live as long as something refers to them, so nothing stays behind when a run
+//! ends in any way.
 
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
@@ -29,7 +30,8 @@ impl Namespace {
         Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
     }
 
-    /// Does `work` with the calling thread inside; what it opens (sockets, devices) stays inside when the thread is back.
+    /// Does `work` with the calling thread inside; what it opens (sockets, devices) stays inside when the thread is
+    /// back.
     ///
     /// # Errors
     /// Those of `work`, and those of going in.

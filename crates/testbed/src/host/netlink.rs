@@ -64,7 +64,8 @@ impl Netlink {
     /// `tc qdisc replace dev DEV parent PARENT handle HANDLE KIND OPTIONS`
     ///
     /// # Errors
-    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options, both in a sentence.
+    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options,
+    /// both in a sentence.
     pub fn set_qdisc(&self, device: &str, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, handle, qdisc);
         let flags = NLM_F_CREATE | NLM_F_REPLACE;

@@ -1,7 +1,8 @@
-//! A congestion control for the programs of a control group: whatever they connect or accept gets it, without their knowing.
+//! A congestion control for the programs of a control group: whatever they connect or accept gets it, without their
+//! knowing.
 //!
-//! The kernel asks a program of ours on every new TCP connection of the group (`BPF_PROG_TYPE_SOCK_OPS`), and that chooses. It is pinned, with a note
-//! beside it, and goes with the group.
+//! The kernel asks a program of ours on every new TCP connection of the group (`BPF_PROG_TYPE_SOCK_OPS`), and that
+//! chooses. It is pinned, with a note beside it, and goes with the group.
 
 use super::error::Error;
 use super::loader::available;
@@ -34,14 +35,15 @@ pub struct Attachment {
 pub enum Group<'a> {
     /// That of this process, unless it is the root.
     Own,
-    /// A folder of the cgroup file system, or its path from the root of that, such as `system.slice/backup.service`; not the root.
+    /// A folder of the cgroup file system, or its path from the root of that, such as `system.slice/backup.service`;
+    /// not the root.
     Named(&'a Path),
     /// The root, which holds every process of the machine.
     Everyone,
 }
 
-/// Gives every TCP connection that the processes of the group, and of those below it, open or accept from now on this control, in place of what it had
-/// before; where a group below has a control of its own, that one counts.
+/// Gives every TCP connection that the processes of the group, and of those below it, open or accept from now on this
+/// control, in place of what it had before; where a group below has a control of its own, that one counts.
 ///
 /// # Errors
 /// If the kernel offers no such control, there is no such group, or this process may not.
@@ -64,8 +66,8 @@ pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
     Ok(attachment)
 }
 
-/// Takes it back: connections that the group opens from now on have what a group around it has, or the kernel's default; those that are open keep what
-/// they have.
+/// Takes it back: connections that the group opens from now on have what a group around it has, or the kernel's
+/// default; those that are open keep what they have.
 ///
 /// # Errors
 /// If the group has none from [`attach`], or this process may not.
@@ -159,7 +161,8 @@ const CHOOSER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chooser.bpf.o")
 fn chooser(control: &str) -> Result<Object, Error> {
     if CHOOSER.is_empty() {
         return Err(Error::machine(
-            "this build of unbloat has no program for control groups, for there was no clang: install clang and build it again",
+            "this build of unbloat has no program for control groups, because there was no clang: install clang and \
+             build it again",
         ));
     }
     let (loaded, said) = listening(|| {

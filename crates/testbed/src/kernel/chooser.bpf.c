@@ -2,9 +2,10 @@
 /*
  * Gives the TCP connections of a control group a congestion control.
  *
- * The kernel asks about every connection of the group and of the groups below it. It runs the programs of a connection's own group first and those of
- * the root last (compute_effective_progs() in kernel/bpf/cgroup.c), all with one context. So the first of these programs that has chosen says so in the
- * reply, and the others leave the connection alone: the innermost group's choice stands. The kernel itself ignores the reply to these two questions.
+ * The kernel asks about every connection of the group and of the groups below it. It runs the programs of a
+ * connection's own group first and those of the root last (compute_effective_progs() in kernel/bpf/cgroup.c), all with
+ * one context. So the first of these programs that has chosen says so in the reply, and the others leave the
+ * connection alone: the innermost group's choice stands. The kernel itself ignores the reply to these two questions.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 //! What a killed run can leave behind, and its removal.
 //!
-//! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does, however it
-//! ends; but before Linux 6.4 a registration is held by the kernel itself.
+//! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does,
+//! however it ends; but before Linux 6.4 a registration is held by the kernel itself.
 
 use super::error::Error;
 use super::registry::held_by_maps;

@@ -35,7 +35,8 @@ pub struct Note {
 /// Loads a control so that it stays until [`super::unload`] or the next boot, and makes it the default if asked to.
 ///
 /// # Errors
-/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then nothing is loaded.
+/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then
+/// nothing is loaded.
 pub fn load_pinned(
     library: &Library,
     control: &CongestionControl,
@@ -81,7 +82,8 @@ pub(crate) fn pin_path(name: &str) -> PathBuf {
     Path::new(PINS).join(file_name(name))
 }
 
-/// A control's name as the BPF file system takes it, which refuses dots: each stands there as a sign that no name of a control has.
+/// A control's name as the BPF file system takes it, which refuses dots: each stands there as a sign that no name of a
+/// control has.
 fn file_name(control: &str) -> String {
     control.replace('.', DOT)
 }
@@ -151,8 +153,8 @@ pub(crate) fn set_default(name: &str) -> Result<(), Error> {
     std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
 }
 
-/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets to count back who uses
-/// it: such a control would never go. So it is not asked.
+/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets
+/// to count back who uses it: such a control would never go. So it is not asked.
 fn refuse_restricted(name: &str) -> Result<(), Error> {
     const ONLY_IN_THE_FIRST: &str = "/proc/sys/net/ipv4/tcp_mem";
     let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();

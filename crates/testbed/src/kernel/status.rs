@@ -61,8 +61,8 @@ pub struct Calls {
     pub ns_per_call: Option<f64>,
 }
 
-/// Every BPF congestion control in the kernel, then those of the kernel's own that control groups have. With `measure` the kernel counts their runs for that long; that slows every BPF program of
-/// the machine down a little.
+/// Every BPF congestion control in the kernel, then those of the kernel's own that control groups have. With `measure`
+/// the kernel counts their runs for that long; that slows every BPF program of the machine down a little.
 ///
 /// # Errors
 /// If this process may not look.

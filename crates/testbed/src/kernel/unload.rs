@@ -30,8 +30,9 @@ pub struct Unloaded {
     pub cgroups: Vec<PathBuf>,
 }
 
-/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that use it keep it until
-/// they close, without they are a reason to refuse. The kernel's default goes back to what it was, control groups get the default again.
+/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that
+/// use it keep it until they close, without they are a reason to refuse. The kernel's default goes back to what it was,
+/// control groups get the default again.
 ///
 /// # Errors
 /// If there is no such control, it is in use, or this process may not.

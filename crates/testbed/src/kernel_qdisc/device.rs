@@ -1,7 +1,7 @@
-//! A queue discipline of the kernel's that packets can be sent through: a namespace of its own, with one device that has it.
+//! A kernel qdisc that packets can be sent through: a namespace of its own, with one device that has it.
 //!
-//! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at the device's
-//! other end, which we hold.
+//! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at
+//! the device's other end, which we hold.
 
 use crate::flows::sockets::{AMPLE, set_at};
 use crate::host::namespace::Namespace;
@@ -23,8 +23,8 @@ const PACKET_VNET_HDR: libc::c_int = 15;
 const HEADER_LENGTH: std::ops::Range<usize> = 2..4;
 /// Where the type of service is, behind that header.
 const TOS: usize = tun::HEADER + 1;
-/// The kernel's priorities for a type of service by its bits "low delay" and "high throughput": best effort, bulk, interactive, interactive bulk
-/// (tc-prio(8)).
+/// The kernel's priorities for a type of service by its bits "low delay" and "high throughput": best effort, bulk,
+/// interactive, interactive bulk (tc-prio(8)).
 const PRIORITIES: [libc::c_int; 4] = [0, 2, 6, 4];
 
 /// The way through a queue discipline.
@@ -55,7 +55,8 @@ impl QdiscDevice {
         Ok(QdiscDevice { namespace, tun, entrances })
     }
 
-    /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop more in silence.
+    /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop
+    /// more in silence.
     pub fn offer(&self, packet: &mut [u8]) -> io::Result<bool> {
         // All in one piece: the disciplines look into headers, and mark only what they can reach.
         let length = (packet.len() - tun::HEADER) as u16;

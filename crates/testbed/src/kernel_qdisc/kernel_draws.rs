@@ -7,8 +7,8 @@ use std::os::fd::AsRawFd;
 
 nix::ioctl_none_bad!(reseed, nix::request_code_none!(b'R', 0x07)); // RNDRESEEDCRNG of linux/random.h
 
-/// Has the kernel draw from what it has drawn from so far, and `seed`. Where both are the same, as in a guest whose every run starts from
-/// the same memory, the draws are.
+/// Mixes `seed` into the state of the kernel's random number generator. In a guest whose every run starts from the same
+/// memory, the draws of two runs are then the same if their seeds are.
 ///
 /// # Errors
 /// Without CAP_SYS_ADMIN, or before the kernel's generator is ready.

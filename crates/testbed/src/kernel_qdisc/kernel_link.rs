@@ -1,8 +1,8 @@
 //! A link whose queue, and with `netem` whose wire, is the kernel's.
 //!
-//! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter. When each one's
-//! transmission begins is worked out as for a link of ours: at once, or when all before it are out. What is left to the kernel is
-//! which packet goes next, and which is dropped or marked.
+//! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter.
+//! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
+//! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
 use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
@@ -21,8 +21,8 @@ use scenario::units::{Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no timer is better
-/// than, or where that is more a tenth of a packet's transmission.
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no
+/// timer is better than, or where that is more a tenth of a packet's transmission.
 const CATCH_UP: Nanos = Nanos::from_micros(200);
 const CATCH_UP_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
@@ -167,8 +167,8 @@ impl KernelLink {
     }
 }
 
-/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later than it lets them
-/// go: the least lateness of a row of them.
+/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later
+/// than it lets them go: the least lateness of a row of them.
 #[derive(Default)]
 struct Pace {
     seen: u32,

@@ -1,6 +1,7 @@
-//! Which packets are inside a queue or a wire of the kernel's, told from what goes in and what comes out.
+//! Which packets are inside a kernel qdisc, inferred from the packets that go in and come out.
 //!
-//! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it never will.
+//! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
+//! never will.
 
 use crate::packet::PacketInfo;
 use path::Packet;

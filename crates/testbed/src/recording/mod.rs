@@ -48,7 +48,8 @@ struct Snapshot {
     sock: [u8; SOCK_BYTES],
 }
 
-/// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's calls, by group.
+/// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's
+/// calls, by group.
 ///
 /// # Errors
 /// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
