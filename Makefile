@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PIP_NO_COMPILE := 1
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-C_FILES := $(shell find algorithms -name '*.[ch]')
+C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
 
 .PHONY: demo test bench figures format build build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:

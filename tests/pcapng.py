@@ -8,6 +8,7 @@ from pathlib import Path
 ENHANCED_PACKET = 6
 TCP = 6
 SYN, ECE = 2, 0x40
+MSS, TIMESTAMPS = 2, 8
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Segment:
     payload: int
     tsval: int | None
     """Of the timestamps option (RFC 7323)."""
+    mss: int | None
+    """Of the option of that name (RFC 9293, section 3.7.1)."""
     checksums_right: bool
 
 
@@ -61,18 +64,19 @@ def segment(at: float, packet: bytes) -> Segment:
         ack=ack,
         flags=flags,
         payload=len(tcp) - (offset >> 4) * 4,
-        tsval=tsval(tcp[20 : (offset >> 4) * 4]),
+        tsval=option(tcp[20 : (offset >> 4) * 4], TIMESTAMPS, 4),
+        mss=option(tcp[20 : (offset >> 4) * 4], MSS, 2),
         checksums_right=ones_sum(packet[:header]) == 0xFFFF == ones_sum(pseudo + tcp),
     )
 
 
-def tsval(options: bytes) -> int | None:
-    """Find what the sender's clock said."""
-    end, nothing, timestamps = 0, 1, 8
+def option(options: bytes, kind: int, length: int) -> int | None:
+    """Find the number of `length` bytes that an option begins with."""
+    end, nothing = 0, 1
     position = 0
     while position < len(options) and options[position] != end:
-        if options[position] == timestamps:
-            return int.from_bytes(options[position + 2 : position + 6])
+        if options[position] == kind:
+            return int.from_bytes(options[position + 2 : position + 2 + length])
         position += 1 if options[position] == nothing else options[position + 1]
     return None
 

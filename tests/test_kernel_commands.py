@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.realtime
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 NUMBERS = itertools.count()
+UNBLOAT = [sys.executable, "-m", "unbloat"]
 
 HIDE_THE_MACHINE = """
 while umount -l /sys/fs/bpf 2>/dev/null; do :; done
@@ -72,7 +74,7 @@ def unbloat(sandbox: Sandbox) -> Sandbox:
     """Call `unbloat` there."""
 
     def call(*arguments: object, **environment: str) -> Done:
-        return sandbox(sys.executable, "-m", "unbloat", *arguments, **environment)
+        return sandbox(*UNBLOAT, *arguments, **environment)
 
     return call
 
@@ -165,13 +167,16 @@ def inside(group: Path, *command: object) -> list[object]:
     return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, *command]
 
 
+def both_ends_in(sandbox: Sandbox) -> Callable[..., list[str]]:
+    """Connect over the sandbox's loopback, by a program started through `prefix`; give the controls of both ends."""
+    sandbox("ip", "link", "set", "lo", "up")
+    return lambda *prefix: sandbox(*prefix, sys.executable, "-c", CONTROLS_OF_BOTH_ENDS).stdout.split()
+
+
 def test_connections_of_a_control_group_get_the_control_attached_to_it(
     sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path
 ) -> None:
-    def both_ends(*prefix: object) -> list[str]:
-        return sandbox(*prefix, sys.executable, "-c", CONTROLS_OF_BOTH_ENDS).stdout.split()
-
-    sandbox("ip", "link", "set", "lo", "up")
+    both_ends = both_ends_in(sandbox)
     default = both_ends()
     assert len(default) == 2 and unbloat("load", "vegas", "--as", name).returncode == 0
     done = unbloat("attach", name, group.name)
@@ -181,15 +186,15 @@ def test_connections_of_a_control_group_get_the_control_attached_to_it(
     assert [status["cgroups"] for status in statuses(unbloat, name)] == [[str(group)]]
 
     # Another in its place, by a program of the group about itself.
-    again = sandbox(*inside(group, sys.executable, "-m", "unbloat", "attach", "reno", "--json"))
+    again = sandbox(*inside(group, *UNBLOAT, "attach", "reno", "--json"))
     assert json.loads(again.stdout) == {"control": "reno", "cgroup": str(group)}
     assert both_ends(*inside(group)) == ["reno", "reno"]
-    assert unbloat("detach", group).stdout == f"new connections of {group} get the default in place of reno\n"
+    assert unbloat("detach", group).stdout == f"new connections of {group} no longer get reno\n"
     assert both_ends(*inside(group)) == default
 
     assert unbloat("attach", name, group).returncode == 0
     unloaded = unbloat("unload", name)
-    assert unloaded.stdout.splitlines()[1:] == [f"connections of {group} get the default again"], unloaded
+    assert unloaded.stdout.splitlines()[1:] == [f"new connections of {group} no longer get it"], unloaded
     assert both_ends(*inside(group)) == default
     assert sandbox("ls", "/sys/fs/bpf/unbloat-cgroups", "/run/unbloat-cgroups").stdout == ""
 
@@ -201,12 +206,108 @@ def test_what_belongs_to_a_group_that_is_no_more_goes_with_the_next_command(
     short.mkdir()
     assert unbloat("attach", "reno", short).returncode == 0
     assert len(sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout.split()) == 1
+    assert [status["cgroups"] for status in statuses(unbloat, "reno")] == [[str(short)]]
+    short.rmdir()
+    assert not statuses(unbloat, "reno")
+    assert sandbox("ls", "/sys/fs/bpf/unbloat-cgroups", "/run/unbloat-cgroups").stdout == ""
+
+    short.mkdir()
+    assert unbloat("attach", "reno", short).returncode == 0
     short.rmdir()
     assert unbloat("attach", "reno", group).returncode == 0
     number = str(group.stat().st_ino)
     assert sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout.split() == [number]
     assert sandbox("ls", "/run/unbloat-cgroups").stdout.split() == [f"{number}.json"]
     assert unbloat("detach", group).returncode == 0
+
+
+@pytest.mark.parametrize("first", ["outer", "inner"])
+def test_the_innermost_group_s_control_counts(
+    sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path, first: str
+) -> None:
+    both_ends, inner = both_ends_in(sandbox), group / "inner"
+    inner.mkdir()
+    try:
+        assert unbloat("load", "vegas", "--as", name).returncode == 0
+        for outside, within in [(name, "reno"), ("reno", name)]:
+            order = {"outer": (outside, group), "inner": (within, inner)}
+            for _, (control, place) in sorted(order.items(), reverse=first == "outer"):
+                assert unbloat("attach", control, place).returncode == 0
+            assert both_ends(*inside(group)) == [outside, outside]
+            assert both_ends(*inside(inner)) == [within, within]
+            assert unbloat("detach", inner).returncode == 0
+            assert both_ends(*inside(inner)) == [outside, outside]
+            assert unbloat("detach", group).returncode == 0
+        assert unbloat("unload", name).returncode == 0
+    finally:
+        inner.rmdir()
+
+
+def test_the_kernel_s_own_control_of_a_group_is_shown(unbloat: Sandbox, group: Path) -> None:
+    assert unbloat("attach", "reno", group).returncode == 0
+    (status,) = statuses(unbloat, "reno")
+    assert (status["held_by"], status["sockets"], status["cgroups"]) == ("kernel", None, [str(group)])
+    line = next(line for line in unbloat("status").stdout.splitlines() if line.startswith("reno "))
+    assert line.split() == ["reno", "-", "kernel", "-", str(group)] or line.split()[-1] == str(group)
+    assert unbloat("detach", group).returncode == 0
+    assert not statuses(unbloat, "reno")
+
+
+def test_everyone_is_meant_only_where_it_is_said(sandbox: Sandbox, unbloat: Sandbox, group: Path) -> None:
+    which = f"{group.parent}, is the root, which holds every process of the machine: name another group, or say --everyone"
+    own = sandbox(*inside(group.parent, *UNBLOAT, "attach", "reno"))
+    assert (own.returncode, own.stderr) == (2, f"unbloat: the group that this command runs in, {which}\n")
+    for named in (group.parent, "/"):
+        done = unbloat("attach", "reno", named)
+        assert (done.returncode, done.stderr) == (2, f"unbloat: this group, {which}\n")
+    assert unbloat("attach", "reno", group, "--everyone").returncode == 2
+    assert not sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout
+
+    # Before the namespace is made: what is mounted within it goes with it.
+    sandbox("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
+    # The root of a namespace of control groups, which for this machine is only the test's group.
+    only_here = 'umount --all --types cgroup2; mount -t cgroup2 none "$0" && exec "$@"'
+    namespace = ["unshare", "--cgroup", "--mount", "sh", "-c", only_here, group.parent]
+    done = sandbox(*inside(group, *namespace, *UNBLOAT, "attach", "reno", "--everyone"))
+    assert (done.returncode, done.stdout) == (0, f"every new connection of {group.parent} gets reno\n"), done.stderr
+    assert both_ends_in(sandbox)(*inside(group)) == ["reno", "reno"]
+    done = sandbox(*inside(group, *namespace, *UNBLOAT, "detach", "--everyone"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_recipe_for_one_program(sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path) -> None:
+    """As docs/low-priority.md has it, but for the names, the program, and that these tests are root already."""
+    text = (Path(__file__).parents[1] / "docs/low-priority.md").read_text()
+    (script,) = re.findall(r"## One program, once\n.*?```sh\nsudo sh -c '(.*?)'\n```", text, flags=re.DOTALL)
+    program = f"{sys.executable} -c '{CONTROLS_OF_BOTH_ENDS}'"
+    changes = {
+        "/lowly": f"/{group.name}",
+        "unbloat attach clpc": f"{' '.join(UNBLOAT)} attach {name}",
+        'runuser -u "$SUDO_USER" -- rsync -a photos/ backup.example.net:photos/': program,
+    }
+    for what, other in changes.items():
+        assert what in script
+        script = script.replace(what, other)
+    sandbox("ip", "link", "set", "lo", "up")
+    assert unbloat("load", "vegas", "--as", name).returncode == 0
+    done = sandbox("sh", "-c", script)
+    assert done.stdout.splitlines()[-1:] == [f"{name} {name}"], done.stderr
+    assert done.stdout.splitlines()[0] == f"every new connection of {group} gets {name}"
+    assert unbloat("unload", name).returncode == 0
+
+
+def test_a_name_with_dots(unbloat: Sandbox, name: str) -> None:
+    name = f"{name}.b"
+    assert unbloat("load", "reno", "--as", name).returncode == 0
+    assert [status["held_by"] for status in statuses(unbloat, name)] == ["pin"]
+    done = unbloat("unload", name)
+    assert (done.returncode, done.stdout) == (0, f"the kernel no longer offers {name}\n")
+
+
+def test_nobody_else_may_touch_the_pins(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
+    assert unbloat("load", "reno", "--as", name).returncode == 0
+    assert sandbox("stat", "--format", "%A", "/sys/fs/bpf").stdout == "drwx-----T\n"
+    assert unbloat("unload", name).returncode == 0
 
 
 def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: str) -> None:
@@ -224,7 +325,7 @@ def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: st
         assert offered(name)
 
         drained = json.loads(unbloat("unload", name, "--drain", "--json").stdout)
-        assert drained == {"name": name, "draining": 1, "default_now": None, "cgroups": [], "unit": None}
+        assert drained == {"name": name, "draining": 1, "default_is_restored": False, "default_now": None, "cgroups": [], "unit": None}
         assert not offered(name)
         (status,) = statuses(unbloat, name)
         assert (status["held_by"], status["sockets"]) == ("sockets", 1)
@@ -250,6 +351,27 @@ def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) 
     assert done.returncode == 1
     assert done.stderr.startswith(f"unbloat: {name} cannot be the default here: in a network namespace that is not ")
     assert not offered(name) and not statuses(unbloat, name) and default() == before
+
+
+def test_the_default_is_put_back_past_a_control_that_has_gone(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
+    def default() -> str:
+        return sandbox("cat", "/proc/sys/net/ipv4/tcp_congestion_control").stdout.strip()
+
+    # Not the one that is taken where nothing is known.
+    sandbox("sh", "-c", "echo reno >/proc/sys/net/ipv4/tcp_congestion_control")
+    lower, upper = f"{name}a", f"{name}b"
+    for control in (lower, upper):
+        assert unbloat("load", "bbr", "--as", control, "--default").returncode == 0
+    assert unbloat("unload", lower).returncode == 0
+    assert default() == upper
+    assert unbloat("unload", upper).stdout.splitlines()[1:] == ["every new connection gets reno again"]
+    assert default() == "reno"
+
+    assert unbloat("load", "bbr", "--as", name, "--default").returncode == 0
+    sandbox("sh", "-c", f"echo '{{' >/run/unbloat/{name}.json")
+    done = unbloat("unload", name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == "every new connection gets reno; what it was before is not known, or gone"
 
 
 def test_what_its_calls_cost(unbloat: Sandbox, name: str) -> None:
@@ -365,7 +487,7 @@ WRONG = {
     ),
     "no such group": (["attach", "reno", "nowhere.slice"], "nowhere.slice is no control group: name a folder under "),
     "not offered": (["attach", "nothing"], 'the kernel offers no congestion control "nothing", only reno'),
-    "nothing attached": (["detach", "/"], "`unbloat attach` has given "),
+    "nothing attached": (["detach", "--everyone"], "`unbloat attach` has given "),
     "no time": (["status", "--measure", "soon"], '"soon" is not a time'),
 }
 

@@ -13,7 +13,7 @@ from conftest import Cli
 from unbloat import runner
 from unbloat.attempt import Attempt
 from unbloat.pool import Task, Watch
-from unbloat.source import Source
+from unbloat.source import Source, source_of
 from unbloat.store import Store, Tables
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
@@ -182,6 +182,23 @@ def test_what_no_kernel_has_is_refused_before_the_first_run(
     with pytest.raises(ub.InputError, match=f"{axis}: .* simulate"):
         ub.run(small, {f"sweep.{axis}": values}, on="kernel")
     assert kernel.runs == 0
+
+
+def test_a_series_step_that_takes_the_packets_time_is_refused(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--on", "kernel", "--series", "50us")
+    sentence = "--series 50us: with --on kernel a step must be at least 1000us; with a finer one the samples take"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"unbloat: {sentence}") and done.stderr.count("\n") == 1
+    (cell,) = source_of(small, {}).cells()
+    with pytest.raises(ub.InputError, match="with --on vm a step must be at least"):
+        runner.series_step(cell, "999us", "vm")
+    assert runner.series_step(cell, "999us") == 999_000
+
+
+def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
+    (cell,) = source_of(small, {"duration": "150ms"}).cells()
+    steps = {on: runner.series_step(cell, True, on) for on in ("simulator", "kernel", "vm")}
+    assert steps == {"simulator": 100_000, "kernel": 1_000_000, "vm": 1_000_000}
 
 
 def test_there_are_three_backends(small: Path) -> None:

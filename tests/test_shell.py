@@ -1,6 +1,7 @@
 """`unbloat shell`: its arguments, and programs behind a link, for which these tests need root."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -116,6 +117,15 @@ def test_what_a_program_sees(cli: Cli, small: Path, at: str) -> None:
     assert sorted(seen["cards"]) == ["lo", "ub0"]
     # The one that keeps the others together, and this one.
     assert seen["processes"] == 2
+
+
+def test_it_puts_no_file_anywhere(small: Path, tmp_path: Path) -> None:
+    """So nobody can lay a link in its way, and nothing stays behind."""
+    command = [sys.executable, "-m", "unbloat", "shell", str(small), "--", "getent", "hosts", "receiver"]
+    nowhere = {**os.environ, "TMPDIR": str(tmp_path / "not there")}
+    done = subprocess.run(command, cwd=tmp_path, env=nowhere, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()[1:] == ["receiver"]
 
 
 CONTROL = """

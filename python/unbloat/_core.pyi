@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 __all__ = [
+    "LEAST_STEP_NS",
     "Cell",
     "Error",
     "InputError",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 __version__: str
+LEAST_STEP_NS: int
+"""The finest step of a series with the kernel's TCP, in nanoseconds."""
 
 class Error(Exception):
     """Whatever kept a run from giving records, in one sentence."""
@@ -132,11 +135,14 @@ def kernel_load(
     Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
     """
 
-def kernel_attach(control: str, cgroup: str | Path | None) -> str:
-    """Give a control to the connections of a control group, without one of that of this process; gives both as JSON."""
+def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> str:
+    """Give a control to the connections of a control group; give both as JSON.
 
-def kernel_detach(cgroup: str | Path | None) -> str:
-    """Take it back; gives what that was as JSON."""
+    `everyone` means the root group; without a name it is the group of this process.
+    """
+
+def kernel_detach(cgroup: str | Path | None, *, everyone: bool = False) -> str:
+    """Take it back; give what that was as JSON."""
 
 def kernel_unload(name: str, *, drain: bool = False) -> str:
     """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""

@@ -59,8 +59,11 @@ def _detach_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _cgroup_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
     of = "a control group, such as system.slice/backup.service (default: the one that this command runs in)"
-    parser.add_argument("cgroup", metavar="CGROUP", nargs="?", help=of)
+    which.add_argument("cgroup", metavar="CGROUP", nargs="?", help=of)
+    everyone = "the root group, which holds every process of the machine"
+    which.add_argument("--everyone", action="store_true", help=everyone)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -141,23 +144,24 @@ def unload_command(args: argparse.Namespace) -> None:
     if unloaded["draining"]:
         print(f"sockets that keep it until they close: {unloaded['draining']}")
     for cgroup in unloaded["cgroups"]:
-        print(f"connections of {cgroup} get the default again")
+        print(f"new connections of {cgroup} no longer get it")
     if unloaded["default_now"]:
-        print(f"every new connection gets {unloaded['default_now']} again")
+        what_was = " again" if unloaded["default_is_restored"] else "; what it was before is not known, or gone"
+        print(f"every new connection gets {unloaded['default_now']}{what_was}")
     if unit:
         print(f"removed {unit}")
 
 
 def attach_command(args: argparse.Namespace) -> None:
     """Attach; say to what."""
-    attached = _core.kernel_attach(args.control, args.cgroup)
+    attached = _core.kernel_attach(args.control, args.cgroup, everyone=args.everyone)
     print_attached(attached, args, "every new connection of {cgroup} gets {control}")
 
 
 def detach_command(args: argparse.Namespace) -> None:
     """Detach; say from what."""
-    detached = _core.kernel_detach(args.cgroup)
-    print_attached(detached, args, "new connections of {cgroup} get the default in place of {control}")
+    detached = _core.kernel_detach(args.cgroup, everyone=args.everyone)
+    print_attached(detached, args, "new connections of {cgroup} no longer get {control}")
 
 
 def print_attached(attachment: str, args: argparse.Namespace, sentence: str) -> None:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unbloat import _core
+from unbloat import InputError, _core
 from unbloat.arguments import BACKENDS, check_kernel
 from unbloat.attempt import Attempt
 from unbloat.places import cache_folder
@@ -233,14 +233,21 @@ class Experiment:
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
-        return series_step(cell, series or self._manner.on != "simulator")
+        return series_step(cell, series or self._manner.on != "simulator", self._manner.on)
 
 
-def series_step(cell: _core.Cell, series: bool | str) -> int | None:
-    """Give the step in ns that `series` means for this cell; None where no series is wanted."""
+def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> int | None:
+    """Give the step in ns that `series` means for this cell; None where no series is wanted.
+
+    Raises `InputError` for one that the kernel cannot be sampled at.
+    """
+    least = 0 if on == "simulator" else _core.LEAST_STEP_NS
     if isinstance(series, str):
-        return _core.duration_ns(series)
-    return round_step(cell.duration_s * 1e9 / STEPS) if series else None
+        if (step := _core.duration_ns(series)) < least:
+            why = "with a finer one the samples take the time that packets need"
+            raise InputError(f"--series {series}: with --on {on} a step must be at least {least // 1000}us; {why}")
+        return step
+    return max(least, round_step(cell.duration_s * 1e9 / STEPS)) if series else None
 
 
 def round_step(ns: float) -> int:

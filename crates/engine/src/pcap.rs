@@ -20,19 +20,13 @@ use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::{DataLink, Endianness, PcapError};
+use measure::{Origin, PacketFile};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
 use scenario::workload::Opening;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::iter::repeat_n;
 use std::path::Path;
-use std::time::Duration;
 
 const TIME_TO_LIVE: u8 = 64;
 const RECEIVER_PORT: u16 = 5001;
@@ -42,14 +36,14 @@ const FIRST_SENDER_PORT: u16 = 40_000;
 const MAX_WINDOW_SCALE: u8 = 14;
 /// What the sender, to whom nobody sends, offers.
 const SENDER_WINDOW: u16 = u16::MAX;
-/// The exponent of the time stamps' unit: nanoseconds.
-const NANOSECONDS: u8 = 9;
+/// Written to the file at a time.
+const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
 /// Writes the packets at the senders' interfaces to a pcapng file.
 pub struct Pcap {
-    file: PcapNgWriter<BufWriter<File>>,
+    file: PacketFile,
     connections: Vec<Connection>,
     flows: Vec<Flow>,
     /// The packet being written.
@@ -92,9 +86,8 @@ enum Host {
 impl Pcap {
     /// Creates the file, and describes in it where the packets come from.
     pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
-        let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-        let mut file = PcapNgWriter::with_section_header(file, section()).map_err(into_io)?;
-        file.write_pcapng_block(interface(&scenario.name)).map_err(into_io)?;
+        let origin = Origin { scenario: &scenario.name, hardware: "simulated", os: "the TCP of the unbloat simulator" };
+        let file = PacketFile::create(path, &origin, BYTES_AT_A_TIME)?;
         let groups = scenario.openings().into_iter().zip(0..);
         Ok(Pcap {
             file,
@@ -108,10 +101,10 @@ impl Pcap {
     }
 
     /// Writes what is still buffered; reports the first failure since the file was created.
-    pub fn close(mut self) -> io::Result<()> {
+    pub fn close(self) -> io::Result<()> {
         match self.failure {
             Some(failure) => Err(failure),
-            None => self.file.get_mut().flush(),
+            None => self.file.close(),
         }
     }
 
@@ -130,14 +123,7 @@ impl Pcap {
         self.packet.extend_from_slice(&ip.to_bytes());
         self.packet.extend_from_slice(&tcp.to_bytes());
         self.packet.extend_from_slice(payload);
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_nanos(now.0),
-            original_len: bytes as u32,
-            data: self.packet.as_slice().into(),
-            options: vec![],
-        };
-        self.failure = self.file.write_pcapng_block(block).map_err(into_io).err();
+        self.failure = self.file.write(now, &self.packet).err();
     }
 }
 
@@ -302,38 +288,5 @@ fn codepoint(flags: u8) -> IpEcn {
         IpEcn::Ect0
     } else {
         IpEcn::NotEct
-    }
-}
-
-/// The byte order is fixed: the same run gives the same file on every machine.
-fn section() -> SectionHeaderBlock<'static> {
-    SectionHeaderBlock {
-        endianness: Endianness::Little,
-        options: vec![
-            SectionHeaderOption::Hardware("simulated".into()),
-            SectionHeaderOption::OS("the TCP of the unbloat simulator".into()),
-            SectionHeaderOption::UserApplication(concat!("unbloat ", env!("CARGO_PKG_VERSION")).into()),
-        ],
-        ..Default::default()
-    }
-}
-
-fn interface(scenario: &str) -> InterfaceDescriptionBlock<'static> {
-    let description = format!("the senders' interfaces in \"{scenario}\"");
-    InterfaceDescriptionBlock {
-        linktype: DataLink::RAW,
-        snaplen: u16::MAX as u32,
-        options: vec![
-            InterfaceDescriptionOption::IfName("senders".into()),
-            InterfaceDescriptionOption::IfDescription(description.into()),
-            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-        ],
-    }
-}
-
-fn into_io(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other),
     }
 }

@@ -3,6 +3,7 @@
 mod flow;
 mod histogram;
 mod interval;
+mod packet_file;
 mod receiver;
 mod sampler;
 mod sender;
@@ -10,6 +11,7 @@ mod sender;
 pub use flow::{flow_record, jain_index};
 pub use histogram::Histogram;
 pub use interval::Interval;
+pub use packet_file::{Origin, PacketFile};
 pub use receiver::ReceiverMeter;
 pub use sampler::{FlowSample, LinkSample, Sampler};
 pub use sender::SenderMeter;

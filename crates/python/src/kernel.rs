@@ -5,9 +5,9 @@ use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testbed::kernel;
+use testbed::kernel::{self, Group};
 
 /// Loads a congestion control to stay; gives what was loaded as JSON.
 #[pyfunction]
@@ -32,16 +32,27 @@ pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String
     answer(py, || kernel::unload(name, drain))
 }
 
-/// Gives a control to the connections of a control group; without one, of that of this process. Gives both as JSON.
+/// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this
+/// process. Gives both as JSON.
 #[pyfunction]
-pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>) -> PyResult<String> {
-    answer(py, || kernel::attach(control, cgroup.as_deref()))
+#[pyo3(signature = (control, cgroup, *, everyone=false))]
+pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<String> {
+    answer(py, || kernel::attach(control, group(cgroup.as_deref(), everyone)))
 }
 
 /// Takes it back; gives what that was as JSON.
 #[pyfunction]
-pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>) -> PyResult<String> {
-    answer(py, || kernel::detach(cgroup.as_deref()))
+#[pyo3(signature = (cgroup, *, everyone=false))]
+pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<String> {
+    answer(py, || kernel::detach(group(cgroup.as_deref(), everyone)))
+}
+
+fn group(named: Option<&Path>, everyone: bool) -> Group<'_> {
+    match named {
+        _ if everyone => Group::Everyone,
+        Some(path) => Group::Named(path),
+        None => Group::Own,
+    }
 }
 
 /// The BPF congestion controls in the kernel as JSON; their runs are counted for `measure_ns`, if that is given.

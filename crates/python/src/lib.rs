@@ -28,6 +28,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
         module.add("Error", py.get_type::<Unbloat>())?;
         module.add("InputError", py.get_type::<InputError>())?;
         module.add("RunError", py.get_type::<RunError>())

@@ -13,6 +13,7 @@ pub mod records;
 pub mod register;
 mod resolved;
 mod section;
+pub mod skb;
 mod sweep;
 mod trace;
 mod tree;

@@ -1,16 +1,16 @@
-//! What a call of CUBIC costs in the kernel: ours, and the kernel's own behind a BPF program that only calls it. Called by
-//! `benches/cost-per-call`; needs root.
+//! What a call of CUBIC costs in the kernel: ours, and the kernel's own behind a BPF program that only calls it. Called
+//! by `benches/cost-per-call`; needs root.
 //!
-//! Both drive a flow on one link at one time, and the kernel times their programs (statistics of BPF programs). That includes reading the
-//! clock twice, as the empty program shows: what is printed is without it. What comes before a BPF program, a few dozen
-//! instructions that build its arguments, is in neither.
+//! Both drive a flow on one link at one time, and the kernel times their programs (statistics of BPF programs). That
+//! includes reading the clock twice, as the empty program shows: what is printed is without it. What comes before a BPF
+//! program, a few dozen instructions that build its arguments, is in neither.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 use testbed::kernel::{Calls, status};
-use testbed::{Control, Options, load_controls, run_with};
+use testbed::{GroupControl, Options, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RUNS: usize = 5;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn calls_of<'a>(counted: &'a [testbed::kernel::Control], control: &Control) -> &'a [Calls] {
+fn calls_of<'a>(counted: &'a [testbed::kernel::ControlStatus], control: &GroupControl) -> &'a [Calls] {
     let found = counted.iter().find(|counted| counted.name == control.name);
     found.map_or(&[], |counted| &counted.callbacks)
 }

@@ -1,6 +1,6 @@
 //! The congestion controls of a run: each group's instance in the kernel, gone when the run is over.
 
-use crate::Error;
+use crate::error::Error;
 use crate::kernel::{self, CONTROL_PREFIX, Loaded};
 use mechanism::Library;
 use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const DCTCP: &str = "dctcp";
 
 /// What a group's sockets use.
-pub struct Control {
+pub struct GroupControl {
     /// The kernel's name for it.
     pub name: String,
     /// What the scenario calls it.
@@ -21,7 +21,7 @@ pub struct Control {
     loaded: Option<Loaded>,
 }
 
-impl Control {
+impl GroupControl {
     /// What was loaded; none of the kernel's own.
     pub fn loaded(&self) -> Option<&Loaded> {
         self.loaded.as_ref()
@@ -32,7 +32,7 @@ impl Control {
 ///
 /// # Errors
 /// If a control cannot be built, or the kernel does not take it or has none of that name.
-pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<Control>, Error> {
+pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>, Error> {
     let control = |(group, flows): (usize, &FlowGroup)| {
         let control = one(&flows.cc, library, scenario.control_seed(group));
         control.map_err(|error| Error::Mechanism { group, error })
@@ -40,18 +40,18 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<Control>, Erro
     scenario.flows.iter().enumerate().map(control).collect()
 }
 
-fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<Control, kernel::Error> {
+fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupControl, kernel::Error> {
     let listed = match &cc.source {
         CcSource::Kernel(name) => {
             kernel::require_own(name)?;
             let needs_ecn = name == DCTCP;
-            return Ok(Control { name: name.clone(), listed: format!("kernel:{name}"), needs_ecn, loaded: None });
+            return Ok(GroupControl { name: name.clone(), listed: format!("kernel:{name}"), needs_ecn, loaded: None });
         }
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
     };
     let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
-    Ok(Control { name: loaded.kernel_name.clone(), listed, needs_ecn: loaded.needs_ecn, loaded: Some(loaded) })
+    Ok(GroupControl { name: loaded.kernel_name.clone(), listed, needs_ecn: loaded.needs_ecn, loaded: Some(loaded) })
 }
 
 /// A name that no other run has: of 15 characters at most, as the kernel wants it.

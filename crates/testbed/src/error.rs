@@ -1,7 +1,9 @@
 //! Why a run gave no records.
 
+use crate::host::stack::Unswitchable;
 use crate::kernel;
-use crate::stack::Unswitchable;
+use crate::options::LEAST_STEP;
+use scenario::units::Nanos;
 use std::fmt;
 use std::io;
 
@@ -29,6 +31,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The series' step is finer than [`LEAST_STEP`].
+    Step(Nanos),
     /// The machine refused, or something failed on the way.
     Machine(String),
     /// `progress` asked to stop.
@@ -53,6 +57,13 @@ impl fmt::Display for Error {
                 )
             }
             Error::Scenario { why, .. } | Error::Machine(why) => f.write_str(why),
+            Error::Step(step) => write!(
+                f,
+                "the series' step is {} us; with the kernel's TCP it must be at least {} us, or sampling would hold up \
+                 the packets",
+                step.0 as f64 / 1e3,
+                LEAST_STEP.as_micros()
+            ),
             Error::Interrupted => f.write_str("the run was interrupted"),
         }
     }

@@ -1,21 +1,17 @@
 //! A packet trace that Wireshark opens: the real packets at the senders' interfaces.
 //!
-//! Data packets stand at the time the emulator took them from their host, acknowledgements at the time it gave them back; the run's
-//! start is the epoch. The kernel leaves the checksum of TCP to the network card, which the trace's writer stands for.
+//! Data packets stand at the time the emulator took them from their host, acknowledgements at the time it gave them
+//! back; the run's start is the epoch. The kernel leaves the checksum of TCP to the network card, which the trace's
+//! writer stands for.
 
+use crate::kernel;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::{DataLink, PcapError};
+use measure::{Origin, PacketFile};
+use scenario::model::Scenario;
 use scenario::units::Nanos;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
-use std::time::Duration;
 
-/// The exponent of the time stamps' unit: nanoseconds.
-const NANOSECONDS: u8 = 9;
 /// Written at a time: more would hold up the packets behind.
 const CHUNK: usize = 1 << 16;
 /// Where the checksum stands in a TCP header.
@@ -23,25 +19,16 @@ const TCP_CHECKSUM: usize = 16;
 
 /// Writes packets to a pcapng file.
 pub struct Pcap {
-    file: PcapNgWriter<BufWriter<File>>,
+    file: PacketFile,
     packet: Vec<u8>,
 }
 
 impl Pcap {
     /// Creates the file.
-    pub fn create(path: &Path) -> io::Result<Pcap> {
-        let file = BufWriter::with_capacity(CHUNK, File::create(path)?);
-        let mut file = PcapNgWriter::new(file).map_err(into_io)?;
-        let interface = InterfaceDescriptionBlock {
-            linktype: DataLink::IPV4,
-            snaplen: 0,
-            options: vec![
-                InterfaceDescriptionOption::IfName("senders".into()),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ],
-        };
-        file.write_pcapng_block(interface).map_err(into_io)?;
-        Ok(Pcap { file, packet: vec![] })
+    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
+        let os = format!("Linux {}", kernel::release());
+        let origin = Origin { scenario: &scenario.name, hardware: "hosts on an emulated link", os: &os };
+        Ok(Pcap { file: PacketFile::create(path, &origin, CHUNK)?, packet: vec![] })
     }
 
     /// Writes an IPv4 packet that goes out or comes in at `now`.
@@ -49,20 +36,12 @@ impl Pcap {
         self.packet.clear();
         self.packet.extend_from_slice(packet);
         finish_checksum(&mut self.packet);
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_nanos(now.0),
-            original_len: packet.len() as u32,
-            data: self.packet.as_slice().into(),
-            options: vec![],
-        };
-        self.file.write_pcapng_block(block).map_err(into_io)?;
-        Ok(())
+        self.file.write(now, &self.packet)
     }
 
     /// Writes what is still buffered.
-    pub fn close(mut self) -> io::Result<()> {
-        self.file.get_mut().flush()
+    pub fn close(self) -> io::Result<()> {
+        self.file.close()
     }
 }
 
@@ -74,13 +53,6 @@ fn finish_checksum(packet: &mut [u8]) {
     let payload = &packet[start + tcp.slice().len()..];
     if let Ok(sum) = tcp.calc_checksum_ipv4(&ip, payload) {
         packet[start + TCP_CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
-    }
-}
-
-fn into_io(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other.to_string()),
     }
 }
 

@@ -1,18 +1,19 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
-use crate::apps::{Apps, Flow};
-use crate::clock::{Clock, Time};
-use crate::controls::{self, Control};
-use crate::emulator::Emulator;
+use crate::controls::{self, GroupControl};
+use crate::emulator::clock::{Clock, Time};
+use crate::emulator::network::Network;
+use crate::emulator::priority::{self, RtPriority};
+use crate::emulator::{self, Emulator};
+use crate::error::Error;
+use crate::flows::apps::{Apps, Flow};
+use crate::flows::monitor::FlowMonitor;
+use crate::flows::plan::{Hosts, Plan, Planned};
+use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::kernel;
-use crate::network::Network;
-use crate::plan::{Hosts, Plan, Planned};
-use crate::priority::{self, Claim};
+use crate::options::{LEAST_STEP, Options, Outcome};
 use crate::soundness::{self, Processors};
-use crate::stack;
-use crate::wire::Wire;
-use crate::{Error, Options, Outcome};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
 use scenario::model::{FlowGroup, Scenario};
@@ -29,7 +30,8 @@ const TICK: Duration = Duration::from_millis(50);
 
 type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
-/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop the run.
+/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop
+/// the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
@@ -47,40 +49,47 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
 /// As `run`.
 pub fn run_with(
     scenario: &Scenario,
-    controls: &[Control],
+    controls: &[GroupControl],
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
+    if let Some(step) = options.series.filter(|step| *step < LEAST_STEP) {
+        return Err(Error::Step(step));
+    }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
     let processors = Processors::watch();
     let clock = Clock::start(options.time);
-    let network = Network::new(scenario, plan.clone(), wires(scenario, &plan), options)?;
+    let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
-    let interrupted = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
+    let (interrupted, stalls) = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
     let mut network = emulator.finish();
     if interrupted {
         return Err(Error::Interrupted);
     }
     let cpu_idle_percent = processors.idle_percent();
-    let saturation = match options.time {
-        Time::Real => None,
-        Time::Virtual => soundness::saturation(cpu_idle_percent),
+    let (saturation, standstill) = match options.time {
+        Time::Real => (None, soundness::standstill(scenario, stalls)),
+        Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> =
         plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
     let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
-    let complaint = saturation.or(late);
+    let complaint = saturation
+        .or(late)
+        .or(standstill)
+        .or_else(|| soundness::missed_steps(&apps.steps, options.series))
+        .or_else(|| silent(scenario, &plan, &network, &apps));
     let series = options.series.map(|step| series(step, &network, &apps));
     let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let seen = network.wires.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
-    let record = |((wire, flow), (planned, number)): ((_, _), (&Planned, _))| {
-        flow_record(number, &controls[planned.group].listed, planned.opening.at, wire, flow)
+    let seen = network.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
+    let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
+        flow_record(number, &controls[planned.group].listed, planned.opening.at, monitor, flow)
     };
     let flows: Vec<_> = seen.map(record).collect();
-    let data_packets = network.wires.iter().map(|wire| wire.sender.total_sent()).sum();
+    let data_packets = network.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
         on: match options.time {
@@ -117,7 +126,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
     Ok(())
 }
 
-fn pairs(scenario: &Scenario, plan: &Plan, controls: &[Control]) -> Result<Vec<Pair>, Error> {
+fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
     let pair = |(hosts, number): (&Hosts, _)| {
         pair(number, &scenario.flows[hosts.group], controls[hosts.group].needs_ecn, None).map_err(Error::machine)
     };
@@ -135,17 +144,32 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
     })
 }
 
-fn wires(scenario: &Scenario, plan: &Plan) -> Vec<Wire> {
-    let wire = |Planned { group, opening, .. }: &Planned| {
+fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
+    let monitor = |Planned { group, opening, .. }: &Planned| {
         let sender = SenderMeter::new(Interval::new(scenario, None), opening.at);
         let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
-        Wire::new(sender, receiver, opening.size.map(|size| size.0))
+        FlowMonitor::new(sender, receiver, opening.size.map(|size| size.0))
     };
-    plan.flows.iter().map(wire).collect()
+    plan.flows.iter().map(monitor).collect()
 }
 
-/// Lets time pass; true if `progress` ended it.
-fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progress: Progress) -> Result<bool, Error> {
+/// Why nothing was measured, where a flow's application opened it and the emulator took not even its SYN.
+fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> Option<String> {
+    let late = scenario.duration.since(emulator::LONGEST_SLEEP);
+    let flows = plan.flows.iter().zip(&apps.flows).zip(&network.monitors);
+    let silent =
+        flows.filter(|((planned, flow), monitor)| flow.opened && planned.opening.at < late && !monitor.has_begun());
+    soundness::nothing_carried(silent.count())
+}
+
+/// Lets time pass; gives whether `progress` ended it, and how long the emulator stood still.
+fn drive(
+    end: Nanos,
+    clock: Clock,
+    emulator: &Emulator,
+    apps: &mut Apps,
+    progress: Progress,
+) -> Result<(bool, Nanos), Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let interrupted = std::thread::scope(|scope| {
@@ -156,7 +180,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
             result
         });
         let living = scope.spawn(|| {
-            priority::raise(Claim::Application);
+            priority::raise(RtPriority::Application);
             let result = apps.run(end, stopped);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
@@ -170,16 +194,16 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
         }
         stop.store(true, Ordering::Relaxed);
         living.join().expect("the applications do not panic")?;
-        carrying.join().expect("the emulator does not panic")?;
-        Ok::<_, io::Error>(interrupted)
+        let stalls = carrying.join().expect("the emulator does not panic")?;
+        Ok::<_, io::Error>((interrupted, stalls))
     });
     interrupted.map_err(Error::machine)
 }
 
-fn flow_record(number: u32, cc: &str, start: Nanos, wire: &mut Wire, flow: &Flow) -> scenario::records::Flow {
-    let sender = &mut wire.sender;
+fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {
+    let sender = &mut monitor.sender;
     // What is acknowledged after the application has stopped is no completion.
-    let completed_at = wire.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));
+    let completed_at = monitor.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));
     let ended = completed_at.or(flow.stopped_at);
     for &(at, cwnd) in flow.windows.iter().take_while(|(at, _)| ended.is_none_or(|ended| *at <= ended)) {
         sender.cwnd(at, cwnd);
@@ -189,23 +213,23 @@ fn flow_record(number: u32, cc: &str, start: Nanos, wire: &mut Wire, flow: &Flow
         (None, Some(at)) => sender.stop(at),
         (None, None) => {}
     }
-    sender.timeouts = flow.timeouts();
-    let mut receiver = wire.receiver.clone();
+    sender.timeouts = flow.timeouts;
+    let mut receiver = monitor.receiver.clone();
     receiver.delivered_bytes = flow.receiver_meter.delivered_bytes;
-    measure::flow_record(number, cc, sender, &receiver, wire.lost)
+    measure::flow_record(number, cc, sender, &receiver, monitor.lost)
 }
 
 /// What both threads saw at each step, side by side.
 fn series(step: Nanos, network: &Network, apps: &Apps) -> Series {
-    let mut sampler = Sampler::new(step, network.wires.len());
-    for (glimpse, flows) in network.glimpses.iter().zip(&apps.samples) {
+    let mut sampler = Sampler::new(step, network.monitors.len());
+    for (sample, flows) in network.samples.iter().zip(&apps.samples) {
         let flows = flows.iter().map(|flow| {
             let mut flow = *flow;
-            flow.rtt_us = glimpse.rtt_us[flow.flow as usize];
+            flow.rtt_us = sample.rtt_us[flow.flow as usize];
             flow
         });
-        sampler.take(glimpse.at, flows, glimpse.links.into_iter());
+        sampler.take(sample.at, flows, sample.links.into_iter());
     }
     let queues = network.directions.iter().map(|direction| &direction.way.usage().queue_delay);
-    sampler.finish(network.wires.iter().map(|wire| &wire.sender.rtt), queues)
+    sampler.finish(network.monitors.iter().map(|monitor| &monitor.sender.rtt), queues)
 }

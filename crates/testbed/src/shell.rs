@@ -1,28 +1,30 @@
 //! Any program behind an emulated link.
 //!
-//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process dies with us:
-//! then the kernel ends all others in it, also those that have gone into the background.
+//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process
+//! dies with us: then the kernel ends all others in it, also those that have gone into the background.
 
-use crate::clock::{Clock, Time};
 use crate::emulator::Emulator;
+use crate::emulator::clock::{Clock, Time};
+use crate::emulator::network::Network;
+use crate::error::Error;
+use crate::flows::plan::Plan;
+use crate::host::namespace::Namespace;
+use crate::host::stack;
 use crate::host::{End, Host, Pair};
-use crate::kernel::HOSTS_PREFIX;
-use crate::namespace::Namespace;
-use crate::network::Network;
-use crate::plan::Plan;
-use crate::{Error, Options, controls, kernel, run, stack};
+use crate::options::Options;
+use crate::{controls, kernel, run};
 use mechanism::Library;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MsFlags, mount, umount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -49,8 +51,8 @@ pub struct Programs {
     pub time: Time,
 }
 
-/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both ends; gives
-/// the status that the near program ended with, 128 and its number after a signal.
+/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
+/// ends; gives the status that the near program ended with, 128 and its number after a signal.
 ///
 /// # Errors
 /// As [`crate::run`], and if a program cannot be started.
@@ -87,21 +89,18 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
 
 /// Starts the programs, and waits for the near one.
 fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
-    let names = Names::write(pair)?;
     let (near, opposite) = match programs.at {
         End::Sender => (&pair.sender, &pair.receiver),
         End::Receiver => (&pair.receiver, &pair.sender),
     };
     unshare(CloneFlags::CLONE_NEWPID)?;
-    let mut first = start(&["sleep".into(), "infinity".into()], &near.namespace, &names, pair)?;
-    let far = programs.far.as_ref().map(|program| start(program, &opposite.namespace, &names, pair)).transpose();
+    let mut first = start(&["sleep".into(), "infinity".into()], &near.namespace, pair)?;
+    let far = programs.far.as_ref().map(|program| start(program, &opposite.namespace, pair)).transpose();
     let waited = far.and_then(|mut far| {
         if let Some(far) = &mut far {
             wait_until_listening(far, opposite)?;
         }
-        let mut near = start(&programs.near, &near.namespace, &names, pair)?;
-        // Whoever needed it has it mounted.
-        drop(names);
+        let mut near = start(&programs.near, &near.namespace, pair)?;
         Ok((far, near.wait()?))
     });
     // With the first process of a process namespace all others end; it is not gone before we have taken note of ours.
@@ -114,12 +113,13 @@ fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
     Ok(status)
 }
 
-fn start(program: &[OsString], place: &Namespace, names: &Names, pair: &Pair) -> io::Result<Child> {
+fn start(program: &[OsString], place: &Namespace, pair: &Pair) -> io::Result<Child> {
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]);
     command.env("UNBLOAT_SENDER", pair.sender.address.to_string());
     command.env("UNBLOAT_RECEIVER", pair.receiver.address.to_string());
-    let (network, hosts) = (place.file().try_clone()?, names.path.clone());
+    let network = place.file().try_clone()?;
+    let hosts = format!("127.0.0.1 localhost\n{} sender\n{} receiver\n", pair.sender.address, pair.receiver.address);
     // SAFETY: between fork and exec the closure makes system calls only, with paths that fit the stack.
     unsafe { command.pre_exec(move || settle(&network, &hosts)) };
     command.spawn().map_err(|error| {
@@ -127,17 +127,33 @@ fn start(program: &[OsString], place: &Namespace, names: &Names, pair: &Pair) ->
     })
 }
 
-/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that started it.
-fn settle(network: &File, hosts: &Path) -> io::Result<()> {
+/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that
+/// started it.
+fn settle(network: &File, hosts: &str) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     setns(network, CloneFlags::CLONE_NEWNET)?;
     unshare(CloneFlags::CLONE_NEWNS)?;
-    let none = None::<&Path>;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)?;
-    mount(Some(hosts), "/etc/hosts", none, MsFlags::MS_BIND, none)?;
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
+    name_the_ends(hosts)?;
+    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), NONE)?;
     Ok(())
 }
+
+/// Puts a file in the place of `/etc/hosts`, in which the two ends have names. It lies in a file system that only this
+/// process and its children see, and that goes with them; that stands where `/proc` will be for as long as the file is
+/// written.
+fn name_the_ends(hosts: &str) -> io::Result<()> {
+    const FOLDER: &str = "/proc";
+    const FILE: &str = "/proc/hosts";
+    mount(Some("none"), FOLDER, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some("mode=0755,size=64k"))?;
+    std::fs::write(FILE, hosts)?;
+    std::fs::set_permissions(FILE, Permissions::from_mode(0o644))?;
+    mount(Some(FILE), "/etc/hosts", NONE, MsFlags::MS_BIND, NONE)?;
+    Ok(umount(FOLDER)?)
+}
+
+/// An argument that `mount` has no use for.
+const NONE: Option<&str> = None;
 
 /// A server needs a moment before it can be reached; a far program that is none does not hold us up for long.
 fn wait_until_listening(far: &mut Child, host: &Host) -> io::Result<()> {
@@ -157,25 +173,4 @@ fn is_listening(host: &Host) -> io::Result<bool> {
         Ok(["tcp", "tcp6"].iter().any(|table| in_state(table, LISTENING))
             || ["udp", "udp6"].iter().any(|table| in_state(table, UNCONNECTED)))
     })
-}
-
-/// A file in the place of `/etc/hosts`, where the two ends have names.
-struct Names {
-    path: PathBuf,
-}
-
-impl Names {
-    fn write(pair: &Pair) -> io::Result<Names> {
-        let path = std::env::temp_dir().join(format!("{HOSTS_PREFIX}{}", std::process::id()));
-        let mut file = File::create(&path)?;
-        writeln!(file, "127.0.0.1 localhost\n{} sender\n{} receiver", pair.sender.address, pair.receiver.address)?;
-        Ok(Names { path })
-    }
-}
-
-impl Drop for Names {
-    fn drop(&mut self) {
-        // It may be gone already; nothing depends on it any more.
-        let _ = std::fs::remove_file(&self.path);
-    }
 }

@@ -1,6 +1,8 @@
-//! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something else.
+//! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something
+//! else.
 
-use crate::apps::Flow;
+use crate::emulator::lateness::Steps;
+use crate::flows::apps::Flow;
 use crate::host::Pair;
 use measure::Histogram;
 use scenario::model::{FlowGroup, Limit, Link, Scenario};
@@ -15,11 +17,47 @@ const HARMLESS: Nanos = Nanos::from_micros(200);
 const TOLERATED: f64 = 0.01;
 /// Share of a packet's own time on the bottleneck: the grain of every queueing delay is a whole one.
 const OF_A_PACKET: f64 = 0.1;
-/// What a processor in virtual time has to have left over, percent: one that is always busy makes packets wait, and nobody outside is late.
-/// The emulator is a real-time thread, which Linux never gives the last 5 % (`sched_rt_runtime_us`): they come on top.
+/// What a processor in virtual time has to have left over, percent: one that is always busy makes packets wait, and
+/// nobody outside is late. The emulator is a real-time thread, which Linux never gives the last 5 %
+/// (`sched_rt_runtime_us`): they come on top.
 const LEAST_IDLE: f64 = 10.0;
 /// What waking up takes anyhow.
 const HARMLESS_SLACK: Nanos = Nanos::from_micros(50);
+
+/// Share of a run for which the emulator may stand still.
+const TOLERATED_STANDSTILL: f64 = 0.01;
+/// Share of its own steps that a thread may miss.
+const TOLERATED_MISSES: f64 = 0.01;
+
+/// Why the figures of a run mean nothing whose emulator stood still for so long, if they do.
+pub fn standstill(scenario: &Scenario, total: Nanos) -> Option<String> {
+    let share = total.as_secs_f64() / scenario.duration.as_secs_f64();
+    (share > TOLERATED_STANDSTILL).then(|| {
+        format!(
+            "the emulator stood still for {:.1} % of the run: other programs, or its own, kept it from a processor",
+            100.0 * share
+        )
+    })
+}
+
+/// Why the series of a run means nothing, if it does not; `step` is its step.
+pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
+    let (step, missed) = (step?, steps.missed as f64 / steps.due.max(1) as f64);
+    (missed > TOLERATED_MISSES).then(|| {
+        format!(
+            "{} of {} samples at steps of {} ms came too late: a longer step is what this machine keeps up with",
+            steps.missed,
+            steps.due,
+            step.as_millis_f64()
+        )
+    })
+}
+
+/// Why the figures of a run mean nothing in which so many flows were opened and not one packet of theirs was taken.
+pub fn nothing_carried(flows: usize) -> Option<String> {
+    let what = if flows == 1 { "a flow".to_string() } else { format!("{flows} flows") };
+    (flows > 0).then(|| format!("no packet of {what} was carried, though the application had opened it"))
+}
 
 /// How much of the processors' time was left over since this was made.
 pub struct Processors {
@@ -27,7 +65,8 @@ pub struct Processors {
     before: Option<Idle>,
 }
 
-/// The processors' idle time since boot: the only one of their times that a kernel measures by the clock, and not by ticks.
+/// The processors' idle time since boot: the only one of their times that a kernel measures by the clock, and not by
+/// ticks.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     processors: usize,
@@ -59,15 +98,15 @@ fn idle() -> Option<Idle> {
     Some(Idle { processors, time_s: ticks as f64 / USER_HZ })
 }
 
-/// The lateness that a run of this scenario bears.
+/// The lateness that the figures of this scenario allow.
 pub fn tolerated(scenario: &Scenario) -> Nanos {
     let packet = scenario.packet_time().map_or(0, |time| time.0);
     tolerated_of_round_trips(scenario).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
 }
 
-/// The longest lateness that a run bears: packets that were held up come in a burst, and a burst of more than half of what the queue
-/// holds makes losses of its own.
-fn borne_once(scenario: &Scenario) -> Nanos {
+/// The longest single lateness that is allowed: packets that were held up come in a burst, and a burst of more than half of
+/// what the queue holds makes losses of its own.
+fn tolerated_once(scenario: &Scenario) -> Nanos {
     let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
     let time = |way: &Link| {
         let room = match way.queue.limit()? {
@@ -80,8 +119,8 @@ fn borne_once(scenario: &Scenario) -> Nanos {
     least.map_or(Nanos::NEVER, |least| least.max(tolerated(scenario)))
 }
 
-/// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by that, so
-/// it stays small where no second packet would come meanwhile.
+/// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by
+/// that, so it stays small where no second packet would come meanwhile.
 pub fn slack(scenario: &Scenario) -> Nanos {
     let batch = Nanos(tolerated_of_round_trips(scenario).0 / 4);
     let is_slow = scenario.packet_time().is_none_or(|time| time > batch);
@@ -114,13 +153,14 @@ pub fn complaint(
     let bound = tolerated(scenario).as_millis_f64();
     if late > bound {
         return Ok(Some(format!(
-            "one packet in a hundred was more than {late:.3} ms late; {bound:.3} ms is what these figures bear"
+            "one packet in a hundred was more than {late:.3} ms late; these figures allow {bound:.3} ms"
         )));
     }
-    let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), borne_once(scenario).as_millis_f64());
+    let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), tolerated_once(scenario).as_millis_f64());
     if longest > bound {
         return Ok(Some(format!(
-            "the machine stood still for {longest:.1} ms: what comes at once after more than {bound:.1} ms fills the queue as no scenario says"
+            "the machine stood still for {longest:.1} ms: the packets that then come at once fill the queue as no \
+             scenario says, which after more than {bound:.1} ms changes the figures"
         )));
     }
     if missed_inside > 0 {
@@ -144,4 +184,40 @@ pub fn complaint(
             "a flow waited {window:.1} % of its time for its receiver's window, {room:.1} % for room in its own buffer"
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(duration: &str) -> Scenario {
+        let text = format!(
+            "duration = \"{duration}\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"5ms\"\nqueue = {{}}\n\
+             [[flows]]\ncc = \"kernel:reno\"\n"
+        );
+        scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario
+    }
+
+    #[test]
+    fn an_emulator_that_stands_still_for_more_than_a_hundredth_of_the_run() {
+        assert_eq!(standstill(&scenario("10s"), Nanos::from_millis(99)), None);
+        let complaint = standstill(&scenario("10s"), Nanos::from_millis(450)).unwrap();
+        assert!(complaint.starts_with("the emulator stood still for 4.5 % of the run"), "{complaint}");
+    }
+
+    #[test]
+    fn a_flow_of_which_nothing_was_carried() {
+        assert_eq!(nothing_carried(0), None);
+        assert!(nothing_carried(1).unwrap().starts_with("no packet of a flow was carried"));
+        assert!(nothing_carried(3).unwrap().starts_with("no packet of 3 flows was carried"));
+    }
+
+    #[test]
+    fn a_series_whose_steps_were_missed() {
+        let step = Some(Nanos::from_millis(1));
+        assert_eq!(missed_steps(&Steps { due: 1000, missed: 10 }, step), None);
+        assert_eq!(missed_steps(&Steps { due: 1000, missed: 500 }, None), None);
+        let complaint = missed_steps(&Steps { due: 1000, missed: 11 }, step).unwrap();
+        assert!(complaint.starts_with("11 of 1000 samples at steps of 1 ms came too late"), "{complaint}");
+    }
 }

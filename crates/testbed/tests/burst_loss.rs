@@ -1,4 +1,5 @@
-//! Losses in bursts on the emulated link: the packets that a real program misses are those that the simulator's link loses. Needs root.
+//! Losses in bursts on the emulated link: the packets that a real program misses are those that the simulator's link
+//! loses. Needs root.
 
 use mechanism::Library;
 use path::{Fate, Link, Packet};
@@ -66,7 +67,8 @@ fn a_real_program_misses_the_packets_that_the_simulated_link_loses() {
     let scenario = &scenario.cells[0].scenario;
     let simulated = simulated(scenario);
     assert_eq!(emulated(scenario), simulated);
-    // Share and bursts, against the closed form: bad for 1/21 of the packets, in stays of 5, of which four fifths are lost.
+    // Share and bursts, against the closed form: bad for 1/21 of the packets, in stays of 5, of which four fifths are
+    // lost.
     let arrived: HashSet<_> = simulated.iter().copied().collect();
     let lost = COUNT as usize - arrived.len();
     let share = (0.8 + 20.0 * 0.002) / 21.0;

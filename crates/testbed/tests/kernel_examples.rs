@@ -1,5 +1,5 @@
-//! The Linux tree's own example congestion controls, unmodified, in the running kernel. `UNBLOAT_LINUX_SOURCE` names kernel trees, and
-//! `make test` fetches the distribution's oldest and newest (tools/linux-examples).
+//! The Linux tree's own example congestion controls, unmodified, in the running kernel. `UNBLOAT_LINUX_SOURCE` names
+//! kernel trees, and `make test` fetches the distribution's oldest and newest (tools/linux-examples).
 
 mod harness;
 

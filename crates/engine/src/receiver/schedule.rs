@@ -4,6 +4,7 @@
 use crate::clock::{self, micros_to_jiffies};
 use mechanism::sock::HZ;
 use scenario::model::Stack;
+use scenario::skb::truesize;
 use scenario::units::Nanos;
 
 /// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
@@ -217,11 +218,10 @@ impl Schedule {
     }
 }
 
-/// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that. Its packet lies in a
-/// buffer of a power of two, with 384 bytes around it and 256 for the description.
+/// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that.
 fn memory_of_segment(mss: u32) -> u32 {
     const HEADERS: u32 = 52;
-    ((mss + HEADERS + 384).next_power_of_two() + 256) / 2
+    truesize((mss + HEADERS) as u64) as u32 / 2
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a killed run can leave behind, and its removal.
 //!
-//! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does, however it
-//! ends. Two things do not: before Linux 6.4 a registration is held by the kernel itself, and a shell's names stand in a file.
+//! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does,
+//! however it ends; but before Linux 6.4 a registration is held by the kernel itself.
 
 use super::error::Error;
 use super::registry::held_by_maps;
@@ -10,10 +10,8 @@ use super::types::Types;
 use libbpf_rs::MapCore;
 use std::path::Path;
 
-/// Before the number of a process, in the names of what that process alone needs: congestion controls and files.
+/// Before the number of a process, in the names of congestion controls that this process alone needs.
 pub(crate) const CONTROL_PREFIX: &str = "ub";
-/// The same for the file that stands in the place of `/etc/hosts`.
-pub(crate) const HOSTS_PREFIX: &str = "unbloat-hosts-";
 
 /// Removes what processes that are no more have left behind; says what that was.
 ///
@@ -21,12 +19,6 @@ pub(crate) const HOSTS_PREFIX: &str = "unbloat-hosts-";
 /// If this process may not, or the kernel does not give it up.
 pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
-    let mut removed = unregister()?;
-    removed.extend(remove_files(&std::env::temp_dir()));
-    Ok(removed)
-}
-
-fn unregister() -> Result<Vec<String>, Error> {
     let types = Types::read()?;
     let mut removed = Vec::new();
     for (name, map) in held_by_maps(&types.operations_layout()) {
@@ -37,16 +29,6 @@ fn unregister() -> Result<Vec<String>, Error> {
         }
     }
     Ok(removed)
-}
-
-fn remove_files(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| {
-        entry.file_name().to_str().and_then(|name| name.strip_prefix(HOSTS_PREFIX)).is_some_and(is_of_the_dead)
-    });
-    left.filter(|entry| std::fs::remove_file(entry.path()).is_ok())
-        .map(|entry| entry.path().display().to_string())
-        .collect()
 }
 
 /// Does this part of a name begin with the number of a process that is no more?
@@ -68,17 +50,5 @@ mod tests {
             assert_eq!(is_of_the_dead(rest), dead, "{rest}");
         }
         assert!(!is_of_the_dead(&format!("{own}_0")));
-    }
-
-    #[test]
-    fn files_of_the_dead_go_and_others_stay() {
-        let folder = std::env::temp_dir().join(format!("unbloat-clean-test-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let [dead, living, other] =
-            ["unbloat-hosts-4194305", "unbloat-hosts-1", "unbloat-4194305"].map(|name| folder.join(name));
-        [&dead, &living, &other].into_iter().for_each(|file| std::fs::write(file, "").unwrap());
-        assert_eq!(remove_files(&folder), [dead.display().to_string()]);
-        assert!(!dead.exists() && living.exists() && other.exists());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

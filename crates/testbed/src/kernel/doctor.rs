@@ -4,9 +4,9 @@ use super::loader::available;
 use super::pins::has_bpffs;
 use super::rights;
 use super::types::Types;
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
-use crate::tun::Tun;
+use crate::host::namespace::Namespace;
+use crate::host::netlink::Netlink;
+use crate::host::tun::Tun;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
@@ -184,7 +184,8 @@ fn unknown(what: &str, needed_for: &'static str, why: &str) -> Check {
     Check { there: None, ..Check::new(what, needed_for, false, why) }
 }
 
-/// Asks for one on the loopback of the calling thread's namespace. A known kind may be refused for want of its settings.
+/// Asks for one on the loopback of the calling thread's namespace. A known kind may be refused for want of its
+/// settings.
 fn has_qdisc(kind: &'static str) -> io::Result<bool> {
     match Netlink::open()?.set_root_qdisc("lo", kind) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

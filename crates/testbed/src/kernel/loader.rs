@@ -14,7 +14,8 @@ use std::path::Path;
 /// `BPF_F_LINK`: a link will hold the registration.
 const BPF_F_LINK: u32 = 1 << 13;
 
-/// A congestion control that is registered for as long as this lives. Sockets that use it when it goes keep it until they close.
+/// A congestion control that is registered for as long as this lives. Sockets that use it when it goes keep it until
+/// they close.
 pub struct Loaded {
     /// What `setsockopt(TCP_CONGESTION)` calls it.
     pub kernel_name: String,
@@ -50,12 +51,12 @@ impl Loaded {
     }
 }
 
-/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives. It draws from `seed`, or without
-/// one from the kernel's random numbers.
+/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives. It draws from
+/// `seed`, or without one from the kernel's random numbers.
 ///
 /// # Errors
-/// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this process may not load;
-/// if the kernel has no types (BTF) or its verifier refuses the program.
+/// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this
+/// process may not load; if the kernel has no types (BTF) or its verifier refuses the program.
 pub fn load(
     library: &Library,
     control: &CongestionControl,
@@ -147,7 +148,8 @@ fn register(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     })
 }
 
-/// The kernel's `HZ`: its coarse clocks advance once a jiffy. Known this way without the kernel's configuration, which may be nowhere.
+/// The kernel's `HZ`: its coarse clocks advance once a jiffy. Known this way without the kernel's configuration, which
+/// may be nowhere.
 fn jiffies_per_second() -> i64 {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the struct in.

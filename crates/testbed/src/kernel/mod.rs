@@ -15,9 +15,9 @@ mod status;
 mod types;
 mod unload;
 
-pub use cgroup::{Attachment, attach, detach};
+pub use cgroup::{Attachment, Group, attach, detach};
+pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
-pub(crate) use clean::{CONTROL_PREFIX, HOSTS_PREFIX};
 pub(crate) use doctor::running_version;
 pub use doctor::{Check, doctor, release};
 pub use error::Error;
@@ -25,5 +25,5 @@ pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
-pub use status::{Calls, Control, Holder, status};
+pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};

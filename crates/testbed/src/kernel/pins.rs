@@ -14,6 +14,8 @@ const BPFFS: &str = "/sys/fs/bpf";
 const PINS: &str = "/sys/fs/bpf/unbloat";
 /// The notes; like the pins they do not outlive the kernel.
 const NOTES: &str = "/run/unbloat";
+/// What stands for a dot in the name of a pin.
+const DOT: &str = ":";
 /// The kernel's default control of this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
@@ -33,7 +35,8 @@ pub struct Note {
 /// Loads a control so that it stays until [`super::unload`] or the next boot, and makes it the default if asked to.
 ///
 /// # Errors
-/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then nothing is loaded.
+/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then
+/// nothing is loaded.
 pub fn load_pinned(
     library: &Library,
     control: &CongestionControl,
@@ -76,13 +79,24 @@ fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
 
 /// Where a control of this name is pinned.
 pub(crate) fn pin_path(name: &str) -> PathBuf {
-    Path::new(PINS).join(name)
+    Path::new(PINS).join(file_name(name))
+}
+
+/// A control's name as the BPF file system takes it, which refuses dots: each stands there as a sign that no name of a
+/// control has.
+fn file_name(control: &str) -> String {
+    control.replace('.', DOT)
+}
+
+/// The control whose pin has this name.
+fn control_of(file_name: &str) -> String {
+    file_name.replace(DOT, ".")
 }
 
 /// The names of what is pinned, sorted.
 pub(crate) fn pinned() -> Vec<String> {
     let entries = std::fs::read_dir(PINS).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries.map(|entry| control_of(&entry.file_name().to_string_lossy())).collect();
     names.sort();
     names
 }
@@ -110,9 +124,22 @@ pub(crate) fn note(name: &str) -> Option<Note> {
 fn write_note(note: &Note) -> Result<(), Error> {
     let path = note_path(&note.name);
     let text = serde_json::to_string_pretty(note).expect("a note holds text only");
+    let half_written = Path::new(NOTES).join(format!("{}.json.new", note.name));
     std::fs::create_dir_all(NOTES)
-        .and_then(|()| std::fs::write(&path, text))
+        .and_then(|()| std::fs::write(&half_written, text))
+        .and_then(|()| std::fs::rename(&half_written, &path))
         .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// Has every control that would give its place as the default back to `gone` give it back to what came before that.
+pub(crate) fn skip_default(gone: &str, before: Option<&str>) -> Result<(), Error> {
+    for mut note in pinned().iter().filter_map(|name| note(name)) {
+        if note.default_before.as_deref() == Some(gone) {
+            note.default_before = before.map(str::to_string);
+            write_note(&note)?;
+        }
+    }
+    Ok(())
 }
 
 /// The control that a new socket has.
@@ -126,8 +153,8 @@ pub(crate) fn set_default(name: &str) -> Result<(), Error> {
     std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
 }
 
-/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets to count back who uses
-/// it: such a control would never go. So it is not asked.
+/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets
+/// to count back who uses it: such a control would never go. So it is not asked.
 fn refuse_restricted(name: &str) -> Result<(), Error> {
     const ONLY_IN_THE_FIRST: &str = "/proc/sys/net/ipv4/tcp_mem";
     let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
@@ -157,8 +184,10 @@ pub(crate) fn mount_bpffs() -> Result<(), Error> {
     }
     let kind = CString::new("bpf").expect("no zero in it");
     let place = CString::new(BPFFS).expect("no zero in it");
-    // SAFETY: the strings live through the call; this file system takes no data.
-    let failed = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) } != 0;
+    // As systemd mounts it; by default everybody might make and remove files there, pins of root's too.
+    let mode = c"mode=0700";
+    // SAFETY: the strings live through the call.
+    let failed = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, mode.as_ptr().cast()) } != 0;
     if failed {
         let error = io::Error::last_os_error();
         return Err(Error::machine(format!(

@@ -33,7 +33,8 @@ pub(crate) fn registered(layout: &OperationsLayout, has_links: bool) -> Vec<Regi
     entries.filter(|entry| entry.is_offered || entry.users > 0).collect()
 }
 
-/// The registrations that no link holds, which before Linux 6.4 are all: the name of each and the map that it stands in.
+/// The registrations that no link holds, which before Linux 6.4 are all: the name of each and the map that it stands
+/// in.
 pub(crate) fn held_by_maps(layout: &OperationsLayout) -> Vec<(String, MapHandle)> {
     let maps = MapInfoIter::default()
         .filter(|map| map.ty == MapType::StructOps && map.btf_vmlinux_value_type_id == layout.value_type);

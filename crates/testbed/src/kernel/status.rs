@@ -1,19 +1,21 @@
 //! What is loaded, who uses it, what it costs.
 
-use super::cgroup;
+use super::cgroup::{self, Attachment};
 use super::error::Error;
+use super::loader::available;
 use super::pins::{self, default, pinned};
 use super::registry::{Registered, registered};
 use super::rights;
 use super::types::Types;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A BPF congestion control in the kernel.
+/// A BPF congestion control in the kernel, or one of the kernel's own that control groups have.
 #[derive(Debug, Serialize)]
-pub struct Control {
+pub struct ControlStatus {
     /// What `setsockopt(TCP_CONGESTION)` calls it.
     pub name: String,
     /// Who keeps it.
@@ -22,8 +24,8 @@ pub struct Control {
     pub source: Option<String>,
     /// Each parameter with its value, if `unbloat load` loaded it.
     pub parameters: Option<Vec<(String, String)>>,
-    /// Sockets that have it.
-    pub sockets: u32,
+    /// Sockets that have it; the kernel does not count those of its own controls.
+    pub sockets: Option<u32>,
     /// New sockets of this network namespace get it.
     pub is_default: bool,
     /// Control groups that get it from [`super::attach`].
@@ -40,6 +42,10 @@ pub enum Holder {
     Pin,
     /// A running program, such as a test over emulated links, or somebody else's pin.
     Process,
+    /// The kernel itself: it is one of its own.
+    Kernel,
+    /// Nobody: it has gone, and the control groups that it was attached to have the default.
+    Nobody,
     /// Only sockets that are still open: it cannot be chosen any more.
     Sockets,
 }
@@ -55,12 +61,12 @@ pub struct Calls {
     pub ns_per_call: Option<f64>,
 }
 
-/// Every BPF congestion control in the kernel. With `measure` the kernel counts their runs for that long; that slows every BPF program of
-/// the machine down a little.
+/// Every BPF congestion control in the kernel, then those of the kernel's own that control groups have. With `measure`
+/// the kernel counts their runs for that long; that slows every BPF program of the machine down a little.
 ///
 /// # Errors
 /// If this process may not look.
-pub fn status(measure: Option<Duration>) -> Result<Vec<Control>, Error> {
+pub fn status(measure: Option<Duration>) -> Result<Vec<ControlStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
     let types = Types::read()?;
     let found = registered(&types.operations_layout(), types.has_links());
@@ -68,14 +74,41 @@ pub fn status(measure: Option<Duration>) -> Result<Vec<Control>, Error> {
         Some(time) => measured(&found, time)?,
         None => found.iter().map(|_| Vec::new()).collect(),
     };
-    Ok(found.iter().zip(calls).map(|(control, callbacks)| describe(control, callbacks)).collect())
+    let attached = cgroup::attached();
+    let mut all: Vec<_> =
+        found.iter().zip(calls).map(|(control, callbacks)| describe(control, callbacks, &attached)).collect();
+    let names: BTreeSet<_> = attached.iter().map(|attachment| attachment.control.as_str()).collect();
+    let others = names.into_iter().filter(|name| !found.iter().any(|control| control.name == *name));
+    all.extend(others.map(|name| not_in_bpf(name, &attached)));
+    Ok(all)
 }
 
-fn describe(control: &Registered, callbacks: Vec<Calls>) -> Control {
+/// The folders of the groups that have this control.
+fn groups_of(control: &str, attached: &[Attachment]) -> Vec<PathBuf> {
+    let its = attached.iter().filter(|attachment| attachment.control == control);
+    its.map(|attachment| attachment.cgroup.clone()).collect()
+}
+
+/// A control that groups have and no BPF program carries out.
+fn not_in_bpf(name: &str, attached: &[Attachment]) -> ControlStatus {
+    let is_offered = available().iter().any(|offered| offered == name);
+    ControlStatus {
+        name: name.to_string(),
+        held_by: if is_offered { Holder::Kernel } else { Holder::Nobody },
+        source: None,
+        parameters: None,
+        sockets: None,
+        is_default: default() == name,
+        cgroups: groups_of(name, attached),
+        callbacks: vec![],
+    }
+}
+
+fn describe(control: &Registered, callbacks: Vec<Calls>, attached: &[Attachment]) -> ControlStatus {
     let is_default = control.is_offered && default() == control.name;
     let is_pinned = control.is_offered && pinned().contains(&control.name);
     let note = pins::note(&control.name).filter(|_| is_pinned);
-    Control {
+    ControlStatus {
         name: control.name.clone(),
         held_by: match (control.is_offered, is_pinned) {
             (false, _) => Holder::Sockets,
@@ -84,9 +117,9 @@ fn describe(control: &Registered, callbacks: Vec<Calls>) -> Control {
         },
         source: note.as_ref().map(|note| note.source.clone()),
         parameters: note.map(|note| note.parameters),
-        sockets: control.users.saturating_sub(u32::from(is_default)),
+        sockets: Some(control.users.saturating_sub(u32::from(is_default))),
         is_default,
-        cgroups: cgroup::groups_of(&control.name),
+        cgroups: groups_of(&control.name, attached),
         callbacks,
     }
 }

@@ -13,7 +13,8 @@ const OVERRIDE: &str = "UNBLOAT_BTF";
 /// A congestion control as its map tells it: the state of its registration, then the operations.
 const REGISTERED: &str = "bpf_struct_ops_tcp_congestion_ops";
 
-/// Where in the value of the operations' map things stand, in bytes. Since Linux 5.6 it begins with two 32-bit numbers: references and state.
+/// Where in the value of the operations' map things stand, in bytes. Since Linux 5.6 it begins with two 32-bit numbers:
+/// references and state.
 pub(crate) struct OperationsLayout {
     /// The type by which such a map is known.
     pub(crate) value_type: u32,

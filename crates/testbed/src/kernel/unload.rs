@@ -3,7 +3,7 @@
 use super::cgroup;
 use super::error::Error;
 use super::loader::available;
-use super::pins::{self, Note, default, pin_path, pinned};
+use super::pins::{self, default, pin_path, pinned};
 use super::registry::registered;
 use super::rights;
 use super::types::Types;
@@ -24,12 +24,15 @@ pub struct Unloaded {
     pub draining: u32,
     /// The kernel's default now, if it was this control.
     pub default_now: Option<String>,
-    /// Control groups that had it, and have the default again.
+    /// That is what it was before this control took its place; else nothing is known of that, or it is gone.
+    pub default_is_restored: bool,
+    /// Control groups that had it, and have that of a group around them or the default now.
     pub cgroups: Vec<PathBuf>,
 }
 
-/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that use it keep it until
-/// they close, without they are a reason to refuse. The kernel's default goes back to what it was, control groups get the default again.
+/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that
+/// use it keep it until they close, without they are a reason to refuse. The kernel's default goes back to what it was,
+/// control groups get the default again.
 ///
 /// # Errors
 /// If there is no such control, it is in use, or this process may not.
@@ -45,14 +48,22 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
             sockets(users)
         )));
     }
-    let default_now = if is_default { Some(restore_default(pins::note(name))?) } else { None };
+    let before = pins::note(name).and_then(|note| note.default_before);
+    let default_now = if is_default { Some(restore_default(before.clone())?) } else { None };
     let cgroups = cgroup::detach_all(name);
     if !types.has_links() {
         unregister_map(name)?;
     }
     pins::remove(name)?;
+    pins::skip_default(name, before.as_deref())?;
     wait_until_gone(name)?;
-    Ok(Unloaded { name: name.to_string(), draining: users, default_now, cgroups })
+    Ok(Unloaded {
+        name: name.to_string(),
+        draining: users,
+        default_is_restored: default_now.is_some() && default_now == before,
+        default_now,
+        cgroups,
+    })
 }
 
 fn sockets(count: u32) -> String {
@@ -82,14 +93,19 @@ fn users(name: &str, types: &Types) -> u32 {
     all.iter().find(|control| control.is_offered && control.name == name).map_or(0, |control| control.users)
 }
 
-/// To what it was before, if that is still there.
-fn restore_default(note: Option<Note>) -> Result<String, Error> {
+/// To what it was before, if that is still there; else to one of the kernel's own that it takes.
+fn restore_default(before: Option<String>) -> Result<String, Error> {
     let there = available();
-    let wanted = note.and_then(|note| note.default_before);
-    let candidates = wanted.into_iter().chain(["cubic".to_string(), "reno".to_string()]);
-    let next = candidates.into_iter().find(|name| there.contains(name)).unwrap_or_else(|| "reno".into());
-    pins::set_default(&next)?;
-    Ok(next)
+    let candidates = before.into_iter().chain(["cubic".to_string(), "reno".to_string()]);
+    let mut refused = None;
+    for next in candidates.filter(|name| there.contains(name)) {
+        match pins::set_default(&next) {
+            Ok(()) => return Ok(next),
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused
+        .unwrap_or_else(|| Error::machine("the kernel offers no congestion control to take its place as the default")))
 }
 
 /// Before Linux 6.4 the map is the registration, and its one element is deleted.

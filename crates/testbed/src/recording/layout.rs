@@ -1,7 +1,8 @@
 //! From the running kernel's structures to the native ones: which bytes of the one are which bytes of the other.
 //!
-//! What we declare (`algorithms/include/vmlinux.h`) stands in the types of the eBPF object; where the kernel has it, in the kernel's. The native
-//! layout follows from the declaration: members in their order, each at the next place that suits it, bit-fields as plain members.
+//! What we declare (`algorithms/include/vmlinux.h`) stands in the types of the eBPF object; where the kernel has it, in
+//! the kernel's. The native layout follows from the declaration: members in their order, each at the next place that
+//! suits it, bit-fields as plain members.
 
 use super::types::{Member, Type};
 use mechanism::replay;
@@ -152,8 +153,8 @@ mod tests {
         Member { name: name.into(), bit, bits, ty }
     }
 
-    /// Ours: a flag, an array, a wide counter, one that the kernel does not have. The kernel's: another order, the flag a bit-field, the
-    /// rest in an unnamed union, the counter narrower.
+    /// Ours: a flag, an array, a wide counter, one that the kernel does not have. The kernel's: another order, the flag
+    /// a bit-field, the rest in an unnamed union, the counter narrower.
     #[test]
     fn members_are_found_by_name_and_widened() {
         let array = |bytes| Type::Array { element: Box::new(number(bytes, false)), count: 2 };

@@ -5,7 +5,10 @@
 mod layout;
 mod types;
 
-use crate::{Control, Error, Options, Outcome, load_controls, run_with};
+use crate::controls::{self, GroupControl};
+use crate::error::Error;
+use crate::options::{Options, Outcome};
+use crate::run::run_with;
 use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
@@ -45,7 +48,8 @@ struct Snapshot {
     sock: [u8; SOCK_BYTES],
 }
 
-/// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's calls, by group.
+/// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's
+/// calls, by group.
 ///
 /// # Errors
 /// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
@@ -54,8 +58,8 @@ pub fn run(
     algorithms: &Path,
     progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
 ) -> Result<(Outcome, Vec<Recording>), Error> {
-    let controls = load_controls(scenario, &Library::recording(algorithms))?;
-    let recorder = |control: &Control| match control.loaded() {
+    let controls = controls::load(scenario, &Library::recording(algorithms))?;
+    let recorder = |control: &GroupControl| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),
         None => Err(format!("{} is the kernel's own and does not record", control.listed)),
     };

@@ -1,4 +1,5 @@
-//! C types as the type information of a kernel or of an eBPF object (BTF) describes them, as far as values are nested in each other.
+//! C types as the type information of a kernel or of an eBPF object (BTF) describes them, as far as values are nested
+//! in each other.
 
 use libbpf_rs::HasSize;
 use libbpf_rs::btf::types::{Array, Composite, Enum, Int, IntEncoding, MemberAttr};

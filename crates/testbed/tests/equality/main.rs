@@ -1,8 +1,9 @@
-//! The simulator runs what the kernel runs: real TCP flows over emulated links call every congestion control of the repository; each call is
-//! recorded in the kernel and played to the native build of the same file. After every one the whole socket must be the same.
+//! The simulator runs what the kernel runs: real TCP flows over emulated links call every congestion control of the
+//! repository; each call is recorded in the kernel and played to the native build of the same file. After every one the
+//! whole socket must be the same.
 //!
-//! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is believed: there must be ACKs
-//! enough, and what the scenario is for must have happened to every control.
+//! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is
+//! believed: there must be ACKs enough, and what the scenario is for must have happened to every control.
 
 mod scenarios;
 

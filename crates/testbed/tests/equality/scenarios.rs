@@ -1,5 +1,5 @@
-//! The scenarios: one link, and on it a flow of every control. Its rate and queue grow with their number, so that each gets its share
-//! however many there are.
+//! The scenarios: one link, and on it a flow of every control. Its rate and queue grow with their number, so that each
+//! gets its share however many there are.
 
 use mechanism::Library;
 use scenario::model::{CcSource, Scenario, Service, Trace};
@@ -29,8 +29,8 @@ pub fn microseconds() -> bool {
     numbers >= vec![6, 7]
 }
 
-/// Nothing gets through for a second and a half, twice. What waits meanwhile comes late, so that some timeouts prove spurious; what finds the
-/// queue full does not come at all.
+/// Nothing gets through for a second and a half, twice. What waits meanwhile comes late, so that some timeouts prove
+/// spurious; what finds the queue full does not come at all.
 pub fn outage() -> Scenario {
     let mut scenario = every_control("an outage", 11, &queue(8), "");
     let trace = Trace::parse(Path::new("outage"), &outages(scenario.flows.len())).expect("a trace");
@@ -38,7 +38,8 @@ pub fn outage() -> Scenario {
     scenario
 }
 
-/// ECN, with the threshold of a DCTCP switch. Without BBR, which does not heed marks and keeps the queue so long that the others get nothing but.
+/// ECN, with the threshold of a DCTCP switch. Without BBR, which does not heed marks and keeps the queue so long that
+/// the others get nothing but.
 pub fn marks() -> Scenario {
     let controls = library().names().len();
     let queue = format!(
@@ -94,7 +95,8 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     experiment.cells.remove(0).scenario
 }
 
-/// A built-in that goes by one-way delays is soon down to a packet or two beside the others: it has the link to itself for a second.
+/// A built-in that goes by one-way delays is soon down to a packet or two beside the others: it has the link to itself
+/// for a second.
 fn gives_way(control: &str) -> bool {
     let source = Path::new(super::ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
     std::fs::read_to_string(source).is_ok_and(|text| text.contains("one_way_delay.h"))

@@ -1,12 +1,13 @@
-//! Packets as the emulator carries them: bytes in a pool, and what the path and the meters need to know of them.
+//! Packets as the emulator carries them: bytes in a pool, and a descriptor with what the path and the meters read.
 
-use crate::tun::HEADER;
+use crate::host::tun::HEADER;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use path::Packet;
+use scenario::units::Nanos;
 
 /// A packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
-pub struct Parcel {
+pub struct PacketInfo {
     /// Its buffer's number.
     pub slot: u32,
     /// The flow whose hosts it travels between.
@@ -18,7 +19,7 @@ pub struct Parcel {
     pub segment: Option<Segment>,
 }
 
-impl Packet for Parcel {
+impl Packet for PacketInfo {
     fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -62,14 +63,14 @@ impl Segment {
     }
 }
 
-impl Parcel {
-    /// The parcel of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled yet. None if it
-    /// is no IPv4 packet.
-    pub fn read(sent: &[u8], flow: u32) -> Option<Parcel> {
+impl PacketInfo {
+    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled
+    /// yet. None if it is no IPv4 packet.
+    pub fn read(sent: &[u8], flow: u32) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
         let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
-        Some(Parcel {
+        Some(PacketInfo {
             slot: u32::MAX,
             flow,
             bytes: packet.len() as u32,
@@ -89,7 +90,8 @@ pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
     Some((u16::from_be_bytes([tcp[0], tcp[1]]), u16::from_be_bytes([tcp[2], tcp[3]])))
 }
 
-/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the caller.
+/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the
+/// caller.
 #[derive(Debug)]
 pub struct Pool {
     size: usize,
@@ -121,26 +123,34 @@ impl Pool {
 
     /// Puts a packet into the caller's hands; gives its length with the `virtio_net_hdr` in front.
     #[inline]
-    pub fn take(&mut self, parcel: &Parcel, buffer: &mut Box<[u8]>) -> usize {
-        std::mem::swap(&mut self.buffers[parcel.slot as usize], buffer);
-        self.free.push(parcel.slot);
-        let length = HEADER + parcel.bytes as usize;
-        if parcel.marked {
+    pub fn take(&mut self, info: &PacketInfo, buffer: &mut Box<[u8]>) -> usize {
+        std::mem::swap(&mut self.buffers[info.slot as usize], buffer);
+        self.free.push(info.slot);
+        let length = HEADER + info.bytes as usize;
+        if info.marked {
             mark_ce(&mut buffer[HEADER..length]);
         }
         length
     }
 
     /// The packet's bytes, the `virtio_net_hdr` in front.
-    pub fn bytes(&mut self, parcel: &Parcel) -> &mut [u8] {
-        &mut self.buffers[parcel.slot as usize][..HEADER + parcel.bytes as usize]
+    pub fn bytes(&mut self, info: &PacketInfo) -> &mut [u8] {
+        &mut self.buffers[info.slot as usize][..HEADER + info.bytes as usize]
     }
 
     /// A packet that arrives nowhere.
     #[inline]
-    pub fn forget(&mut self, slot: u32) {
+    pub fn release(&mut self, slot: u32) {
         self.free.push(slot);
     }
+}
+
+/// Where the packets of both directions lie.
+pub struct Store {
+    /// Their bytes.
+    pub pool: Pool,
+    /// Those that will not arrive, with the time at which they came to the queue; for whoever counts them.
+    pub gone: Vec<(Nanos, PacketInfo)>,
 }
 
 /// Sets both ECN bits and mends the header checksum (RFC 1624, equation 3).
@@ -172,10 +182,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_parcel_knows_its_segment() {
-        let parcel = Parcel::read(&sent(100, 0), 3).unwrap();
-        assert_eq!((parcel.bytes(), parcel.flow, parcel.ecn_capable()), (140, 3, false));
-        let segment = parcel.segment.unwrap();
+    fn a_descriptor_knows_its_segment() {
+        let info = PacketInfo::read(&sent(100, 0), 3).unwrap();
+        assert_eq!((info.bytes(), info.flow, info.ecn_capable()), (140, 3, false));
+        let segment = info.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
         assert_eq!(ports(&sent(100, 0)), Some((4000, 5001)));
     }
@@ -184,14 +194,14 @@ pub(crate) mod tests {
     fn a_mark_keeps_the_header_checksum_right() {
         for ecn in [1, 2] {
             let bytes = sent(10, ecn);
-            let mut parcel = Parcel::read(&bytes, 0).unwrap();
-            assert!(parcel.ecn_capable());
-            parcel.mark_ce();
+            let mut info = PacketInfo::read(&bytes, 0).unwrap();
+            assert!(info.ecn_capable());
+            info.mark_ce();
             let mut pool = Pool::new(1500);
             let mut buffer = pool.buffer();
             buffer[..bytes.len()].copy_from_slice(&bytes);
-            parcel.slot = pool.put(&mut buffer);
-            let length = pool.take(&parcel, &mut buffer);
+            info.slot = pool.put(&mut buffer);
+            let length = pool.take(&info, &mut buffer);
             assert_eq!(length, bytes.len());
             let ip = Ipv4HeaderSlice::from_slice(&buffer[HEADER..length]).unwrap().to_header();
             assert_eq!(ip.ecn.value(), 3);
@@ -200,8 +210,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_ip_is_no_parcel() {
-        assert!(Parcel::read(&[0xff; 70], 0).is_none());
-        assert!(Parcel::read(&[0; 4], 0).is_none());
+    fn what_is_not_ip_has_no_descriptor() {
+        assert!(PacketInfo::read(&[0xff; 70], 0).is_none());
+        assert!(PacketInfo::read(&[0; 4], 0).is_none());
     }
 }

@@ -1,13 +1,13 @@
-//! A queue discipline of the kernel's that packets can be sent through: a namespace of its own, with one device that has it.
+//! A kernel qdisc that packets can be sent through: a namespace of its own, with one device that has it.
 //!
-//! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at the device's
-//! other end, which we hold.
+//! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at
+//! the device's other end, which we hold.
 
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
-use crate::sockets::{AMPLE, set_at};
-use crate::stack;
-use crate::tun::{self, Tun};
+use crate::flows::sockets::{AMPLE, set_at};
+use crate::host::namespace::Namespace;
+use crate::host::netlink::Netlink;
+use crate::host::stack;
+use crate::host::tun::{self, Tun};
 use netlink_packet_route::link::LinkAttribute;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -23,24 +23,24 @@ const PACKET_VNET_HDR: libc::c_int = 15;
 const HEADER_LENGTH: std::ops::Range<usize> = 2..4;
 /// Where the type of service is, behind that header.
 const TOS: usize = tun::HEADER + 1;
-/// The kernel's priorities for a type of service by its bits "low delay" and "high throughput": best effort, bulk, interactive, interactive bulk
-/// (tc-prio(8)).
+/// The kernel's priorities for a type of service by its bits "low delay" and "high throughput": best effort, bulk,
+/// interactive, interactive bulk (tc-prio(8)).
 const PRIORITIES: [libc::c_int; 4] = [0, 2, 6, 4];
 
 /// The way through a queue discipline.
-pub struct Hop {
+pub struct QdiscDevice {
     namespace: Namespace,
     tun: Tun,
     /// One for each priority.
     entrances: [OwnedFd; 4],
 }
 
-impl Hop {
+impl QdiscDevice {
     /// For packets of up to `mtu` bytes; `set_up` gives the device its discipline.
     ///
     /// # Errors
     /// Whatever the kernel refuses on the way, and the errors of `set_up`.
-    pub fn new(mtu: u32, set_up: impl FnOnce(&Netlink) -> io::Result<()>) -> io::Result<Hop> {
+    pub fn new(mtu: u32, set_up: impl FnOnce(&Netlink) -> io::Result<()>) -> io::Result<QdiscDevice> {
         let namespace = Namespace::new()?;
         let (tun, entrances) = namespace.within(|| {
             stack::silence()?;
@@ -52,10 +52,11 @@ impl Hop {
             let [a, b, c, d] = PRIORITIES.map(entrance);
             Ok((tun, [a?, b?, c?, d?]))
         })?;
-        Ok(Hop { namespace, tun, entrances })
+        Ok(QdiscDevice { namespace, tun, entrances })
     }
 
-    /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop more in silence.
+    /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop
+    /// more in silence.
     pub fn offer(&self, packet: &mut [u8]) -> io::Result<bool> {
         // All in one piece: the disciplines look into headers, and mark only what they can reach.
         let length = (packet.len() - tun::HEADER) as u16;
@@ -79,7 +80,7 @@ impl Hop {
     }
 }
 
-impl AsFd for Hop {
+impl AsFd for QdiscDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
     }

@@ -5,6 +5,7 @@ use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
 use scenario::model::{FlowGroup, Link, Scenario, Service};
+use scenario::skb::truesize;
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +21,7 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// Since this version of Linux the window offered depends on the memory that segments take.
 const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
-/// Room to write in, which a socket cannot have too much of.
+/// The size of a send buffer that never holds a flow up.
 pub const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for the connections of so many flows.
@@ -41,7 +42,6 @@ pub fn listen(
             libc::SO_RCVLOWAT,
             read_at_once(scenario.way_of(group), window).0 as libc::c_int,
         )?;
-        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
@@ -57,7 +57,6 @@ pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str,
     host.namespace.within(|| {
         let fd = stream()?;
         socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
-        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
         set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
         set(&fd, libc::TCP_NODELAY, 1)?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
@@ -72,8 +71,8 @@ pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str,
     })
 }
 
-/// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a flow by
-/// not writing any more.
+/// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a
+/// flow by not writing any more.
 pub fn written_ahead(scenario: &Scenario, group: &FlowGroup) -> Bytes {
     const LEAST: u64 = 128 << 10;
     // A flow that the receiver holds back takes long for what is ahead.
@@ -82,14 +81,14 @@ pub fn written_ahead(scenario: &Scenario, group: &FlowGroup) -> Bytes {
     Bytes(ahead.max(LEAST))
 }
 
-/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of several. It is
-/// little of the window, for what has not been read is not offered.
+/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of
+/// several. It is little of the window, for what has not been read is not offered.
 fn read_at_once(way: &Link, window: Bytes) -> Bytes {
     Bytes(carried_in(way, Nanos::from_millis(1)).min(window.0 / 50).max(1))
 }
 
-/// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by segment for as
-/// long as its window still widens.
+/// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by
+/// segment for as long as its window still widens.
 fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
     let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
     let segment = group.packet.0 - (HEADERS + options) as u64;
@@ -99,12 +98,10 @@ fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
     (window.0 * memory_of(segment, group.packet.0) / segment / 2) as usize
 }
 
-/// Memory that Linux thinks a segment takes: twice its payload until it sees one above 536 bytes, then what the buffers of its
-/// network card take, with their headers.
+/// Memory that Linux thinks a segment takes: twice its payload until it sees one above 536 bytes, then what the buffers
+/// of its network card take, with their headers.
 fn memory_of(segment: u64, packet: u64) -> u64 {
-    const HEADROOM_AND_TRAILER: u64 = 384;
-    const SOCKET_BUFFER: u64 = 256;
-    if segment <= 536 { 2 * segment } else { (packet + HEADROOM_AND_TRAILER).next_power_of_two() + SOCKET_BUFFER }
+    if segment <= 536 { 2 * segment } else { truesize(packet) }
 }
 
 /// What a direction of the bottleneck carries in a time, bytes.
@@ -139,15 +136,16 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
     Ok(Some((fd, port)))
 }
 
-/// Has a socket be closed without a packet, as no simulated flow is closed by any.
-pub fn vanish(fd: &OwnedFd) -> io::Result<()> {
+/// Has a socket closed without a FIN or RST, because simulated flows are not closed either.
+pub fn close_silently(fd: &OwnedFd) -> io::Result<()> {
     set(fd, libc::TCP_REPAIR, 1)
 }
 
 fn stream() -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let fd = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-    // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without a network.
+    // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without
+    // a network.
     socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
     Ok(fd)
 }

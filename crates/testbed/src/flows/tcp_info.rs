@@ -1,6 +1,7 @@
 //! `TCP_INFO`: what the kernel tells of a connection (include/uapi/linux/tcp.h).
 
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// `struct tcp_info` up to the last member in use. A kernel that knows less leaves the rest zero.
@@ -68,13 +69,15 @@ pub struct TcpInfo {
     pub total_rto: u16,
     pub total_rto_recoveries: u16,
     pub total_rto_time: u32,
+    /// So many bytes the kernel filled in: it is no member of the kernel's.
+    known: libc::socklen_t,
 }
 
 impl TcpInfo {
     /// Of this socket, now.
     pub fn of(socket: impl AsFd) -> io::Result<TcpInfo> {
         let mut info = TcpInfo::default();
-        let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+        let mut length = offset_of!(TcpInfo, known) as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes to `info`, a plain structure that is valid with any of them.
         let status = unsafe {
             libc::getsockopt(
@@ -85,6 +88,7 @@ impl TcpInfo {
                 &raw mut length,
             )
         };
+        info.known = length;
         if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -92,6 +96,17 @@ impl TcpInfo {
     pub fn is_quiet(&self) -> bool {
         const ESTABLISHED: u8 = 1;
         self.state == ESTABLISHED && self.unacked == 0 && self.notsent_bytes == 0
+    }
+
+    /// Retransmission timeouts since this was asked before. Kernels before 6.7 do not count them; there it is how far
+    /// the number of timeouts in a row has risen, which begins again with 0 when data is acknowledged: two recoveries
+    /// from timeouts with no question between them are one.
+    pub fn timeouts_since(&self, before: &TcpInfo) -> u64 {
+        if self.known as usize > offset_of!(TcpInfo, total_rto) {
+            return self.total_rto.wrapping_sub(before.total_rto) as u64;
+        }
+        let began_again = self.retransmits < before.retransmits;
+        (self.retransmits - if began_again { 0 } else { before.retransmits }) as u64
     }
 
     /// `tcp_packets_in_flight`.
@@ -103,7 +118,6 @@ impl TcpInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
 
     /// The offsets are the kernel's interface.
     #[test]
@@ -116,5 +130,29 @@ mod tests {
         assert_eq!(offset_of!(TcpInfo, delivered), 192);
         assert_eq!(offset_of!(TcpInfo, snd_wnd), 228);
         assert_eq!(offset_of!(TcpInfo, total_rto), 240);
+    }
+
+    fn timeouts(looks: impl Iterator<Item = TcpInfo>) -> u64 {
+        let (_, count) = looks.fold((TcpInfo::default(), 0), |(before, count), info| {
+            let more = info.timeouts_since(&before);
+            (info, count + more)
+        });
+        count
+    }
+
+    #[test]
+    fn timeouts_are_the_kernel_s_count_where_it_has_one() {
+        let known = offset_of!(TcpInfo, known) as libc::socklen_t;
+        let look = |(total_rto, retransmits)| TcpInfo { total_rto, retransmits, known, ..TcpInfo::default() };
+        assert_eq!(timeouts([(0, 0), (1, 0), (4, 2), (4, 0)].into_iter().map(look)), 4);
+    }
+
+    /// What Linux 6.1 fills in ends before the count.
+    #[test]
+    fn timeouts_of_an_older_kernel_are_its_backoffs() {
+        let look = |retransmits| TcpInfo { retransmits, known: 240, ..TcpInfo::default() };
+        // One, then three in a row, and another of which the first look sees the end of the row before.
+        assert_eq!(timeouts([0, 1, 1, 0, 0, 1, 2, 3, 0].into_iter().map(look)), 4);
+        assert_eq!(timeouts([2, 1].into_iter().map(look)), 3);
     }
 }

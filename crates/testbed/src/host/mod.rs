@@ -1,17 +1,25 @@
 //! An end host: a namespace with one interface, whose other end we hold.
 
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
-use crate::stack;
-use crate::tun::{self, Tun};
+pub mod namespace;
+pub mod netlink;
+pub mod stack;
+pub mod tun;
+
+use crate::host::namespace::Namespace;
+use crate::host::netlink::Netlink;
+use crate::host::tun::Tun;
 use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::Stack;
 use std::io;
 use std::net::Ipv4Addr;
 
-/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and the most that Linux 6.1 allows.
+/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and
+/// the most that Linux 6.1 allows.
 const RING: u32 = 32_767;
+
+/// IP and TCP header without options.
+const HEADERS: u32 = 40;
 
 /// An end host with its address.
 #[derive(Debug)]
@@ -25,8 +33,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that sends IP packets of at most `mtu` bytes, by default under the congestion control `preferred`. It reaches `peer`
-    /// only: what asks for others, such as a name server, is told so at once.
+    /// A host that sends IP packets of at most `mtu` bytes, by default under the congestion control `preferred`. It
+    /// reaches `peer` only: what asks for others, such as a name server, is told so at once.
     ///
     /// # Errors
     /// Whatever the kernel refuses on the way.
@@ -51,7 +59,10 @@ impl Host {
             netlink.add_address(tun::NAME, address)?;
             // By the route, for the sysctl takes only controls that are free for all.
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
-            let metrics = stack::route_metrics(stack).into_iter().chain(preference).collect();
+            // What a SYN announces follows from the MTU; Linux by itself announces 256 bytes or more
+            // (`ip_rt_min_advmss`).
+            let size = RouteMetric::Advmss(mtu - HEADERS);
+            let metrics = stack::route_metrics(stack).into_iter().chain([size]).chain(preference).collect();
             netlink.add_route(tun::NAME, peer, metrics)?;
             Ok(tun)
         })?;

@@ -1,7 +1,6 @@
 //! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
 
-use crate::qdisc::Qdisc;
-use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
+use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -14,6 +13,15 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+
+/// A queue discipline, or a class of one, with its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qdisc {
+    /// As `tc` calls it.
+    pub kind: &'static str,
+    /// The attribute `TCA_OPTIONS`; none leaves everything to the kernel.
+    pub options: Option<Vec<u8>>,
+}
 
 /// A route-netlink socket of one namespace.
 pub struct Netlink(Socket);
@@ -37,6 +45,14 @@ impl Netlink {
         self.ask("link", RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// `ip link delete DEV`
+    #[cfg(test)]
+    pub fn delete(&self, device: &str) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index(device)?;
+        self.ask("link", RouteNetlinkMessage::DelLink(message), 0)
+    }
+
     /// `tc qdisc replace dev DEV root KIND`
     ///
     /// # Errors
@@ -48,7 +64,8 @@ impl Netlink {
     /// `tc qdisc replace dev DEV parent PARENT handle HANDLE KIND OPTIONS`
     ///
     /// # Errors
-    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options, both in a sentence.
+    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options,
+    /// both in a sentence.
     pub fn set_qdisc(&self, device: &str, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, handle, qdisc);
         let flags = NLM_F_CREATE | NLM_F_REPLACE;
@@ -142,6 +159,14 @@ fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc
     let options = qdisc.options.as_ref().map(|bytes| TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes.clone())));
     message.attributes.extend(options);
     message
+}
+
+/// One attribute as it is sent: length, kind, value, filled up to four bytes.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let attribute = DefaultNla::new(kind, value.to_vec());
+    let mut bytes = vec![0; attribute.buffer_len()];
+    attribute.emit(&mut bytes);
+    bytes
 }
 
 fn index(device: &str) -> io::Result<u32> {

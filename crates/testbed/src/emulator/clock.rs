@@ -6,10 +6,10 @@ use std::time::Instant;
 /// How time passes on the machine that the run is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Time {
-    /// As everywhere: a processor that sleeps needs some of it to be back.
+    /// As everywhere: a processor that sleeps needs some time to wake up.
     #[default]
     Real,
-    /// By instructions, as in an emulated machine: whoever sleeps is back on time, and to look at the clock makes it go on.
+    /// By instructions, as in an emulated machine: a thread wakes up exactly on time, and reading the clock advances it.
     Virtual,
 }
 
@@ -32,12 +32,12 @@ impl Clock {
         Nanos(self.start.elapsed().as_nanos() as u64)
     }
 
-    /// Does it go on while nobody works?
+    /// Does it go on while all processors are idle?
     pub fn is_real(&self) -> bool {
         self.time == Time::Real
     }
 
-    /// What a sleeper needs to be back; that much of a wait is better spent looking at the clock.
+    /// How long a thread takes to wake up. The last part of a wait, of this length, is spent reading the clock instead.
     pub fn wake_up(&self) -> Nanos {
         match self.time {
             Time::Real => Nanos::from_micros(120),
@@ -45,7 +45,7 @@ impl Clock {
         }
     }
 
-    /// By how much a wait may be too long so that it does more at once, if `slack` would be borne.
+    /// How much too long a wait may be, to handle more packets at once, where `slack` is allowed.
     pub fn slack(&self, slack: Nanos) -> Nanos {
         match self.time {
             Time::Real => slack,

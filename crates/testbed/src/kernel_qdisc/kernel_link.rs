@@ -1,17 +1,17 @@
 //! A link whose queue, and with `netem` whose wire, is the kernel's.
 //!
-//! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter. When each one's
-//! transmission begins is worked out as for a link of ours: at once, or when all before it are out. What is left to the kernel is
-//! which packet goes next, and which is dropped or marked.
+//! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter.
+//! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
+//! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
 use crate::error::Error;
-use crate::hop::Hop;
-use crate::inside::{Entry, Inside};
-use crate::netlink::Netlink;
-use crate::parcel::Parcel;
-use crate::qdisc::{self, Qdisc};
-use crate::tun;
-use crate::way::Store;
+use crate::host::netlink::{Netlink, Qdisc};
+use crate::host::tun;
+use crate::kernel_qdisc::device::QdiscDevice;
+use crate::kernel_qdisc::kernel_draws::netem_seed;
+use crate::kernel_qdisc::qdisc;
+use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
+use crate::packet::{PacketInfo, Store};
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{Fate, Line, Packet, Pipe, Usage};
@@ -21,8 +21,8 @@ use scenario::units::{Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no timer is better
-/// than, or where that is more a tenth of a packet's transmission.
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no
+/// timer is better than, or where that is more a tenth of a packet's transmission.
 const CATCH_UP: Nanos = Nanos::from_micros(200);
 const CATCH_UP_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
@@ -30,11 +30,11 @@ const CE: u8 = 3;
 
 /// Queue, transmitter and wire, with what was seen of them.
 pub struct KernelLink {
-    queue: Hop,
-    waiting: Inside,
+    queue: QdiscDevice,
+    waiting: QueueTracker,
     catch_up: Nanos,
     pace: Pace,
-    line: Line<Parcel>,
+    line: Line<PacketInfo>,
     wire: Option<Netem>,
 }
 
@@ -57,35 +57,36 @@ impl KernelLink {
         };
         let catch_up = CATCH_UP.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / CATCH_UP_SHARE));
         let shaper = qdisc::shaper_class(rate, catch_up, mtu);
-        let queue = Hop::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
+        let queue =
+            QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (wire, link) = match scenario.emulator {
             Emulator::Unbloat => (None, link.clone()),
             Emulator::Netem => {
-                let netem = Netem::new(mtu, link, scenario.seed.wrapping_add(purpose));
+                let netem = Netem::new(mtu, link, netem_seed(scenario.seed, purpose));
                 let netem = netem.map_err(|why| refused(why, "emulator".into()))?;
                 (Some(netem), model::Link { delay: Nanos::ZERO, loss: Loss::NONE, ..link.clone() })
             }
         };
         let line = Line::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        Ok(KernelLink { queue, waiting: Inside::default(), catch_up, pace: Pace::default(), line, wire })
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace: Pace::default(), line, wire })
     }
 
     /// Where packets come out.
     pub fn exits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        std::iter::once(self.queue.as_fd()).chain(self.wire.as_ref().map(|wire| wire.hop.as_fd()))
+        std::iter::once(self.queue.as_fd()).chain(self.wire.as_ref().map(|wire| wire.device.as_fd()))
     }
 
     /// Hands a packet over that has come at `arrival`.
-    pub fn offer(&mut self, arrival: Nanos, parcel: Parcel, store: &mut Store) -> io::Result<()> {
+    pub fn offer(&mut self, arrival: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
         self.line.usage.offered();
-        let packet = store.pool.bytes(&parcel);
+        let packet = store.pool.bytes(&info);
         if self.queue.offer(packet)? {
-            self.waiting.enter(&packet[tun::HEADER..], arrival, parcel);
+            self.waiting.enter(&packet[tun::HEADER..], arrival, info);
         } else {
             self.line.usage.dropped(arrival);
-            store.gone.push((arrival, parcel));
+            store.gone.push((arrival, info));
         }
-        store.pool.forget(parcel.slot);
+        store.pool.release(info.slot);
         Ok(())
     }
 
@@ -102,21 +103,21 @@ impl KernelLink {
             let usage = &mut self.line.usage;
             let left = self.waiting.leave(packet, |entry| {
                 usage.dropped(entry.at);
-                store.gone.push((entry.at, entry.parcel));
+                store.gone.push((entry.at, entry.info));
             });
-            let Some(Entry { at: arrival, mut parcel, .. }) = left else { continue };
-            if packet[1] & CE == CE && parcel.ecn_capable() {
+            let Some(Entry { at: arrival, mut info, .. }) = left else { continue };
+            if packet[1] & CE == CE && info.ecn_capable() {
                 usage.marked(arrival);
             }
-            parcel.slot = store.pool.put(buffer);
+            info.slot = store.pool.put(buffer);
             let mut ready = arrival.max(self.line.free_at());
             if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
                 lateness.record(late);
                 ready += late;
             }
-            if self.line.send(arrival, ready, parcel) == Fate::LostOnTheWire {
-                store.gone.push((arrival, parcel));
-                store.pool.forget(parcel.slot);
+            if self.line.send(arrival, ready, info) == Fate::LostOnTheWire {
+                store.gone.push((arrival, info));
+                store.pool.release(info.slot);
             }
         }
         match &mut self.wire {
@@ -131,21 +132,21 @@ impl KernelLink {
     }
 
     /// Takes the packet that `next` announced; none if the wire lost it, or has it now.
-    pub fn take(&mut self, now: Nanos, store: &mut Store) -> io::Result<Option<Parcel>> {
+    pub fn take(&mut self, now: Nanos, store: &mut Store) -> io::Result<Option<PacketInfo>> {
         match &mut self.wire {
             Some(wire) if wire.arrived.next() <= self.line.next() => return Ok(wire.arrived.take()),
             _ => {}
         }
         match (self.line.take(), &mut self.wire) {
-            (Some(parcel), None) => Ok(Some(parcel)),
-            (Some(parcel), Some(wire)) => wire.enter(now, parcel, store).map(|()| None),
+            (Some(info), None) => Ok(Some(info)),
+            (Some(info), Some(wire)) => wire.enter(now, info, store).map(|()| None),
             (None, _) => Ok(None),
         }
     }
 
     /// Packets that the kernel let go and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
-        let wire = self.wire.as_ref().map_or(Ok(0), |wire| wire.hop.missed());
+        let wire = self.wire.as_ref().map_or(Ok(0), |wire| wire.device.missed());
         Ok(self.queue.missed()? + wire?)
     }
 
@@ -166,8 +167,8 @@ impl KernelLink {
     }
 }
 
-/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later than it lets them
-/// go: the least lateness of a row of them.
+/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later
+/// than it lets them go: the least lateness of a row of them.
 #[derive(Default)]
 struct Pace {
     seen: u32,
@@ -188,40 +189,41 @@ impl Pace {
 
 /// A wire of the kernel's.
 struct Netem {
-    hop: Hop,
-    inside: Inside,
+    device: QdiscDevice,
+    tracker: QueueTracker,
     delay: Nanos,
     /// What has come out, with the time at which it should have.
-    arrived: Pipe<Parcel>,
+    arrived: Pipe<PacketInfo>,
 }
 
 impl Netem {
     fn new(mtu: u32, link: &model::Link, seed: u64) -> io::Result<Netem> {
         let discipline = qdisc::netem(link.delay, &link.loss, seed);
-        let hop = Hop::new(mtu, |netlink| netlink.set_qdisc(tun::NAME, TcHandle::ROOT, handle(1, 0), &discipline))?;
-        Ok(Netem { hop, inside: Inside::default(), delay: link.delay, arrived: Pipe::default() })
+        let device =
+            QdiscDevice::new(mtu, |netlink| netlink.set_qdisc(tun::NAME, TcHandle::ROOT, handle(1, 0), &discipline))?;
+        Ok(Netem { device, tracker: QueueTracker::default(), delay: link.delay, arrived: Pipe::default() })
     }
 
     /// A packet is out of the transmitter.
-    fn enter(&mut self, now: Nanos, parcel: Parcel, store: &mut Store) -> io::Result<()> {
-        let packet = store.pool.bytes(&parcel);
-        self.hop.offer(packet)?;
-        self.inside.enter(&packet[tun::HEADER..], now, parcel);
-        store.pool.forget(parcel.slot);
+    fn enter(&mut self, now: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
+        let packet = store.pool.bytes(&info);
+        self.device.offer(packet)?;
+        self.tracker.enter(&packet[tun::HEADER..], now, info);
+        store.pool.release(info.slot);
         Ok(())
     }
 
     /// Takes in what is at the far end.
     fn collect(&mut self, store: &mut Store, usage: &mut Usage, buffer: &mut Box<[u8]>) -> io::Result<()> {
-        while let Some(length) = self.hop.read(buffer)? {
-            let left = self.inside.leave(&buffer[tun::HEADER..length], |entry| {
+        while let Some(length) = self.device.read(buffer)? {
+            let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
                 usage.lost(entry.at);
-                store.gone.push((entry.at, entry.parcel));
+                store.gone.push((entry.at, entry.info));
             });
-            let Some(Entry { at, mut parcel, .. }) = left else { continue };
-            parcel.slot = store.pool.put(buffer);
+            let Some(Entry { at, mut info, .. }) = left else { continue };
+            info.slot = store.pool.put(buffer);
             usage.total_arrived += 1;
-            self.arrived.push(at + self.delay, parcel);
+            self.arrived.push(at + self.delay, info);
         }
         Ok(())
     }
@@ -257,7 +259,7 @@ mod tests {
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
         let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), CATCH_UP, 1500);
-        let error = Hop::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
+        let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
             panic!("it is the scenario's")
         };

@@ -1,7 +1,7 @@
-//! What the kernel wants to be told of RED: its arithmetic is in powers of two, which whoever sets it up works out (tc-red(8); the
-//! figures' meaning: Floyd and Jacobson, 1993).
+//! What the kernel wants to be told of RED: its arithmetic is in powers of two, which whoever sets it up works out
+//! (tc-red(8); the figures' meaning: Floyd and Jacobson, 1993).
 
-use crate::qdisc::nla;
+use crate::host::netlink::attribute;
 use scenario::model::{KernelQueue, Limit, Setting};
 use scenario::units::{Bytes, Rate};
 
@@ -55,8 +55,9 @@ impl Red {
         Ok(Red { limit, min, max, probability, burst, average_packet, flags })
     }
 
-    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to an empty queue, leave
-    /// the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section 6, in packets).
+    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to
+    /// an empty queue, leave the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section
+    /// 6, in packets).
     fn weight_log(&self) -> Result<u8, String> {
         let beyond_min = self.burst as f64 + 1.0 - self.min as f64 / self.average_packet as f64;
         if beyond_min < 1.0 {
@@ -73,14 +74,14 @@ impl Red {
         (1..32).find(fits).ok_or_else(|| format!("burst = {} is too large", self.burst))
     }
 
-    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go by `TCA_RED_MAX_P`
-    /// and only show this one.
+    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go
+    /// by `TCA_RED_MAX_P` and only show this one.
     fn slope_log(&self) -> u8 {
         ((self.max - self.min) as f64 / self.probability).log2().ceil().min(31.0) as u8
     }
 
-    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time of a packet the
-    /// mean falls by one weight.
+    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time
+    /// of a packet the mean falls by one weight.
     fn idle_table(&self, weight_log: u8, rate: Rate) -> (u8, [u8; IDLE_ENTRIES]) {
         let packet_us = rate.time_to_send(Bytes(self.average_packet)).0 as f64 / 1000.0;
         let halvings_a_us = -(1.0 - 0.5f64.powi(weight_log as i32)).log2() / packet_us;
@@ -106,7 +107,7 @@ pub fn options(queue: &KernelQueue, rate: Rate) -> Result<Vec<u8>, String> {
     let mut fixed: Vec<u8> = [red.limit, red.min, red.max].into_iter().flat_map(|n| (n as u32).to_ne_bytes()).collect();
     fixed.extend([weight_log, red.slope_log(), step_log, red.flags]);
     let max_p = (red.probability * 2f64.powi(32)).min(u32::MAX as f64) as u32;
-    Ok([nla(PARAMETERS, &fixed), nla(IDLE_TABLE, &table), nla(MAX_P, &max_p.to_ne_bytes())].concat())
+    Ok([attribute(PARAMETERS, &fixed), attribute(IDLE_TABLE, &table), attribute(MAX_P, &max_p.to_ne_bytes())].concat())
 }
 
 #[cfg(test)]

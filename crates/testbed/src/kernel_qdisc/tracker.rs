@@ -1,8 +1,9 @@
-//! Which packets are inside a queue or a wire of the kernel's, told from what goes in and what comes out.
+//! Which packets are inside a kernel qdisc, inferred from the packets that go in and come out.
 //!
-//! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it never will.
+//! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
+//! never will.
 
-use crate::parcel::Parcel;
+use crate::packet::PacketInfo;
 use path::Packet;
 use scenario::units::Nanos;
 use std::collections::{HashMap, VecDeque};
@@ -22,23 +23,23 @@ pub struct Entry {
     /// When it went in.
     pub at: Nanos,
     /// What it is; its bytes are with the kernel.
-    pub parcel: Parcel,
+    pub info: PacketInfo,
 }
 
 /// The packets inside.
 #[derive(Debug, Default)]
-pub struct Inside {
+pub struct QueueTracker {
     connections: HashMap<Connection, VecDeque<Entry>>,
     bytes: u64,
     packets: u64,
 }
 
-impl Inside {
+impl QueueTracker {
     /// A packet goes in.
-    pub fn enter(&mut self, packet: &[u8], at: Nanos, parcel: Parcel) {
-        self.bytes += parcel.bytes() as u64;
+    pub fn enter(&mut self, packet: &[u8], at: Nanos, info: PacketInfo) {
+        self.bytes += info.bytes() as u64;
         self.packets += 1;
-        let entry = Entry { identity: identity(packet), at, parcel };
+        let entry = Entry { identity: identity(packet), at, info };
         let connection = connection(packet);
         if self.connections.len() >= MANY && !self.connections.contains_key(&connection) {
             self.connections.retain(|_, queue| !queue.is_empty());
@@ -53,11 +54,11 @@ impl Inside {
         let place = queue.iter().position(|entry| entry.identity == identity)?;
         self.packets -= place as u64 + 1;
         for entry in queue.drain(..place) {
-            self.bytes -= entry.parcel.bytes() as u64;
+            self.bytes -= entry.info.bytes() as u64;
             dropped(&entry);
         }
         let left = queue.pop_front()?;
-        self.bytes -= left.parcel.bytes() as u64;
+        self.bytes -= left.info.bytes() as u64;
         Some(left)
     }
 
@@ -85,12 +86,12 @@ fn identity(packet: &[u8]) -> Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parcel::tests::sent;
-    use crate::tun::HEADER;
+    use crate::host::tun::HEADER;
+    use crate::packet::tests::sent;
 
     #[test]
     fn what_is_overtaken_by_its_own_connection_is_gone() {
-        let mut inside = Inside::default();
+        let mut tracker = QueueTracker::default();
         // One connection's packets, told apart by their identification; another's between them.
         let packet = |connection: u8, number: u8| {
             let mut packet = sent(100, 0);
@@ -99,19 +100,19 @@ mod tests {
         };
         for (connection, number) in [(1, 1), (2, 1), (1, 2), (1, 3)] {
             let packet = packet(connection, number);
-            let parcel = Parcel::read(&packet, connection as u32).unwrap();
-            inside.enter(&packet[HEADER..], Nanos(number as u64), parcel);
+            let info = PacketInfo::read(&packet, connection as u32).unwrap();
+            tracker.enter(&packet[HEADER..], Nanos(number as u64), info);
         }
-        assert_eq!(inside.waiting(), (4 * 140, 4));
+        assert_eq!(tracker.waiting(), (4 * 140, 4));
         let mut gone = vec![];
         let mut leave = |connection, number| {
-            let left = inside.leave(&packet(connection, number)[HEADER..], |entry| gone.push(entry.at));
-            left.map(|entry| (entry.parcel.flow, entry.at))
+            let left = tracker.leave(&packet(connection, number)[HEADER..], |entry| gone.push(entry.at));
+            left.map(|entry| (entry.info.flow, entry.at))
         };
         assert_eq!(leave(1, 3), Some((1, Nanos(3))));
         assert_eq!(leave(1, 2), None);
         assert_eq!(leave(2, 1), Some((2, Nanos(1))));
         assert_eq!(gone, [Nanos(1), Nanos(2)]);
-        assert_eq!(inside.waiting(), (0, 0));
+        assert_eq!(tracker.waiting(), (0, 0));
     }
 }

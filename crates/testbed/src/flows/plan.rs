@@ -1,9 +1,9 @@
 //! Which flows a run has, and between which hosts.
 //!
-//! A flow has two hosts of its own, as each sender has its own access link. Flows that come at random may be thousands: those of a group share their hosts, and
-//! are told apart by the sender's port.
+//! A flow has two hosts of its own, as each sender has its own access link. Flows that come at random may be thousands:
+//! those of a group share their hosts, and are told apart by the sender's port.
 
-use crate::Error;
+use crate::error::Error;
 use scenario::model::Scenario;
 use scenario::workload::Opening;
 

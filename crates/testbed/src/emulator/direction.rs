@@ -1,10 +1,12 @@
-//! One direction of the network: from the hosts of one end, over the bottleneck or the way back, to the hosts of the other.
+//! One direction of the network: from the hosts of one end, over the bottleneck or the way back, to the hosts of the
+//! other.
 //!
-//! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have their sender's access link behind it.
+//! Data comes to it over its sender's access link; acknowledgements, whose hosts have none, come at once, and have
+//! their sender's access link behind it.
 
-use crate::parcel::Parcel;
-use crate::plan::Plan;
-use crate::way::{Store, Way};
+use crate::emulator::way::Way;
+use crate::flows::plan::Plan;
+use crate::packet::{PacketInfo, Store};
 use measure::{Histogram, LinkSample};
 use path::{AccessLink, Pipe};
 use scenario::model::Scenario;
@@ -24,18 +26,19 @@ enum Edge {
 pub struct Direction {
     /// Queue, transmitter and wire.
     pub way: Way,
-    before: Vec<AccessLink<Parcel>>,
-    behind: Vec<(Nanos, Pipe<Parcel>)>,
+    before: Vec<AccessLink<PacketInfo>>,
+    behind: Vec<(Nanos, Pipe<PacketInfo>)>,
     /// For each flow.
     edges: Vec<Edge>,
     /// The time up to which the link has been told of packets: it must not go back.
-    told: Nanos,
+    latest_arrival: Nanos,
 }
 
 impl Direction {
     /// That of a scenario with these flows: the way forward, or `back`.
     pub fn new(scenario: &Scenario, plan: &Plan, way: Way, back: bool) -> Direction {
-        let mut direction = Direction { way, before: vec![], behind: vec![], edges: vec![], told: Nanos::ZERO };
+        let mut direction =
+            Direction { way, before: vec![], behind: vec![], edges: vec![], latest_arrival: Nanos::ZERO };
         for (number, group) in scenario.flows.iter().enumerate() {
             let count = plan.flows.iter().filter(|flow| flow.group == number).count();
             if group.reverse == back {
@@ -59,15 +62,21 @@ impl Direction {
 
     /// A host has sent a packet.
     #[inline]
-    pub fn enter(&mut self, now: Nanos, parcel: Parcel, store: &mut Store, lateness: &mut Histogram) -> io::Result<()> {
-        match self.edges[parcel.flow as usize] {
+    pub fn enter(
+        &mut self,
+        now: Nanos,
+        info: PacketInfo,
+        store: &mut Store,
+        lateness: &mut Histogram,
+    ) -> io::Result<()> {
+        match self.edges[info.flow as usize] {
             Edge::Before(link) => {
-                self.before[link].send(now, parcel);
+                self.before[link].send(now, info);
                 self.feed_the_kernel(now, store, lateness)
             }
             Edge::Behind(_) => {
                 self.fill(now, store, lateness)?;
-                self.offer(now, parcel, store)
+                self.offer(now, info, store)
             }
         }
     }
@@ -88,7 +97,7 @@ impl Direction {
         now: Nanos,
         store: &mut Store,
         lateness: &mut Histogram,
-    ) -> io::Result<Option<(Nanos, Parcel)>> {
+    ) -> io::Result<Option<(Nanos, PacketInfo)>> {
         loop {
             let (link, at) = earliest(self.before.iter().map(AccessLink::next));
             let (pipe, back) = earliest(self.behind.iter().map(|(_, pipe)| pipe.next()));
@@ -97,17 +106,17 @@ impl Direction {
                 return Ok(None);
             }
             if back <= due.min(at) {
-                let parcel = self.behind[pipe].1.take();
-                return Ok(parcel.map(|parcel| (back, parcel)));
+                let info = self.behind[pipe].1.take();
+                return Ok(info.map(|info| (back, info)));
             }
             if at < due {
                 self.pass_on(now, link, at, store, lateness)?;
-            } else if let Some(parcel) = self.way.take(now, store)? {
-                match self.edges[parcel.flow as usize] {
-                    Edge::Before(_) => return Ok(Some((due, parcel))),
+            } else if let Some(info) = self.way.take(now, store)? {
+                match self.edges[info.flow as usize] {
+                    Edge::Before(_) => return Ok(Some((due, info))),
                     Edge::Behind(pipe) => {
                         let (delay, pipe) = &mut self.behind[pipe];
-                        pipe.push(due + *delay, parcel);
+                        pipe.push(due + *delay, info);
                     }
                 }
             }
@@ -143,16 +152,16 @@ impl Direction {
         store: &mut Store,
         lateness: &mut Histogram,
     ) -> io::Result<()> {
-        let Some(parcel) = self.before[link].take() else { return Ok(()) };
+        let Some(info) = self.before[link].take() else { return Ok(()) };
         if self.way.is_the_kernels() {
             lateness.record(now.since(due));
         }
-        self.offer(due, parcel, store)
+        self.offer(due, info, store)
     }
 
-    fn offer(&mut self, due: Nanos, parcel: Parcel, store: &mut Store) -> io::Result<()> {
-        self.told = self.told.max(due);
-        self.way.offer(self.told, parcel, store)
+    fn offer(&mut self, due: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
+        self.latest_arrival = self.latest_arrival.max(due);
+        self.way.offer(self.latest_arrival, info, store)
     }
 
     /// This instant for the series, as link number `number`.
@@ -164,8 +173,8 @@ impl Direction {
         lateness: &mut Histogram,
     ) -> io::Result<LinkSample> {
         self.fill(now, store, lateness)?;
-        self.told = self.told.max(now);
-        Ok(self.way.sample(self.told, number))
+        self.latest_arrival = self.latest_arrival.max(now);
+        Ok(self.way.sample(self.latest_arrival, number))
     }
 }
 

@@ -22,8 +22,8 @@ nix::ioctl_write_int_bad!(tun_set_offload, nix::request_code_write!(b'T', 208, s
 pub struct Tun(OwnedFd);
 
 impl Tun {
-    /// A new device in the calling thread's namespace. It goes away with this value. Packets leave it with their checksum
-    /// unfinished (the "wire" does not damage them), and never longer than its MTU.
+    /// A new device in the calling thread's namespace. It goes away with this value. Packets leave it with their
+    /// checksum unfinished (the "wire" does not damage them), and never longer than its MTU.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN or `/dev/net/tun`.

@@ -59,8 +59,8 @@ pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_rmem", "4096 131072 536870912"),
         ("ipv4/tcp_wmem", "4096 16384 536870912"),
         ("ipv4/ip_local_port_range", "20000 60999"),
-        // What killed programs leave undelivered is given up after about ten seconds, not after minutes: with it go the hosts and
-        // the congestion control.
+        // What killed programs leave undelivered is given up after about ten seconds, not after minutes: with it go the
+        // hosts and the congestion control.
         ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
@@ -76,8 +76,8 @@ pub fn silence() -> io::Result<()> {
     Ok(())
 }
 
-/// Has the calling thread's namespace forget at the next timeout what closed connections have not delivered: nothing carries it
-/// any more.
+/// Has the calling thread's namespace forget at the next timeout what closed connections have not delivered: nothing
+/// carries it any more.
 pub fn give_up_what_is_undelivered() -> io::Result<()> {
     set("ipv4/tcp_orphan_retries", "1")
 }

@@ -1,6 +1,6 @@
 //! What can be told of a flow from its packets at the sender's interface, as tcptrace does it.
 
-use crate::parcel::Segment;
+use crate::packet::Segment;
 use measure::{ReceiverMeter, SenderMeter};
 use scenario::units::Nanos;
 use std::collections::VecDeque;
@@ -11,13 +11,14 @@ struct Outstanding {
     /// Where its payload ends in the stream.
     end: u64,
     sent_at: Nanos,
-    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively acknowledged.
-    spent: bool,
+    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively
+    /// acknowledged.
+    not_timed: bool,
 }
 
-/// One flow on the wire.
+/// What is seen of one flow.
 #[derive(Debug)]
-pub struct Wire {
+pub struct FlowMonitor {
     /// The sequence number of the first byte of the stream.
     origin: Option<u32>,
     /// One above the highest byte sent.
@@ -36,10 +37,10 @@ pub struct Wire {
     pub lost: u64,
 }
 
-impl Wire {
+impl FlowMonitor {
     /// A flow that has not begun.
-    pub fn new(sender: SenderMeter, receiver: ReceiverMeter, size: Option<u64>) -> Wire {
-        Wire {
+    pub fn new(sender: SenderMeter, receiver: ReceiverMeter, size: Option<u64>) -> FlowMonitor {
+        FlowMonitor {
             origin: None,
             highest: 0,
             acked: 0,
@@ -50,6 +51,11 @@ impl Wire {
             receiver,
             lost: 0,
         }
+    }
+
+    /// Has its SYN left the sender's host?
+    pub fn has_begun(&self) -> bool {
+        self.origin.is_some()
     }
 
     /// The sequence number `seq` as a place in the stream, which is less than 2^31 bytes from `near`.
@@ -72,9 +78,9 @@ impl Wire {
         let again = end <= self.highest;
         self.sender.sent(now, again);
         if again {
-            self.spend(start, end);
+            self.exclude_from_rtt(start, end);
         } else {
-            self.outstanding.push_back(Outstanding { end, sent_at: now, spent: false });
+            self.outstanding.push_back(Outstanding { end, sent_at: now, not_timed: false });
             self.highest = end;
         }
     }
@@ -88,9 +94,9 @@ impl Wire {
     }
 
     /// The packets with an end in `(start, end]` have no first answer any more.
-    fn spend(&mut self, start: u64, end: u64) {
+    fn exclude_from_rtt(&mut self, start: u64, end: u64) {
         let first = self.outstanding.partition_point(|o| o.end <= start);
-        self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| o.spent = true);
+        self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| o.not_timed = true);
     }
 
     /// A segment reaches the sender's host.
@@ -99,7 +105,7 @@ impl Wire {
         let Some(ack) = self.place(segment.ack, self.acked) else { return };
         let mut latest = None;
         while let Some(head) = self.outstanding.front().filter(|o| o.end <= ack) {
-            latest = if head.spent { latest } else { Some(head.sent_at) };
+            latest = if head.not_timed { latest } else { Some(head.sent_at) };
             self.outstanding.pop_front();
         }
         self.acked = self.acked.max(ack);
@@ -120,10 +126,10 @@ impl Wire {
         let above = self.outstanding.partition_point(|o| o.end <= high);
         let mut newest = None;
         for packet in self.outstanding.range_mut(..above).rev() {
-            if packet.spent || packet.end <= low {
+            if packet.not_timed || packet.end <= low {
                 break;
             }
-            packet.spent = true;
+            packet.not_timed = true;
             newest = newest.or(Some(packet.sent_at));
         }
         newest
@@ -137,11 +143,12 @@ mod tests {
 
     const ISN: u32 = u32::MAX - 2000;
 
-    fn wire() -> Wire {
+    fn monitor() -> FlowMonitor {
         let interval = Interval { from: Nanos::ZERO, to: Nanos::from_secs(10) };
-        let mut wire = Wire::new(SenderMeter::new(interval, Nanos::ZERO), ReceiverMeter::new(interval), Some(4000));
-        wire.leaves(Nanos::ZERO, &Segment { seq: ISN, ack: 0, payload: 0, syn: true, sack: None });
-        wire
+        let mut monitor =
+            FlowMonitor::new(SenderMeter::new(interval, Nanos::ZERO), ReceiverMeter::new(interval), Some(4000));
+        monitor.leaves(Nanos::ZERO, &Segment { seq: ISN, ack: 0, payload: 0, syn: true, sack: None });
+        monitor
     }
 
     fn data(number: u32) -> Segment {
@@ -161,29 +168,29 @@ mod tests {
     /// The sequence numbers wrap inside this transfer.
     #[test]
     fn round_trips_completion_and_retransmissions() {
-        let mut wire = wire();
-        (0..4).for_each(|n| wire.leaves(ms(n as u64), &data(n)));
-        wire.returns(ms(11), &ack(2));
-        assert_eq!(wire.sender.latest_rtt_us, Some(10_000));
-        wire.leaves(ms(20), &data(2));
-        assert_eq!((wire.sender.sent, wire.sender.retransmitted), (5, 1));
+        let mut monitor = monitor();
+        (0..4).for_each(|n| monitor.leaves(ms(n as u64), &data(n)));
+        monitor.returns(ms(11), &ack(2));
+        assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
+        monitor.leaves(ms(20), &data(2));
+        assert_eq!((monitor.sender.sent, monitor.sender.retransmitted), (5, 1));
         // Packet 2 was sent twice: only packet 3 tells the round trip.
-        wire.returns(ms(30), &ack(4));
-        assert_eq!(wire.sender.latest_rtt_us, Some(27_000));
-        assert_eq!(wire.completed_at, Some(ms(30)));
-        assert_eq!(wire.sender.rtt.samples(), 2);
+        monitor.returns(ms(30), &ack(4));
+        assert_eq!(monitor.sender.latest_rtt_us, Some(27_000));
+        assert_eq!(monitor.completed_at, Some(ms(30)));
+        assert_eq!(monitor.sender.rtt.samples(), 2);
     }
 
     #[test]
     fn a_selective_acknowledgement_is_an_answer_once() {
-        let mut wire = wire();
-        (0..4).for_each(|n| wire.leaves(ms(n as u64), &data(n)));
+        let mut monitor = monitor();
+        (0..4).for_each(|n| monitor.leaves(ms(n as u64), &data(n)));
         let block = |from, to| Segment { sack: Some((data(from).seq, data(to).seq)), ..ack(0) };
-        wire.returns(ms(11), &block(1, 2));
-        assert_eq!(wire.sender.latest_rtt_us, Some(10_000));
-        wire.returns(ms(20), &block(1, 2));
-        assert_eq!(wire.sender.rtt.samples(), 1);
-        wire.returns(ms(23), &block(1, 4));
-        assert_eq!(wire.sender.latest_rtt_us, Some(20_000));
+        monitor.returns(ms(11), &block(1, 2));
+        assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
+        monitor.returns(ms(20), &block(1, 2));
+        assert_eq!(monitor.sender.rtt.samples(), 1);
+        monitor.returns(ms(23), &block(1, 4));
+        assert_eq!(monitor.sender.latest_rtt_us, Some(20_000));
     }
 }

@@ -1,17 +1,9 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
-use crate::red;
+use crate::host::netlink::{Qdisc, attribute};
+use crate::kernel_qdisc::red;
 use scenario::model::{Gemodel, KernelQueue, Limit, Loss, Setting};
 use scenario::units::{Bytes, Nanos, Rate};
-
-/// A discipline with its options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Qdisc {
-    /// As `tc` calls it.
-    pub kind: &'static str,
-    /// The attribute `TCA_OPTIONS`; none leaves everything to the kernel.
-    pub options: Option<Vec<u8>>,
-}
 
 /// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
 const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
@@ -41,8 +33,8 @@ pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
         "red" => Some(red::options(queue, rate)?),
         other => {
             let (_, attributes) = ATTRIBUTES.iter().find(|(name, _)| *name == other).expect("the register's kinds");
-            let attribute = |(name, kind): &(&str, u16)| Some(nla(*kind, &number(name)?.to_ne_bytes()));
-            Some(attributes.iter().filter_map(attribute).flatten().collect())
+            let word_attribute = |(name, kind): &(&str, u16)| Some(attribute(*kind, &number(name)?.to_ne_bytes()));
+            Some(attributes.iter().filter_map(word_attribute).flatten().collect())
         }
     };
     Ok(Qdisc { kind: queue.discipline, options })
@@ -80,7 +72,7 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     };
     // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
     let fixed: Vec<u8> = [0, ENDLESS, loss, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    let attributes = [nla(LATENCY64, &delay.0.to_ne_bytes()), nla(PRNG_SEED, &seed.to_ne_bytes())];
+    let attributes = [attribute(LATENCY64, &delay.0.to_ne_bytes()), attribute(PRNG_SEED, &seed.to_ne_bytes())];
     Qdisc { kind: "netem", options: Some([fixed, attributes.concat(), bursts].concat()) }
 }
 
@@ -92,7 +84,7 @@ fn gemodel(model: &Gemodel) -> Vec<u8> {
     // struct tc_netem_gemodel: p, r, h, 1-k.
     let shares = [p, r, 1.0 - lost_while_bad, lost_while_good];
     let words: Vec<u8> = shares.into_iter().flat_map(|share| word(Setting::Share(share)).to_ne_bytes()).collect();
-    nla(LOSS, &nla(GILBERT_ELLIOTT, &words))
+    attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
 }
 
 /// The shaper's root, which sends everything to class `class`.
@@ -100,7 +92,7 @@ pub fn shaper(class: u16) -> Qdisc {
     const INIT: u16 = 2;
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
     let fixed: Vec<u8> = [3, 10, class as u32, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    Qdisc { kind: "htb", options: Some(nla(INIT, &fixed)) }
+    Qdisc { kind: "htb", options: Some(attribute(INIT, &fixed)) }
 }
 
 /// The shaper's class: `rate`, of which up to `ahead` of idle time may be made up for.
@@ -118,19 +110,8 @@ pub fn shaper_class(rate: Rate, ahead: Nanos, packet: u32) -> Qdisc {
     let rest: Vec<u8> = [burst, burst, packet, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     let fixed = [specification.clone(), specification, rest].concat();
     let rate64 = bytes_a_second.to_ne_bytes();
-    let options = [nla(PARAMETERS, &fixed), nla(RATE64, &rate64), nla(CEIL64, &rate64)].concat();
+    let options = [attribute(PARAMETERS, &fixed), attribute(RATE64, &rate64), attribute(CEIL64, &rate64)].concat();
     Qdisc { kind: "htb", options: Some(options) }
-}
-
-/// One attribute: length, kind, value, filled up to four bytes.
-pub fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
-    let length = 4 + value.len();
-    let mut attribute = Vec::with_capacity(length.next_multiple_of(4));
-    attribute.extend((length as u16).to_ne_bytes());
-    attribute.extend(kind.to_ne_bytes());
-    attribute.extend(value);
-    attribute.resize(length.next_multiple_of(4), 0);
-    attribute
 }
 
 #[cfg(test)]
@@ -142,7 +123,7 @@ mod tests {
     }
 
     /// The number in an attribute of 32 bits.
-    fn attribute(options: &[u8], kind: u16) -> Option<u32> {
+    fn word_in(options: &[u8], kind: u16) -> Option<u32> {
         let mut attributes = options.chunks_exact(8);
         let found = attributes.find(|bytes| bytes[..4] == [8, 0, kind as u8, 0])?;
         Some(u32::from_ne_bytes(found[4..].try_into().unwrap()))
@@ -156,7 +137,7 @@ mod tests {
             ("ecn", Setting::Flag(false)),
         ];
         let sent = options("fq_codel", said).unwrap();
-        assert_eq!([1, 2, 3, 4].map(|kind| attribute(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
+        assert_eq!([1, 2, 3, 4].map(|kind| word_in(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
         assert_eq!(options("codel", vec![]), Some(vec![]));
         assert_eq!(options("bfifo", vec![]), None);
         assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
@@ -171,10 +152,5 @@ mod tests {
         assert_eq!(bursty[..plain.len()], plain);
         let words = [0, 1 << 30, 1 << 30, 1u32 << 31].map(u32::to_ne_bytes).concat();
         assert_eq!(bursty[plain.len()..], [&[24, 0, 5, 0x80, 20, 0, 2, 0][..], &words].concat());
-    }
-
-    #[test]
-    fn an_attribute_fills_whole_words() {
-        assert_eq!(nla(7, &[1, 2, 3, 4, 5]), [9, 0, 7, 0, 1, 2, 3, 4, 5, 0, 0, 0]);
     }
 }

@@ -1,12 +1,14 @@
-//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at `TCP_INFO`.
+//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at
+//! `TCP_INFO`.
 
-use crate::clock::Clock;
-use crate::controls::Control;
+use crate::controls::GroupControl;
+use crate::emulator::clock::Clock;
+use crate::emulator::lateness::Steps;
+use crate::emulator::waiting::Waiting;
+use crate::flows::plan::{Plan, Planned};
+use crate::flows::sockets;
+use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
-use crate::plan::{Plan, Planned};
-use crate::sockets;
-use crate::tcp_info::TcpInfo;
-use crate::waiting::Waiting;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::Scenario;
@@ -16,15 +18,15 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// How often the windows are noted.
-const LOOK: Nanos = Nanos::from_millis(10);
+/// How often each sender's `TCP_INFO` is read.
+const TCP_INFO_STEP: Nanos = Nanos::from_millis(10);
 /// A flow of many that has come to its end keeps its sockets so long: what is still on its way finds them.
 const LINGER: Nanos = Nanos::from_secs(1);
 /// How late an application may be.
 const SLACK: Nanos = Nanos::from_micros(20);
 /// What is written and read at a time.
 const CHUNK: usize = 256 << 10;
-/// Nothing in particular.
+/// What the applications send.
 static ZEROES: [u8; CHUNK] = [0; CHUNK];
 
 /// What an application does at a given time.
@@ -33,7 +35,7 @@ enum Action {
     Open(usize),
     Stop(usize),
     Close(usize),
-    Look,
+    ReadTcpInfo,
     Sample,
 }
 
@@ -41,7 +43,8 @@ enum Action {
 pub struct Flow {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
-    opened: bool,
+    /// The application has opened it.
+    pub opened: bool,
     /// When one of many was seen to have come to its end.
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
@@ -52,7 +55,8 @@ pub struct Flow {
     pub windows: Vec<(Nanos, u32)>,
     /// What the receiving application got.
     pub receiver_meter: ReceiverMeter,
-    timeouts_before: u32,
+    /// Retransmission timeouts since the warm-up.
+    pub timeouts: u64,
     /// The last look at the sender.
     pub info: TcpInfo,
 }
@@ -62,28 +66,31 @@ pub struct Apps<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     pairs: &'a [Pair],
-    controls: &'a [Control],
+    controls: &'a [GroupControl],
     /// One per pair of hosts.
     listeners: Vec<OwnedFd>,
     clock: Clock,
     waiting: Waiting,
     agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
     step: Option<Nanos>,
-    /// Where read bytes would go.
+    /// A buffer for received bytes, which are not looked at.
     nowhere: Box<[u8]>,
     /// One per flow.
     pub flows: Vec<Flow>,
-    /// The flows that had opened, at each step of the series.
+    /// The flows that had opened, at each step of the series; at a step that was missed, what they were before.
     pub samples: Vec<Vec<FlowSample>>,
+    /// The steps of the series.
+    pub steps: Steps,
 }
 
 impl<'a> Apps<'a> {
-    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many; `controls` are the groups'.
+    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many;
+    /// `controls` are the groups'.
     pub fn new(
         scenario: &'a Scenario,
         plan: &'a Plan,
         pairs: &'a [Pair],
-        controls: &'a [Control],
+        controls: &'a [GroupControl],
         step: Option<Nanos>,
         clock: Clock,
     ) -> io::Result<Apps<'a>> {
@@ -100,6 +107,7 @@ impl<'a> Apps<'a> {
             nowhere: vec![0; CHUNK].into(),
             flows: vec![],
             samples: vec![],
+            steps: Steps::default(),
         };
         for number in 0..plan.hosts.len() {
             apps.listen(number)?;
@@ -107,7 +115,7 @@ impl<'a> Apps<'a> {
         for planned in &plan.flows {
             apps.add(planned)?;
         }
-        apps.agenda.push(Reverse((LOOK, Action::Look)));
+        apps.agenda.push(Reverse((TCP_INFO_STEP, Action::ReadTcpInfo)));
         if let Some(step) = step {
             apps.agenda.push(Reverse((step, Action::Sample)));
         }
@@ -137,7 +145,7 @@ impl<'a> Apps<'a> {
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
-            timeouts_before: 0,
+            timeouts: 0,
             info: TcpInfo::default(),
         });
         self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
@@ -177,7 +185,7 @@ impl<'a> Apps<'a> {
             }
         }
         let now = self.clock.now();
-        self.look(now)
+        self.read_tcp_info(now)
     }
 
     fn act(&mut self, now: Nanos) -> io::Result<()> {
@@ -188,15 +196,18 @@ impl<'a> Apps<'a> {
             match action {
                 Action::Open(flow) => self.open(flow)?,
                 Action::Stop(flow) => self.stop(now, flow)?,
-                Action::Look => {
-                    self.look(now)?;
-                    self.agenda.push(Reverse((at + LOOK, Action::Look)));
+                Action::ReadTcpInfo => {
+                    self.read_tcp_info(now)?;
+                    let over = Steps::default().take(at, TCP_INFO_STEP, now, self.clock.now());
+                    self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
                 Action::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
-                    self.sample(at, step)?;
-                    self.agenda.push(Reverse((at + step, Action::Sample)));
+                    let row = self.sample(at, step)?;
+                    let over = self.steps.take(at, step, now, self.clock.now());
+                    self.samples.extend(std::iter::repeat_n(row, over as usize));
+                    self.agenda.push(Reverse((at + Nanos(step.0 * over), Action::Sample)));
                 }
             }
         }
@@ -221,16 +232,16 @@ impl<'a> Apps<'a> {
         let flow = &mut self.flows[number];
         flow.left = 0;
         flow.stopped_at = Some(now);
-        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.forget(sender))
+        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.unwatch(sender))
     }
 
-    /// Has the sockets of a flow vanish that has come to its end.
+    /// Closes the sockets of a flow that has come to its end.
     fn close(&mut self, number: usize) -> io::Result<()> {
         self.read(number)?;
         let flow = &mut self.flows[number];
         for socket in [flow.sender.take(), flow.receiver.take()].into_iter().flatten() {
-            self.waiting.forget(&socket)?;
-            sockets::vanish(&socket)?;
+            self.waiting.unwatch(&socket)?;
+            sockets::close_silently(&socket)?;
         }
         Ok(())
     }
@@ -243,7 +254,7 @@ impl<'a> Apps<'a> {
             self.flows[number].receiver = Some(socket);
         }
         if planned.shared_by.is_none() {
-            self.waiting.forget(&self.listeners[hosts])?;
+            self.waiting.unwatch(&self.listeners[hosts])?;
         }
         Ok(())
     }
@@ -259,7 +270,7 @@ impl<'a> Apps<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.waiting.forget(sender)
+        self.waiting.unwatch(sender)
     }
 
     fn read(&mut self, number: usize) -> io::Result<()> {
@@ -268,7 +279,7 @@ impl<'a> Apps<'a> {
         loop {
             // MSG_TRUNC: the bytes are not copied.
             match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
-                Ok(0) => return self.waiting.forget(socket),
+                Ok(0) => return self.waiting.unwatch(socket),
                 Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -276,14 +287,15 @@ impl<'a> Apps<'a> {
         }
     }
 
-    fn look(&mut self, now: Nanos) -> io::Result<()> {
+    fn read_tcp_info(&mut self, now: Nanos) -> io::Result<()> {
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none();
         for (number, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| lives(flow)) {
             let Some(sender) = &flow.sender else { continue };
-            flow.info = TcpInfo::of(sender)?;
+            let before = std::mem::replace(&mut flow.info, TcpInfo::of(sender)?);
+            flow.timeouts += flow.info.timeouts_since(&before);
             flow.windows.push((now, flow.info.snd_cwnd));
             if now < self.scenario.warmup {
-                flow.timeouts_before = flow.info.total_rto as u32;
+                flow.timeouts = 0;
             }
             if self.plan.flows[number].port.is_some() && flow.left == 0 && flow.info.is_quiet() {
                 flow.ended = Some(now);
@@ -294,7 +306,7 @@ impl<'a> Apps<'a> {
     }
 
     /// Takes a sample of every flow that has opened; of those that come at random, as long as they live.
-    fn sample(&mut self, now: Nanos, step: Nanos) -> io::Result<()> {
+    fn sample(&self, now: Nanos, step: Nanos) -> io::Result<Vec<FlowSample>> {
         let mut row = vec![];
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none_or(|ended| ended + step > now);
         for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| lives(flow)) {
@@ -310,18 +322,13 @@ impl<'a> Apps<'a> {
                 total_retransmitted: info.total_retrans as u64,
             });
         }
-        self.samples.push(row);
-        Ok(())
+        Ok(row)
     }
 }
 
 impl Flow {
-    /// Retransmission timeouts since the warm-up.
-    pub fn timeouts(&self) -> u64 {
-        (self.info.total_rto as u32 - self.timeouts_before) as u64
-    }
-
-    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own buffer.
+    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own
+    /// buffer.
     pub fn held_by_buffers(&self) -> (f64, f64) {
         let share = |time| time as f64 / self.info.busy_time.max(1) as f64;
         (share(self.info.rwnd_limited), share(self.info.sndbuf_limited))

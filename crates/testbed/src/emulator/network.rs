@@ -1,16 +1,18 @@
 //! The network between the hosts: the same links as in the simulator, on the real clock.
 
-use crate::direction::Direction;
+use crate::emulator::clock::Time;
+use crate::emulator::direction::Direction;
+use crate::emulator::waiting::Waiting;
+use crate::emulator::way::Way;
 use crate::error::Error;
+use crate::flows::monitor::FlowMonitor;
+use crate::flows::plan::Plan;
 use crate::host::End;
-use crate::parcel::{Parcel, Pool, ports};
+use crate::host::tun;
+use crate::kernel_qdisc::kernel_draws;
+use crate::options::Options;
+use crate::packet::{PacketInfo, Pool, Store, ports};
 use crate::pcap::Pcap;
-use crate::plan::Plan;
-use crate::tun;
-use crate::waiting::Waiting;
-use crate::way::{Store, Way};
-use crate::wire::Wire;
-use crate::{Options, Time, kernel_draws};
 use measure::{Histogram, LinkSample};
 use path::Packet;
 use scenario::model::Scenario;
@@ -19,7 +21,7 @@ use std::io;
 
 /// The links at one step of the series, and the round-trip times seen last.
 #[derive(Debug)]
-pub struct Glimpse {
+pub struct Sample {
     /// When.
     pub at: Nanos,
     /// Forward and reverse.
@@ -44,22 +46,27 @@ pub struct Network {
     /// To the receivers' side of the bottleneck, and back to the senders': by [`End`].
     pub directions: [Direction; 2],
     /// By flow; none where nothing is measured.
-    pub wires: Vec<Wire>,
+    pub monitors: Vec<FlowMonitor>,
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
     warmup: Nanos,
     pcap: Option<Pcap>,
     step: Option<Nanos>,
     /// The inside of the run at equal steps.
-    pub glimpses: Vec<Glimpse>,
+    pub samples: Vec<Sample>,
 }
 
 impl Network {
-    /// An empty network for the flows of a plan; `wires` watch them.
+    /// An empty network for the flows of a plan; `monitors` watch them.
     ///
     /// # Errors
     /// If the packet trace cannot be created, or the kernel does not have the queues that the scenario asks for.
-    pub fn new(scenario: &Scenario, plan: Plan, wires: Vec<Wire>, options: &Options) -> Result<Network, Error> {
+    pub fn new(
+        scenario: &Scenario,
+        plan: Plan,
+        monitors: Vec<FlowMonitor>,
+        options: &Options,
+    ) -> Result<Network, Error> {
         let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
         let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
         if options.time == Time::Virtual {
@@ -72,12 +79,17 @@ impl Network {
                 Direction::new(scenario, &plan, reverse, true),
             ],
             plan,
-            wires,
+            monitors,
             lateness: Histogram::default(),
             warmup: scenario.warmup,
-            pcap: options.pcap.as_deref().map(Pcap::create).transpose().map_err(Error::machine)?,
+            pcap: options
+                .pcap
+                .as_deref()
+                .map(|path| Pcap::create(path, scenario))
+                .transpose()
+                .map_err(Error::machine)?,
             step: options.series,
-            glimpses: vec![],
+            samples: vec![],
         })
     }
 
@@ -86,8 +98,8 @@ impl Network {
         self.store.pool.buffer()
     }
 
-    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing in particular.
-    /// What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
+    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
+    /// in particular. What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
     #[inline]
     pub fn enter(
         &mut self,
@@ -99,15 +111,15 @@ impl Network {
     ) -> io::Result<()> {
         let direction = from.opposite() as usize;
         let Some(flow) = self.flow_of(hosts, direction, &buffer[..length]) else { return Ok(()) };
-        let Some(mut parcel) = Parcel::read(&buffer[..length], flow as u32) else { return Ok(()) };
+        let Some(mut info) = PacketInfo::read(&buffer[..length], flow as u32) else { return Ok(()) };
         if self.directions[direction].carries_data_of(flow) {
             self.trace(now, &buffer[tun::HEADER..length])?;
-            if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
-                wire.leaves(now, segment);
+            if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
+                monitor.leaves(now, segment);
             }
         }
-        parcel.slot = self.store.pool.put(buffer);
-        self.directions[direction].enter(now, parcel, &mut self.store, &mut self.lateness)?;
+        info.slot = self.store.pool.put(buffer);
+        self.directions[direction].enter(now, info, &mut self.store, &mut self.lateness)?;
         self.count_gone();
         Ok(())
     }
@@ -124,7 +136,8 @@ impl Network {
         hosts.flow_of(if self.directions[direction].carries_data_of(hosts.first) { from } else { to })
     }
 
-    /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from `first` on.
+    /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from
+    /// `first` on.
     pub fn watch(&self, to: End, waiting: &Waiting, first: usize) -> io::Result<()> {
         let exits = self.directions[to as usize].way.exits();
         exits.into_iter().enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
@@ -153,18 +166,18 @@ impl Network {
         directions[to.opposite() as usize].feed_the_kernel(now, store, lateness)?;
         let arrived = directions[to as usize].arrived(now, store, lateness)?;
         self.count_gone();
-        let Some((due, parcel)) = arrived else { return Ok(None) };
+        let Some((due, info)) = arrived else { return Ok(None) };
         self.lateness.record(now.since(due));
-        let flow = parcel.flow as usize;
-        let length = self.store.pool.take(&parcel, buffer);
+        let flow = info.flow as usize;
+        let length = self.store.pool.take(&info, buffer);
         let is_data = self.directions[to as usize].carries_data_of(flow);
         if !is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
-        if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
+        if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
             match is_data {
-                false => wire.returns(now, segment),
-                true => wire.arrives(now, segment, parcel.bytes()),
+                false => monitor.returns(now, segment),
+                true => monitor.arrives(now, segment, info.bytes()),
             }
         }
         Ok(Some(Delivery { hosts: self.plan.flows[flow].hosts, length }))
@@ -172,13 +185,13 @@ impl Network {
 
     /// Counts data that was dropped or lost.
     fn count_gone(&mut self) {
-        for (arrival, parcel) in self.store.gone.drain(..) {
-            let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
+        for (arrival, info) in self.store.gone.drain(..) {
+            let is_data = info.segment.is_some_and(|segment| segment.payload > 0);
             if is_data
                 && arrival >= self.warmup
-                && let Some(wire) = self.wires.get_mut(parcel.flow as usize)
+                && let Some(monitor) = self.monitors.get_mut(info.flow as usize)
             {
-                wire.lost += 1;
+                monitor.lost += 1;
             }
         }
     }
@@ -188,18 +201,18 @@ impl Network {
     }
 
     /// When the links are to be looked at next for the series.
-    pub fn next_glimpse(&self) -> Nanos {
-        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.glimpses.len() as u64 + 1)))
+    pub fn next_sample(&self) -> Nanos {
+        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.samples.len() as u64 + 1)))
     }
 
     /// Looks at the links if a step of the series is over.
-    pub fn glimpse(&mut self, now: Nanos) -> io::Result<()> {
-        while self.next_glimpse() <= now {
+    pub fn sample(&mut self, now: Nanos) -> io::Result<()> {
+        while self.next_sample() <= now {
             let Network { directions: [forward, reverse], store, lateness, .. } = self;
             let links = [forward.sample(now, 0, store, lateness)?, reverse.sample(now, 1, store, lateness)?];
             self.count_gone();
-            let rtt_us = self.wires.iter().map(|wire| wire.sender.latest_rtt_us).collect();
-            self.glimpses.push(Glimpse { at: self.next_glimpse(), links, rtt_us });
+            let rtt_us = self.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
+            self.samples.push(Sample { at: self.next_sample(), links, rtt_us });
         }
         Ok(())
     }
@@ -213,7 +226,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parcel::tests::sent;
+    use crate::packet::tests::sent;
 
     const SCENARIO: &str = r#"
 duration = "1s"
@@ -226,7 +239,8 @@ cc = "reno"
 access = { rate = "1gbit" }
 "#;
 
-    /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at the bottleneck already.
+    /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at
+    /// the bottleneck already.
     #[test]
     fn a_look_at_the_links_changes_nothing() {
         let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
@@ -238,7 +252,7 @@ access = { rate = "1gbit" }
             let at = Nanos(n * 30_000); // the time of one packet at 400 Mbit/s
             network.enter(End::Sender, at, 0, packet.len(), &mut packet).unwrap();
         }
-        network.glimpse(Nanos::from_millis(2)).unwrap();
+        network.sample(Nanos::from_millis(2)).unwrap();
         let usage = network.directions[0].way.usage();
         assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
     }

@@ -1,8 +1,8 @@
 //! One direction of the bottleneck: a link of ours, or one of the kernel's.
 
 use crate::error::Error;
-use crate::kernel_link::KernelLink;
-use crate::parcel::{Parcel, Pool};
+use crate::kernel_qdisc::kernel_link::KernelLink;
+use crate::packet::{PacketInfo, Store};
 use measure::{Histogram, LinkSample};
 use path::{FORWARD_DRAWS, Fate, Link, REVERSE_DRAWS, Usage};
 use scenario::model::{Emulator, Queue, Scenario};
@@ -11,18 +11,10 @@ use scenario::units::Nanos;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Where the packets of both directions lie.
-pub struct Store {
-    /// Their bytes.
-    pub pool: Pool,
-    /// Those that will not arrive, with the time at which they came to the queue; for whoever counts them.
-    pub gone: Vec<(Nanos, Parcel)>,
-}
-
 /// One direction of the bottleneck.
 pub enum Way {
     /// The simulator's own.
-    Ours(Link<Parcel>),
+    Ours(Link<PacketInfo>),
     /// With a queue of the kernel's.
     Kernels(KernelLink),
 }
@@ -51,16 +43,16 @@ impl Way {
 
     /// Hands a packet over that has come at `arrival`, which never decreases from call to call.
     #[inline]
-    pub fn offer(&mut self, arrival: Nanos, parcel: Parcel, store: &mut Store) -> io::Result<()> {
+    pub fn offer(&mut self, arrival: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
         match self {
             Way::Ours(link) => {
-                if !matches!(link.offer(arrival, parcel), Fate::Arrives(_)) {
-                    store.gone.push((arrival, parcel));
-                    store.pool.forget(parcel.slot);
+                if !matches!(link.offer(arrival, info), Fate::Arrives(_)) {
+                    store.gone.push((arrival, info));
+                    store.pool.release(info.slot);
                 }
                 Ok(())
             }
-            Way::Kernels(link) => link.offer(arrival, parcel, store),
+            Way::Kernels(link) => link.offer(arrival, info, store),
         }
     }
 
@@ -75,7 +67,7 @@ impl Way {
 
     /// Takes what `next` announced; none if it does not arrive, or not yet.
     #[inline]
-    pub fn take(&mut self, now: Nanos, store: &mut Store) -> io::Result<Option<Parcel>> {
+    pub fn take(&mut self, now: Nanos, store: &mut Store) -> io::Result<Option<PacketInfo>> {
         match self {
             Way::Ours(link) => Ok(link.take()),
             Way::Kernels(link) => link.take(now, store),

@@ -1,6 +1,6 @@
 //! Waiting for packets or an instant, whichever comes first, more precisely than a sleeping thread is woken.
 
-use crate::clock::Clock;
+use crate::emulator::clock::Clock;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
@@ -19,7 +19,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking up.
+    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking
+    /// up.
     pub fn new(slack: Nanos) -> io::Result<Waiting> {
         // The default slack of 50 us would come on top of every sleep.
         nix::sys::prctl::set_timerslack(1)?;
@@ -38,7 +39,7 @@ impl Waiting {
     }
 
     /// Takes a file out again; one that is not in is fine.
-    pub fn forget(&self, file: impl AsFd) -> io::Result<()> {
+    pub fn unwatch(&self, file: impl AsFd) -> io::Result<()> {
         match self.epoll.delete(file) {
             Ok(()) | Err(nix::Error::ENOENT) => Ok(()),
             Err(error) => Err(error.into()),
