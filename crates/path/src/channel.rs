@@ -22,7 +22,7 @@ impl Transit {
     /// The next hop of a packet that a channel loses.
     pub const LOST: u32 = u32::MAX - 1;
     /// What comes out of a channel in the place of a packet that is lost.
-    pub(crate) const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
+    pub const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
 }
 
 /// A packet that is transmitted or propagates.

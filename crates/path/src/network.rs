@@ -115,6 +115,43 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
+    /// The earliest event of `port`, one of the first two, and of those from number 2 on.
+    pub fn next_towards(&self, port: PortId) -> Nanos {
+        self.first_two[port as usize].next.min(self.agenda.first().0)
+    }
+
+    /// All ports with their numbers.
+    pub fn ports(&self) -> impl Iterator<Item = (PortId, &Port<X>)> {
+        (0..).zip(self.first_two.iter().map(|head| &head.port).chain(&self.others))
+    }
+
+    /// Lets the driver work on a port of its own at `now`, which may change when that has its next event.
+    ///
+    /// # Panics
+    /// If the port is one of ours.
+    pub fn with_external<C: Observer<P>, R>(
+        &mut self,
+        port: PortId,
+        now: Nanos,
+        context: &mut C,
+        work: impl FnOnce(&mut X, &mut Pool<P>, &mut C, &mut Vec<Gone>) -> R,
+    ) -> R
+    where
+        X: External<P, C>,
+    {
+        let mut gone = std::mem::take(&mut self.gone);
+        let Network { first_two, others, packets, .. } = self;
+        let Port::External(external) = port_of(first_two, others, port) else { panic!("port {port} is ours") };
+        let result = work(external, packets, context, &mut gone);
+        let next = external.next();
+        match self.first_two.get_mut(port as usize) {
+            Some(head) => head.next = next,
+            None => self.agenda.set(port, next),
+        }
+        self.release_gone(now, gone, context);
+        result
+    }
+
     /// A port.
     pub fn port(&self, port: PortId) -> &Port<X> {
         match port {
@@ -123,12 +160,8 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// The same, to change it; whoever changes when it has its next event has to say so to `reschedule`.
-    pub fn port_mut(&mut self, port: PortId) -> &mut Port<X> {
-        match port {
-            0 | 1 => &mut self.first_two[port as usize].port,
-            _ => &mut self.others[port as usize - 2],
-        }
+    fn port_mut(&mut self, port: PortId) -> &mut Port<X> {
+        port_of(&mut self.first_two, &mut self.others, port)
     }
 
     /// The records of all ports that count: link by link, forward before reverse, then the access links.
@@ -307,10 +340,7 @@ impl<P: Packet, X> Network<P, X> {
     {
         let mut gone = std::mem::take(&mut self.gone);
         let Network { first_two, others, packets, .. } = self;
-        let port = match port {
-            0 | 1 => &mut first_two[port as usize].port,
-            _ => &mut others[port as usize - 2],
-        };
+        let port = port_of(first_two, others, port);
         let stepped = match port {
             Port::Queued(queued) => {
                 let taken = queued.step(packets);
@@ -334,10 +364,7 @@ impl<P: Packet, X> Network<P, X> {
     {
         let mut gone = std::mem::take(&mut self.gone);
         let Network { first_two, others, packets, .. } = self;
-        let port = match port {
-            0 | 1 => &mut first_two[port as usize].port,
-            _ => &mut others[port as usize - 2],
-        };
+        let port = port_of(first_two, others, port);
         let next = match port {
             Port::Queued(queued) => {
                 queued.offer(now, transit, packets);
@@ -368,5 +395,12 @@ impl<P: Packet, X> Network<P, X> {
         }
         // Its room serves again.
         self.gone = gone;
+    }
+}
+
+fn port_of<'a, X>(first_two: &'a mut [Head<X>; 2], others: &'a mut [Port<X>], port: PortId) -> &'a mut Port<X> {
+    match port {
+        0 | 1 => &mut first_two[port as usize].port,
+        _ => &mut others[port as usize - 2],
     }
 }

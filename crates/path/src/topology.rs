@@ -110,10 +110,14 @@ pub fn forward(link: usize) -> PortId {
     2 * link as PortId + 1
 }
 
+/// True if a port of a link belongs to its reverse direction.
+pub fn is_reverse(port: PortId) -> bool {
+    port.is_multiple_of(2)
+}
+
 /// Keeps the draws of a port apart from those of others: 1 and 2 for the two directions of the first link, and so on.
 fn purpose(port: PortId) -> u64 {
-    let (link, is_reverse) = (port as u64 / 2, port.is_multiple_of(2));
-    2 * link + if is_reverse { 2 } else { 1 }
+    2 * (port as u64 / 2) + if is_reverse(port) { 2 } else { 1 }
 }
 
 /// A port of ours.

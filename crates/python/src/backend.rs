@@ -68,7 +68,7 @@ impl Backend {
     pub fn check(self, cell: &Cell) -> PyResult<()> {
         match self {
             Backend::Simulator => {
-                cell.scenario.only_in_the_kernel().map_or(Ok(()), |why| Err(refused(cell, why.key, &why)))
+                cell.scenario.only_in_the_kernel().map_or(Ok(()), |why| Err(refused(cell, &why.key, &why)))
             }
             Backend::Kernel => testbed::check(&cell.scenario).map_err(|error| testbed_error(cell, &error)),
             // What its kernel lacks besides is known there only.
@@ -97,7 +97,7 @@ fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcom
     let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
     let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
         engine::Error::Mechanism(why) => input_error(why),
-        engine::Error::OnlyInTheKernel(why) => refused(cell, why.key, &why),
+        engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
     })?;

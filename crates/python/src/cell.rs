@@ -75,8 +75,7 @@ impl Cell {
     /// The recordings that its links follow.
     #[getter]
     fn traces(&self) -> Vec<PathBuf> {
-        let links = [&self.0.scenario.bottleneck, &self.0.scenario.reverse];
-        let traces = links.into_iter().filter_map(|link| match &link.service {
+        let traces = self.0.scenario.directions().filter_map(|link| match &link.service {
             Service::Trace(trace) => Some(trace.path.clone()),
             Service::Rate(_) => None,
         });

@@ -75,6 +75,28 @@ impl Scenario {
         group.reverse_path.iter().map(|link| &self.links[*link].reverse).collect()
     }
 
+    /// The slowest link, in the mean, that the data of `group` passes; the first of equals.
+    pub fn bottleneck_of(&self, group: &FlowGroup) -> &Link {
+        let path = self.data_path(group);
+        let rate = |link: &&Link| link.service.bits_per_second();
+        path.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("a path has a link")
+    }
+
+    /// The least propagation delay of any group's forward path, access links left out.
+    pub fn least_forward_delay(&self) -> Nanos {
+        self.least_delay(Scenario::forward_directions)
+    }
+
+    /// The same of the reverse paths.
+    pub fn least_reverse_delay(&self) -> Nanos {
+        self.least_delay(Scenario::reverse_directions)
+    }
+
+    fn least_delay<'a>(&'a self, path: fn(&'a Scenario, &FlowGroup) -> Vec<&'a Link>) -> Nanos {
+        let delay = |group| path(self, group).iter().fold(Nanos::ZERO, |delay, link| delay + link.delay);
+        self.flows.iter().map(delay).min().unwrap_or_default()
+    }
+
     /// Propagation from a sender of `group` to its receiver and back.
     pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
         let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
@@ -93,8 +115,8 @@ impl Scenario {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
         let path = self.data_path(group);
-        let slowest = path.iter().map(|link| link.service.bits_per_second()).fold(f64::INFINITY, f64::min);
-        let in_flight = (slowest * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
+        let rate = self.bottleneck_of(group).service.bits_per_second();
+        let in_flight = (rate * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
         let queued = path.iter().try_fold(0u64, |sum, link| match link.queue.limit()? {
             Limit::Bytes(queue) => Some(sum.saturating_add(queue.0)),
             Limit::Packets(queue) => Some(sum.saturating_add(queue.saturating_mul(group.packet.0))),

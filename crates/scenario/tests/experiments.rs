@@ -60,10 +60,10 @@ fn the_sample_reads_as_it_says() {
     let scenario = only(SAMPLE, &[]);
     assert_eq!(scenario.name, "two flows on a home line");
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Nanos::from_secs(60), Nanos::from_secs(10), 1));
-    assert_eq!(scenario.bottleneck.service, Service::Rate(Rate(20_000_000)));
-    assert_eq!(scenario.bottleneck.delay, Nanos::from_millis(10));
+    assert_eq!(scenario.links[0].forward.service, Service::Rate(Rate(20_000_000)));
+    assert_eq!(scenario.links[0].forward.delay, Nanos::from_millis(10));
     let queue = Queue::Droptail { limit: Some(Limit::Bytes(Bytes(500_000))), ecn_threshold: None };
-    assert_eq!(scenario.bottleneck.queue, queue);
+    assert_eq!(scenario.links[0].forward.queue, queue);
     let group = &scenario.flows[0];
     assert_eq!((cc(&scenario, 0), group.count), ("cubic_plus", 2));
     assert_eq!(group.cc.params["period"], ParamValue::Text("100ms".into()));
@@ -97,7 +97,7 @@ fn a_loss_model_has_netem_s_parameters_and_defaults() {
     let swept = experiment(&bursty, &[("sweep.link.bottleneck.loss.1-h", r#"["50%", "90%"]"#)]);
     assert_eq!(axes(&swept), [["50%"], ["90%"]]);
     let models = experiment(SAMPLE, &[("sweep.link.bottleneck.loss", r#"["25%", { p = "25%" }]"#)]);
-    let losses: Vec<_> = models.cells.iter().map(|cell| cell.scenario.bottleneck.loss).collect();
+    let losses: Vec<_> = models.cells.iter().map(|cell| cell.scenario.links[0].forward.loss).collect();
     assert_eq!(losses, [Loss::Uniform(0.25), Loss::Gemodel(bernoulli)]);
 }
 
@@ -123,7 +123,7 @@ fn what_is_not_written_has_its_default() {
         "duration = \"1s\"\n[link.bottleneck]\nrate = \"1mbit\"\ndelay = \"0s\"\nqueue = {}\n[[flows]]\ncc = \"reno\"";
     let scenario = only(text, &[]);
     assert_eq!((scenario.name.as_str(), scenario.warmup, scenario.seed), ("home", Nanos::ZERO, 1));
-    assert_eq!(scenario.bottleneck.queue, Queue::Droptail { limit: None, ecn_threshold: None });
+    assert_eq!(scenario.links[0].forward.queue, Queue::Droptail { limit: None, ecn_threshold: None });
     let group = &scenario.flows[0];
     assert_eq!((group.count, group.start, group.stagger, group.stop), (1, Nanos::ZERO, Nanos::ZERO, None));
     assert_eq!((group.size, group.packet, group.receive_window), (None, Bytes(1500), None));
@@ -364,8 +364,8 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
         ("target", Setting::Time(Nanos::from_millis(2))),
         ("ecn", Setting::Flag(false)),
     ];
-    assert_eq!(scenario.bottleneck.queue, Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said }));
-    assert_eq!((scenario.bottleneck.queue.limit(), scenario.flows[0].tos), (None, 16));
+    assert_eq!(scenario.links[0].forward.queue, Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said }));
+    assert_eq!((scenario.links[0].forward.queue.limit(), scenario.flows[0].tos), (None, 16));
     let refused = scenario.only_in_the_kernel().unwrap();
     assert_eq!(refused.key, "link.bottleneck.queue.kind");
     assert_eq!(refused.to_string(), "kernel:fq_codel is the running kernel's own: run it with --on kernel or --on vm");

@@ -2,18 +2,21 @@
 
 use crate::host::tun::HEADER;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
-use path::Packet;
-use scenario::units::Nanos;
+use path::{Ecn, Packet};
 
 /// A packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketInfo {
-    /// Its buffer's number.
+    /// Its buffer's number; [`PacketInfo::NO_BUFFER`] while its bytes are with the kernel.
     pub slot: u32,
     /// The flow whose hosts it travels between.
     pub flow: u32,
+    /// From the flow's sender, not from its receiver.
+    pub is_data: bool,
+    /// The number of its pair of hosts.
+    pair: u32,
     bytes: u32,
-    ecn_capable: bool,
+    tos: u8,
     marked: bool,
     /// What its TCP header says; none if it has none.
     pub segment: Option<Segment>,
@@ -23,11 +26,27 @@ impl Packet for PacketInfo {
     fn bytes(&self) -> u32 {
         self.bytes
     }
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
+    fn ecn(&self) -> Ecn {
+        match self.tos & 3 {
+            _ if self.marked => Ecn::Ce,
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
     }
     fn mark_ce(&mut self) {
         self.marked = true;
+    }
+    fn tos(&self) -> u8 {
+        self.tos & !3
+    }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+    fn hosts(&self) -> (u32, u32) {
+        let (sender, receiver) = (2 * self.pair, 2 * self.pair + 1);
+        if self.is_data { (sender, receiver) } else { (receiver, sender) }
     }
 }
 
@@ -64,23 +83,35 @@ impl Segment {
 }
 
 impl PacketInfo {
-    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled
-    /// yet. None if it is no IPv4 packet.
-    pub fn read(sent: &[u8], flow: u32) -> Option<PacketInfo> {
+    /// No buffer.
+    pub const NO_BUFFER: u32 = u32::MAX;
+
+    /// The descriptor of a packet that a host of `flow`, one of a `pair`, sent, the `virtio_net_hdr` in front; its
+    /// buffer is not settled yet. None if it is no IPv4 packet.
+    pub fn read(sent: &[u8], flow: u32, pair: u32, is_data: bool) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
         let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
         Some(PacketInfo {
-            slot: u32::MAX,
+            slot: PacketInfo::NO_BUFFER,
             flow,
+            is_data,
+            pair,
             bytes: packet.len() as u32,
-            // RFC 3168, section 5: ECT(1) = 1, ECT(0) = 2.
-            ecn_capable: matches!(ip.ecn().value(), 1 | 2),
+            tos: packet[TOS],
             marked: false,
             segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
         })
     }
+
+    /// The number of its route (`path::Topology`).
+    pub fn route(&self) -> u32 {
+        2 * self.flow + !self.is_data as u32
+    }
 }
+
+/// Where the type of service stands in an IPv4 header (RFC 791), its two lowest bits ECN's.
+const TOS: usize = 1;
 
 /// The ports of a TCP packet, the `virtio_net_hdr` in front: where from, where to.
 pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
@@ -93,16 +124,16 @@ pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
 /// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the
 /// caller.
 #[derive(Debug)]
-pub struct Pool {
+pub struct Buffers {
     size: usize,
     buffers: Vec<Box<[u8]>>,
     free: Vec<u32>,
 }
 
-impl Pool {
+impl Buffers {
     /// Buffers for IP packets of up to `mtu` bytes.
-    pub fn new(mtu: u32) -> Pool {
-        Pool { size: HEADER + mtu as usize, buffers: vec![], free: vec![] }
+    pub fn new(mtu: u32) -> Buffers {
+        Buffers { size: HEADER + mtu as usize, buffers: vec![], free: vec![] }
     }
 
     /// A buffer of the right size.
@@ -138,19 +169,13 @@ impl Pool {
         &mut self.buffers[info.slot as usize][..HEADER + info.bytes as usize]
     }
 
-    /// A packet that arrives nowhere.
+    /// A packet that needs no buffer any more, if it has one.
     #[inline]
     pub fn release(&mut self, slot: u32) {
-        self.free.push(slot);
+        if slot != PacketInfo::NO_BUFFER {
+            self.free.push(slot);
+        }
     }
-}
-
-/// Where the packets of both directions lie.
-pub struct Store {
-    /// Their bytes.
-    pub pool: Pool,
-    /// Those that will not arrive, with the time at which they came to the queue; for whoever counts them.
-    pub gone: Vec<(Nanos, PacketInfo)>,
 }
 
 /// Sets both ECN bits and mends the header checksum (RFC 1624, equation 3).
@@ -183,8 +208,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_descriptor_knows_its_segment() {
-        let info = PacketInfo::read(&sent(100, 0), 3).unwrap();
-        assert_eq!((info.bytes(), info.flow, info.ecn_capable()), (140, 3, false));
+        let info = PacketInfo::read(&sent(100, 0), 3, 3, true).unwrap();
+        assert_eq!((info.bytes(), info.flow, info.ecn()), (140, 3, Ecn::NotEct));
         let segment = info.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
         assert_eq!(ports(&sent(100, 0)), Some((4000, 5001)));
@@ -194,10 +219,10 @@ pub(crate) mod tests {
     fn a_mark_keeps_the_header_checksum_right() {
         for ecn in [1, 2] {
             let bytes = sent(10, ecn);
-            let mut info = PacketInfo::read(&bytes, 0).unwrap();
-            assert!(info.ecn_capable());
+            let mut info = PacketInfo::read(&bytes, 0, 0, true).unwrap();
+            assert_eq!(info.ecn() as u8, ecn);
             info.mark_ce();
-            let mut pool = Pool::new(1500);
+            let mut pool = Buffers::new(1500);
             let mut buffer = pool.buffer();
             buffer[..bytes.len()].copy_from_slice(&bytes);
             info.slot = pool.put(&mut buffer);
@@ -211,7 +236,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_ip_has_no_descriptor() {
-        assert!(PacketInfo::read(&[0xff; 70], 0).is_none());
-        assert!(PacketInfo::read(&[0; 4], 0).is_none());
+        assert!(PacketInfo::read(&[0xff; 70], 0, 0, true).is_none());
+        assert!(PacketInfo::read(&[0; 4], 0, 0, true).is_none());
     }
 }

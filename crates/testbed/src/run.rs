@@ -76,20 +76,21 @@ pub fn run_with(
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> =
         plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
-    let late = soundness::complaint(scenario, &network.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
+    let late =
+        soundness::complaint(scenario, &network.around.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation
         .or(late)
         .or(standstill)
         .or_else(|| soundness::missed_steps(&apps.steps, options.series))
         .or_else(|| silent(scenario, &plan, &network, &apps));
     let series = options.series.map(|step| series(step, &network, &apps));
-    let lateness_us_p99 = network.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let seen = network.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
+    let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
+    let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
         flow_record(number, &controls[planned.group].listed, planned.opening.at, monitor, flow)
     };
     let flows: Vec<_> = seen.map(record).collect();
-    let data_packets = network.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
+    let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
         on: match options.time {
@@ -105,7 +106,7 @@ pub fn run_with(
         lateness_us_p99,
         cpu_idle_percent,
         flows,
-        links: network.directions.iter().map(|direction| direction.way.record()).collect(),
+        links: network.records(),
     };
     Ok(Outcome { run, series, data_packets })
 }
@@ -156,7 +157,7 @@ fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
 /// Why nothing was measured, where a flow's application opened it and the emulator took not even its SYN.
 fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> Option<String> {
     let late = scenario.duration.since(emulator::LONGEST_SLEEP);
-    let flows = plan.flows.iter().zip(&apps.flows).zip(&network.monitors);
+    let flows = plan.flows.iter().zip(&apps.flows).zip(&network.around.monitors);
     let silent =
         flows.filter(|((planned, flow), monitor)| flow.opened && planned.opening.at < late && !monitor.has_begun());
     soundness::nothing_carried(silent.count())
@@ -221,15 +222,14 @@ fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, f
 
 /// What both threads saw at each step, side by side.
 fn series(step: Nanos, network: &Network, apps: &Apps) -> Series {
-    let mut sampler = Sampler::new(step, network.monitors.len());
+    let mut sampler = Sampler::new(step, network.around.monitors.len());
     for (sample, flows) in network.samples.iter().zip(&apps.samples) {
         let flows = flows.iter().map(|flow| {
             let mut flow = *flow;
             flow.rtt_us = sample.rtt_us[flow.flow as usize];
             flow
         });
-        sampler.take(sample.at, flows, sample.links.into_iter());
+        sampler.take(sample.at, flows, sample.links.iter().copied());
     }
-    let queues = network.directions.iter().map(|direction| &direction.way.usage().queue_delay);
-    sampler.finish(network.monitors.iter().map(|monitor| &monitor.sender.rtt), queues)
+    sampler.finish(network.around.monitors.iter().map(|monitor| &monitor.sender.rtt), network.queue_delays())
 }

@@ -108,14 +108,14 @@ pub fn tolerated(scenario: &Scenario) -> Nanos {
 /// what the queue holds makes losses of its own.
 fn tolerated_once(scenario: &Scenario) -> Nanos {
     let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
-    let time = |way: &Link| {
-        let room = match way.queue.limit()? {
+    let time = |link: &Link| {
+        let room = match link.queue.limit()? {
             Limit::Bytes(bytes) => bytes.0,
-            Limit::Packets(packets) => packets * packet,
+            Limit::Packets(packets) => packets.saturating_mul(packet),
         };
-        Some(Nanos((room as f64 * 8.0 / way.service.bits_per_second() * 1e9 / 2.0) as u64))
+        Some(Nanos((room as f64 * 8.0 / link.service.bits_per_second() * 1e9 / 2.0) as u64))
     };
-    let least = scenario.flows.iter().filter_map(|group| time(scenario.way_of(group))).min();
+    let least = scenario.flows.iter().flat_map(|group| scenario.data_path(group)).filter_map(time).min();
     least.map_or(Nanos::NEVER, |least| least.max(tolerated(scenario)))
 }
 
@@ -128,8 +128,7 @@ pub fn slack(scenario: &Scenario) -> Nanos {
 }
 
 fn tolerated_of_round_trips(scenario: &Scenario) -> Nanos {
-    let access = scenario.flows.iter().map(|group| group.access.delay.0 * 2).min().unwrap_or(0);
-    let base = scenario.bottleneck.delay.0 + scenario.reverse.delay.0 + access;
+    let base = scenario.flows.iter().map(|group| scenario.propagation_rtt(group).0).min().unwrap_or(0);
     HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64))
 }
 

@@ -2,7 +2,7 @@
 //! loses. Needs root.
 
 use mechanism::Library;
-use path::{Fate, Link, Packet};
+use path::{Ecn, Fate, Network, Observer, Packet, Topology};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::collections::HashSet;
@@ -24,23 +24,44 @@ const SCENARIO: &str = r#"
 const COUNT: u32 = 30_000;
 const BYTES: u32 = 100;
 
+/// A datagram with its number.
 #[derive(Clone, Copy)]
-struct Datagram;
+struct Datagram(u32);
 
 impl Packet for Datagram {
     fn bytes(&self) -> u32 {
         BYTES
     }
-    fn ecn_capable(&self) -> bool {
-        false
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
     }
     fn mark_ce(&mut self) {}
+    fn tos(&self) -> u8 {
+        0
+    }
+    fn flow(&self) -> u32 {
+        0
+    }
+    fn hosts(&self) -> (u32, u32) {
+        (0, 1)
+    }
+}
+
+/// The numbers of those that are lost.
+struct Lost(HashSet<u32>);
+
+impl Observer<Datagram> for Lost {
+    fn gone(&mut self, _: Nanos, _: Nanos, _: Fate, datagram: &Datagram) {
+        self.0.insert(datagram.0);
+    }
 }
 
 /// Of so many packets, those that the simulator's link delivers.
 fn simulated(scenario: &Scenario) -> Vec<u32> {
-    let mut link = Link::forward(scenario);
-    (0..COUNT).filter(|_| link.offer(Nanos::ZERO, Datagram) != Fate::LostOnTheWire).collect()
+    let mut network: Network<Datagram> = Topology::new(scenario, &[1]).network();
+    let mut lost = Lost(HashSet::new());
+    (0..COUNT).for_each(|number| network.send(Nanos::ZERO, 0, Datagram(number), &mut lost));
+    (0..COUNT).filter(|number| !lost.0.contains(number)).collect()
 }
 
 /// Of a train of as many UDP packets, those that come through.

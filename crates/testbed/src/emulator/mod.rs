@@ -4,12 +4,11 @@
 //! is back, so its answers are there to be collected at once, with their right time.
 
 pub mod clock;
-pub mod direction;
 pub mod lateness;
 pub mod network;
 pub mod priority;
+pub mod surroundings;
 pub mod waiting;
-pub mod way;
 
 use crate::emulator::clock::Clock;
 use crate::emulator::lateness::Standstill;
@@ -47,7 +46,7 @@ impl<'a> Emulator<'a> {
             pairs,
             clock,
             slack: clock.slack(soundness::slack(scenario)),
-            delays: [scenario.bottleneck.delay, scenario.reverse.delay].map(|delay| delay.max(LEAST_POLL)),
+            delays: [scenario.least_forward_delay(), scenario.least_reverse_delay()].map(|delay| delay.max(LEAST_POLL)),
             network: Mutex::new(network),
         }
     }

@@ -1,22 +1,24 @@
-//! The network between the hosts: the same links as in the simulator, on the real clock.
+//! The network between the hosts: the same ports as in the simulator, on the real clock.
 
 use crate::emulator::clock::Time;
-use crate::emulator::direction::Direction;
+use crate::emulator::surroundings::Surroundings;
 use crate::emulator::waiting::Waiting;
-use crate::emulator::way::Way;
 use crate::error::Error;
 use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::host::tun;
 use crate::kernel_qdisc::kernel_draws;
+use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::options::Options;
-use crate::packet::{PacketInfo, Pool, Store, ports};
+use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
 use measure::{Histogram, LinkSample};
-use path::Packet;
-use scenario::model::Scenario;
+use path::{Packet, Port, PortId, Topology};
+use scenario::model::{Emulator, Link, Queue, Scenario};
+use scenario::records;
 use scenario::units::Nanos;
+use std::collections::VecDeque;
 use std::io;
 
 /// The links at one step of the series, and the round-trip times seen last.
@@ -24,8 +26,8 @@ use std::io;
 pub struct Sample {
     /// When.
     pub at: Nanos,
-    /// Forward and reverse.
-    pub links: [LinkSample; 2],
+    /// In the order of their records.
+    pub links: Vec<LinkSample>,
     /// By flow, us.
     pub rtt_us: Vec<Option<u32>>,
 }
@@ -42,17 +44,20 @@ pub struct Delivery {
 /// Links, packets on their way, and what is seen of the flows.
 pub struct Network {
     plan: Plan,
-    store: Store,
-    /// To the receivers' side of the bottleneck, and back to the senders': by [`End`].
-    pub directions: [Direction; 2],
-    /// By flow; none where nothing is measured.
-    pub monitors: Vec<FlowMonitor>,
-    /// How much later than it should a packet was handed to its host.
-    pub lateness: Histogram,
-    warmup: Nanos,
+    links: path::Network<PacketInfo, KernelLink>,
+    /// Buffers, monitors and lateness, which the links work with.
+    pub around: Surroundings,
+    /// The time up to which the links have been told of packets: it must not go back.
+    clock: Nanos,
+    /// What has come to the hosts of each end and is not handed over yet, with the time at which it was due.
+    arrived: [VecDeque<(Nanos, PacketInfo)>; 2],
+    /// The ports towards each end whose queues are the kernel's.
+    kernel_ports: [Vec<PortId>; 2],
+    /// For each flow: do its data take the reverse path?
+    is_reverse: Vec<bool>,
     pcap: Option<Pcap>,
     step: Option<Nanos>,
-    /// The inside of the run at equal steps.
+    /// The links at equal steps.
     pub samples: Vec<Sample>,
 }
 
@@ -67,27 +72,29 @@ impl Network {
         monitors: Vec<FlowMonitor>,
         options: &Options,
     ) -> Result<Network, Error> {
-        let largest = scenario.flows.iter().map(|group| group.packet.0 as u32).max();
-        let (forward, reverse) = (Way::forward(scenario)?, Way::reverse(scenario)?);
+        let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+        let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
+        let topology = Topology::new(scenario, &counts);
+        let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose))?;
         if options.time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
+        let mut kernel_ports = [vec![], vec![]];
+        for (number, port) in links.ports() {
+            if matches!(port, Port::External(_)) {
+                kernel_ports[towards(number) as usize].push(number);
+            }
+        }
+        let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario)).transpose();
         Ok(Network {
-            store: Store { pool: Pool::new(largest.unwrap_or(0)), gone: vec![] },
-            directions: [
-                Direction::new(scenario, &plan, forward, false),
-                Direction::new(scenario, &plan, reverse, true),
-            ],
+            links,
+            around: Surroundings::new(mtu, monitors, scenario.warmup),
+            clock: Nanos::ZERO,
+            arrived: Default::default(),
+            kernel_ports,
+            is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
-            monitors,
-            lateness: Histogram::default(),
-            warmup: scenario.warmup,
-            pcap: options
-                .pcap
-                .as_deref()
-                .map(|path| Pcap::create(path, scenario))
-                .transpose()
-                .map_err(Error::machine)?,
+            pcap: pcap.map_err(Error::machine)?,
             step: options.series,
             samples: vec![],
         })
@@ -95,7 +102,7 @@ impl Network {
 
     /// A buffer to read a packet into.
     pub fn buffer(&self) -> Box<[u8]> {
-        self.store.pool.buffer()
+        self.around.buffers.buffer()
     }
 
     /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
@@ -109,91 +116,112 @@ impl Network {
         length: usize,
         buffer: &mut Box<[u8]>,
     ) -> io::Result<()> {
-        let direction = from.opposite() as usize;
-        let Some(flow) = self.flow_of(hosts, direction, &buffer[..length]) else { return Ok(()) };
-        let Some(mut info) = PacketInfo::read(&buffer[..length], flow as u32) else { return Ok(()) };
-        if self.directions[direction].carries_data_of(flow) {
+        let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
+        let info = PacketInfo::read(&buffer[..length], flow as u32, hosts as u32, is_data);
+        let Some(mut info) = info else { return Ok(()) };
+        if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
-            if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
+            if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
                 monitor.leaves(now, segment);
             }
         }
-        info.slot = self.store.pool.put(buffer);
-        self.directions[direction].enter(now, info, &mut self.store, &mut self.lateness)?;
-        self.count_gone();
-        Ok(())
+        info.slot = self.around.buffers.put(buffer);
+        self.catch_up(now);
+        self.links.send(self.clock, info.route(), info, &mut self.around);
+        self.around.check()
     }
 
-    /// The flow of a packet that a pair of hosts sends in this direction.
+    /// The flow of a packet that a pair of hosts sends, and whether it comes from the flow's sender.
     #[inline]
-    fn flow_of(&self, hosts: usize, direction: usize, packet: &[u8]) -> Option<usize> {
+    fn flow_of(&self, hosts: usize, from: End, packet: &[u8]) -> Option<(usize, bool)> {
         let hosts = &self.plan.hosts[hosts];
+        // All of a group go the same way.
+        let is_data = (from == End::Sender) != self.is_reverse[hosts.first];
         if hosts.shared_by.is_none() {
-            return Some(hosts.first);
+            return Some((hosts.first, is_data));
         }
         let (from, to) = ports(packet)?;
-        // All of a group go the same way.
-        hosts.flow_of(if self.directions[direction].carries_data_of(hosts.first) { from } else { to })
+        hosts.flow_of(if is_data { from } else { to }).map(|flow| (flow, is_data))
     }
 
-    /// Has `waiting` look out for what comes out of the kernel's parts of the way to this end, under the numbers from
+    /// Has the links do what was due by `now`.
+    fn catch_up(&mut self, now: Nanos) {
+        self.around.catching_up_at = Some(now);
+        loop {
+            let (at, port) = self.links.next();
+            if at > now {
+                break;
+            }
+            self.clock = self.clock.max(at);
+            if let Some(id) = self.links.step(self.clock, port, &mut self.around) {
+                let info = *self.links.packets.remove(id);
+                let to_receivers = info.is_data != self.is_reverse[info.flow as usize];
+                let end = if to_receivers { End::Receiver } else { End::Sender };
+                self.arrived[end as usize].push_back((at, info));
+            }
+        }
+        self.clock = self.clock.max(now);
+        self.around.catching_up_at = None;
+    }
+
+    /// Has `waiting` look out for what comes out of the kernel's qdiscs towards this end, under the numbers from
     /// `first` on.
     pub fn watch(&self, to: End, waiting: &Waiting, first: usize) -> io::Result<()> {
-        let exits = self.directions[to as usize].way.exits();
-        exits.into_iter().enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
+        let links = self.kernel_ports[to as usize].iter().filter_map(|port| self.kernel_link(*port));
+        let exits = links.flat_map(KernelLink::exits);
+        exits.enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
+    }
+
+    fn kernel_link(&self, port: PortId) -> Option<&KernelLink> {
+        match self.links.port(port) {
+            Port::External(link) => Some(link),
+            _ => None,
+        }
     }
 
     /// Takes in what has come out there; `buffer` holds nothing in particular before and after.
     pub fn collect(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<()> {
-        self.directions[to as usize].way.collect(now, &mut self.store, &mut self.lateness, buffer)?;
-        self.count_gone();
-        Ok(())
+        self.catch_up(now);
+        let Network { links, around, kernel_ports, clock, .. } = self;
+        for port in &kernel_ports[to as usize] {
+            links.with_external(*port, *clock, around, |link, packets, around, gone| {
+                link.collect(now, packets, around, gone, buffer)
+            })?;
+        }
+        around.check()
     }
 
     /// Packets that the kernel's queues let go and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
-        Ok(self.directions[0].way.missed()? + self.directions[1].way.missed()?)
+        let links = self.kernel_ports.iter().flatten().filter_map(|port| self.kernel_link(*port));
+        links.map(KernelLink::missed).sum()
     }
 
     /// When there is something to do for the hosts of this end, as far as is known; `Nanos::NEVER` if there is not.
     pub fn next(&self, end: End) -> Nanos {
-        self.directions[end as usize].next().min(self.directions[end.opposite() as usize].next_for_the_kernel())
+        let arrived = self.arrived[end as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
+        let port = if end == End::Receiver { path::forward(0) } else { path::reverse(0) };
+        arrived.min(self.links.next_towards(port))
     }
 
     /// Puts the next packet that is due at this end into `buffer`; none if it is still on its way.
     pub fn due(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<Option<Delivery>> {
-        let Network { directions, store, lateness, .. } = self;
-        directions[to.opposite() as usize].feed_the_kernel(now, store, lateness)?;
-        let arrived = directions[to as usize].arrived(now, store, lateness)?;
-        self.count_gone();
-        let Some((due, info)) = arrived else { return Ok(None) };
-        self.lateness.record(now.since(due));
+        self.catch_up(now);
+        self.around.check()?;
+        let Some((due, info)) = self.arrived[to as usize].pop_front() else { return Ok(None) };
+        self.around.lateness.record(now.since(due));
         let flow = info.flow as usize;
-        let length = self.store.pool.take(&info, buffer);
-        let is_data = self.directions[to as usize].carries_data_of(flow);
-        if !is_data {
+        let length = self.around.buffers.take(&info, buffer);
+        if !info.is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
-        if let (Some(segment), Some(monitor)) = (&info.segment, self.monitors.get_mut(flow)) {
-            match is_data {
+        if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
+            match info.is_data {
                 false => monitor.returns(now, segment),
                 true => monitor.arrives(now, segment, info.bytes()),
             }
         }
         Ok(Some(Delivery { hosts: self.plan.flows[flow].hosts, length }))
-    }
-
-    /// Counts data that was dropped or lost.
-    fn count_gone(&mut self) {
-        for (arrival, info) in self.store.gone.drain(..) {
-            let is_data = info.segment.is_some_and(|segment| segment.payload > 0);
-            if is_data
-                && arrival >= self.warmup
-                && let Some(monitor) = self.monitors.get_mut(info.flow as usize)
-            {
-                monitor.lost += 1;
-            }
-        }
     }
 
     fn trace(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
@@ -208,19 +236,39 @@ impl Network {
     /// Looks at the links if a step of the series is over.
     pub fn sample(&mut self, now: Nanos) -> io::Result<()> {
         while self.next_sample() <= now {
-            let Network { directions: [forward, reverse], store, lateness, .. } = self;
-            let links = [forward.sample(now, 0, store, lateness)?, reverse.sample(now, 1, store, lateness)?];
-            self.count_gone();
-            let rtt_us = self.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
+            self.catch_up(now);
+            let links = self.links.samples(self.clock);
+            let rtt_us = self.around.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
             self.samples.push(Sample { at: self.next_sample(), links, rtt_us });
         }
-        Ok(())
+        self.around.check()
+    }
+
+    /// The records of the links.
+    pub fn records(&self) -> Vec<records::Link> {
+        self.links.records()
+    }
+
+    /// The distributions of their queueing delays.
+    pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram> {
+        self.links.queue_delays()
     }
 
     /// Writes what is left of the packet trace.
     pub fn close(&mut self) -> io::Result<()> {
         self.pcap.take().map_or(Ok(()), Pcap::close)
     }
+}
+
+/// The end of the hosts that a port leads to.
+fn towards(port: PortId) -> End {
+    if path::is_reverse(port) { End::Sender } else { End::Receiver }
+}
+
+/// The port of a direction of a link whose queue, or whose channel, is the kernel's.
+fn kernel_port(scenario: &Scenario, link: &Link, purpose: u64) -> Result<Option<KernelLink>, Error> {
+    let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
+    is_the_kernels.then(|| KernelLink::new(scenario, link, purpose)).transpose()
 }
 
 #[cfg(test)]
@@ -253,7 +301,8 @@ access = { rate = "1gbit" }
             network.enter(End::Sender, at, 0, packet.len(), &mut packet).unwrap();
         }
         network.sample(Nanos::from_millis(2)).unwrap();
-        let usage = network.directions[0].way.usage();
-        assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
+        let bottleneck = network.records().swap_remove(0);
+        let waited = bottleneck.queue_delay.queue_delay_ms_max;
+        assert_eq!((network.links.packets.count(), bottleneck.drops, waited), (60, 0, Some(0.0)));
     }
 }

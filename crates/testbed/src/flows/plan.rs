@@ -81,6 +81,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// How many flows a group has.
+    pub fn flows_of(&self, group: usize) -> u32 {
+        self.flows.iter().filter(|flow| flow.group == group).count() as u32
+    }
+
     /// Adds a pair of hosts, and its flows.
     fn add(&mut self, group: usize, shared_by: Option<usize>, openings: &[Opening]) {
         let hosts = self.hosts.len();

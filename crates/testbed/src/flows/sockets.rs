@@ -40,7 +40,7 @@ pub fn listen(
             &fd,
             libc::SOL_SOCKET,
             libc::SO_RCVLOWAT,
-            read_at_once(scenario.way_of(group), window).0 as libc::c_int,
+            read_at_once(scenario.bottleneck_of(group), window).0 as libc::c_int,
         )?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
@@ -76,8 +76,11 @@ pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str,
 pub fn written_ahead(scenario: &Scenario, group: &FlowGroup) -> Bytes {
     const LEAST: u64 = 128 << 10;
     // A flow that the receiver holds back takes long for what is ahead.
-    let ahead =
-        if group.receive_window.is_some() { 0 } else { carried_in(scenario.way_of(group), Nanos::from_millis(40)) };
+    let ahead = if group.receive_window.is_some() {
+        0
+    } else {
+        carried_in(scenario.bottleneck_of(group), Nanos::from_millis(40))
+    };
     Bytes(ahead.max(LEAST))
 }
 
@@ -104,9 +107,9 @@ fn memory_of(segment: u64, packet: u64) -> u64 {
     if segment <= 536 { 2 * segment } else { truesize(packet) }
 }
 
-/// What a direction of the bottleneck carries in a time, bytes.
-fn carried_in(way: &Link, time: Nanos) -> u64 {
-    match &way.service {
+/// What a link carries in a time, bytes.
+fn carried_in(link: &Link, time: Nanos) -> u64 {
+    match &link.service {
         Service::Rate(Rate(rate)) => rate / 8 * time.as_micros() / 1_000_000,
         Service::Trace(_) => 0,
     }

@@ -1,9 +1,10 @@
-//! A link whose queue, and with `netem` whose wire, is the kernel's.
+//! A port whose queue, and with `netem` whose channel, is the kernel's.
 //!
 //! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter.
 //! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
 //! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
+use crate::emulator::surroundings::Surroundings;
 use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
@@ -11,13 +12,13 @@ use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
 use crate::kernel_qdisc::qdisc;
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
-use crate::packet::{PacketInfo, Store};
-use measure::{Histogram, LinkSample};
+use crate::packet::PacketInfo;
+use measure::LinkSample;
 use netlink_packet_route::tc::TcHandle;
-use path::{Fate, Line, Packet, Pipe, Usage};
+use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
-use scenario::records;
 use scenario::units::{Bytes, Nanos};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -28,14 +29,14 @@ const CATCH_UP_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
 
-/// Queue, transmitter and wire, with what was seen of them.
+/// Queue, transmitter and channel, with what was seen of them.
 pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
     catch_up: Nanos,
     pace: Pace,
-    line: Line<PacketInfo>,
-    wire: Option<Netem>,
+    output: LinkOutput,
+    channel: Option<Netem>,
 }
 
 impl KernelLink {
@@ -59,7 +60,7 @@ impl KernelLink {
         let shaper = qdisc::shaper_class(rate, catch_up, mtu);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
-        let (wire, link) = match scenario.emulator {
+        let (channel, link) = match scenario.emulator {
             Emulator::Unbloat => (None, link.clone()),
             Emulator::Netem => {
                 let netem = Netem::new(mtu, link, netem_seed(scenario.seed, purpose));
@@ -67,103 +68,118 @@ impl KernelLink {
                 (Some(netem), model::Link { delay: Nanos::ZERO, loss: Loss::NONE, ..link.clone() })
             }
         };
-        let line = Line::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace: Pace::default(), line, wire })
+        let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace: Pace::default(), output, channel })
     }
 
     /// Where packets come out.
     pub fn exits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        std::iter::once(self.queue.as_fd()).chain(self.wire.as_ref().map(|wire| wire.device.as_fd()))
+        std::iter::once(self.queue.as_fd()).chain(self.channel.as_ref().map(|netem| netem.device.as_fd()))
     }
 
-    /// Hands a packet over that has come at `arrival`.
-    pub fn offer(&mut self, arrival: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
-        self.line.usage.offered();
-        let packet = store.pool.bytes(&info);
-        if self.queue.offer(packet)? {
-            self.waiting.enter(&packet[tun::HEADER..], arrival, info);
-        } else {
-            self.line.usage.dropped(arrival);
-            store.gone.push((arrival, info));
-        }
-        store.pool.release(info.slot);
-        Ok(())
-    }
-
-    /// Takes in what the kernel has let go by `now`.
+    /// Takes in what the kernel has let go by `now`; `buffer` holds nothing in particular before and after.
     pub fn collect(
         &mut self,
         now: Nanos,
-        store: &mut Store,
-        lateness: &mut Histogram,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
         buffer: &mut Box<[u8]>,
     ) -> io::Result<()> {
         while let Some(length) = self.queue.read(buffer)? {
             let packet = &buffer[tun::HEADER..length];
-            let usage = &mut self.line.usage;
+            let stats = &mut self.output.stats;
             let left = self.waiting.leave(packet, |entry| {
-                usage.dropped(entry.at);
-                store.gone.push((entry.at, entry.info));
+                stats.dropped(entry.at);
+                gone.push(Gone { id: entry.transit.id, arrival: entry.at, fate: Fate::Dropped });
             });
-            let Some(Entry { at: arrival, mut info, .. }) = left else { continue };
-            if packet[1] & CE == CE && info.ecn_capable() {
-                usage.marked(arrival);
+            let Some(Entry { at: arrival, transit, .. }) = left else { continue };
+            let info = packets.get_mut(transit.id);
+            if packet[1] & CE == CE && !matches!(info.ecn(), Ecn::NotEct | Ecn::Ce) {
+                stats.marked(arrival);
             }
-            info.slot = store.pool.put(buffer);
-            let mut ready = arrival.max(self.line.free_at());
+            info.slot = around.buffers.put(buffer);
+            let mut ready = arrival.max(self.output.free_at());
             if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
-                lateness.record(late);
+                around.lateness.record(late);
                 ready += late;
             }
-            if self.line.send(arrival, ready, info) == Fate::LostOnTheWire {
-                store.gone.push((arrival, info));
-                store.pool.release(info.slot);
+            let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
+            if lost {
+                gone.push(Gone { id: transit.id, arrival, fate: Fate::Lost });
             }
         }
-        match &mut self.wire {
-            Some(wire) => wire.collect(store, &mut self.line.usage, buffer),
+        match &mut self.channel {
+            Some(netem) => netem.collect(packets, around, gone, &mut self.output.stats, buffer),
             None => Ok(()),
-        }
-    }
-
-    /// When the next packet is at the far end, or out of the transmitter before a wire of the kernel's.
-    pub fn next(&self) -> Nanos {
-        self.line.next().min(self.wire.as_ref().map_or(Nanos::NEVER, |wire| wire.arrived.next()))
-    }
-
-    /// Takes the packet that `next` announced; none if the wire lost it, or has it now.
-    pub fn take(&mut self, now: Nanos, store: &mut Store) -> io::Result<Option<PacketInfo>> {
-        match &mut self.wire {
-            Some(wire) if wire.arrived.next() <= self.line.next() => return Ok(wire.arrived.take()),
-            _ => {}
-        }
-        match (self.line.take(), &mut self.wire) {
-            (Some(info), None) => Ok(Some(info)),
-            (Some(info), Some(wire)) => wire.enter(now, info, store).map(|()| None),
-            (None, _) => Ok(None),
         }
     }
 
     /// Packets that the kernel let go and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
-        let wire = self.wire.as_ref().map_or(Ok(0), |wire| wire.device.missed());
-        Ok(self.queue.missed()? + wire?)
+        let channel = self.channel.as_ref().map_or(Ok(0), |netem| netem.device.missed());
+        Ok(self.queue.missed()? + channel?)
+    }
+}
+
+impl ExternalPort for KernelLink {
+    /// The next packet is at the far end, or out of the transmitter before a netem.
+    fn next(&self) -> Nanos {
+        self.output.next().min(self.channel.as_ref().map_or(Nanos::NEVER, Netem::next))
     }
 
-    /// This instant for the series, as link number `number`.
-    pub fn sample(&self, number: u32) -> LinkSample {
-        let Usage { total_drops, total_bytes, .. } = self.line.usage;
-        LinkSample { link: number, waiting: self.waiting.waiting(), total_drops, total_sent: total_bytes }
+    fn sample(&self, link: u32) -> LinkSample {
+        let LinkStats { total_drops, total_bytes, .. } = self.output.stats;
+        LinkSample { link, waiting: self.waiting.waiting(), total_drops, total_sent: total_bytes }
     }
 
-    /// What it counted.
-    pub fn usage(&self) -> &Usage {
-        &self.line.usage
+    fn output(&self) -> &LinkOutput {
+        &self.output
+    }
+}
+
+impl External<PacketInfo, Surroundings> for KernelLink {
+    fn offer(
+        &mut self,
+        now: Nanos,
+        transit: Transit,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
+    ) {
+        around.note_handing_over(now);
+        let info = packets.get_mut(transit.id);
+        let packet = around.buffers.bytes(info);
+        match self.queue.offer(packet) {
+            Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, transit),
+            Ok(false) => {
+                self.output.stats.dropped(now);
+                gone.push(Gone { id: transit.id, arrival: now, fate: Fate::Dropped });
+            }
+            Err(error) => around.fail(error),
+        }
+        around.buffers.release(info.slot);
+        info.slot = PacketInfo::NO_BUFFER;
     }
 
-    /// Its record.
-    pub fn record(&self) -> records::Link {
-        self.line.record()
+    fn step(
+        &mut self,
+        now: Nanos,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        _: &mut Vec<Gone>,
+    ) -> Transit {
+        match &mut self.channel {
+            Some(netem) if netem.next() <= self.output.next() => netem.take(),
+            Some(netem) => {
+                let out = self.output.take();
+                if out != Transit::NOTHING {
+                    netem.enter(now, out, packets, around);
+                }
+                Transit::NOTHING
+            }
+            None => self.output.take(),
+        }
     }
 }
 
@@ -187,13 +203,13 @@ impl Pace {
     }
 }
 
-/// A wire of the kernel's.
+/// A channel of the kernel's.
 struct Netem {
     device: QdiscDevice,
     tracker: QueueTracker,
     delay: Nanos,
     /// What has come out, with the time at which it should have.
-    arrived: Pipe<PacketInfo>,
+    arrived: VecDeque<(Nanos, Transit)>,
 }
 
 impl Netem {
@@ -201,29 +217,46 @@ impl Netem {
         let discipline = qdisc::netem(link.delay, &link.loss, seed);
         let device =
             QdiscDevice::new(mtu, |netlink| netlink.set_qdisc(tun::NAME, TcHandle::ROOT, handle(1, 0), &discipline))?;
-        Ok(Netem { device, tracker: QueueTracker::default(), delay: link.delay, arrived: Pipe::default() })
+        Ok(Netem { device, tracker: QueueTracker::default(), delay: link.delay, arrived: VecDeque::new() })
+    }
+
+    fn next(&self) -> Nanos {
+        self.arrived.front().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    fn take(&mut self) -> Transit {
+        self.arrived.pop_front().map_or(Transit::NOTHING, |(_, transit)| transit)
     }
 
     /// A packet is out of the transmitter.
-    fn enter(&mut self, now: Nanos, info: PacketInfo, store: &mut Store) -> io::Result<()> {
-        let packet = store.pool.bytes(&info);
-        self.device.offer(packet)?;
-        self.tracker.enter(&packet[tun::HEADER..], now, info);
-        store.pool.release(info.slot);
-        Ok(())
+    fn enter(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<PacketInfo>, around: &mut Surroundings) {
+        let info = packets.get_mut(transit.id);
+        let packet = around.buffers.bytes(info);
+        match self.device.offer(packet) {
+            Ok(_) => self.tracker.enter(&packet[tun::HEADER..], now, transit),
+            Err(error) => around.fail(error),
+        }
+        around.buffers.release(info.slot);
+        info.slot = PacketInfo::NO_BUFFER;
     }
 
     /// Takes in what is at the far end.
-    fn collect(&mut self, store: &mut Store, usage: &mut Usage, buffer: &mut Box<[u8]>) -> io::Result<()> {
+    fn collect(
+        &mut self,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
+        stats: &mut LinkStats,
+        buffer: &mut Box<[u8]>,
+    ) -> io::Result<()> {
         while let Some(length) = self.device.read(buffer)? {
             let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
-                usage.lost(entry.at);
-                store.gone.push((entry.at, entry.info));
+                stats.lost(entry.at);
+                gone.push(Gone { id: entry.transit.id, arrival: entry.at, fate: Fate::Lost });
             });
-            let Some(Entry { at, mut info, .. }) = left else { continue };
-            info.slot = store.pool.put(buffer);
-            usage.total_arrived += 1;
-            self.arrived.push(at + self.delay, info);
+            let Some(Entry { at, transit, .. }) = left else { continue };
+            packets.get_mut(transit.id).slot = around.buffers.put(buffer);
+            self.arrived.push_back((at + self.delay, transit));
         }
         Ok(())
     }

@@ -3,8 +3,7 @@
 //! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
 //! never will.
 
-use crate::packet::PacketInfo;
-use path::Packet;
+use path::Transit;
 use scenario::units::Nanos;
 use std::collections::{HashMap, VecDeque};
 
@@ -23,7 +22,8 @@ pub struct Entry {
     /// When it went in.
     pub at: Nanos,
     /// What it is; its bytes are with the kernel.
-    pub info: PacketInfo,
+    pub transit: Transit,
+    length: u32,
 }
 
 /// The packets inside.
@@ -36,10 +36,11 @@ pub struct QueueTracker {
 
 impl QueueTracker {
     /// A packet goes in.
-    pub fn enter(&mut self, packet: &[u8], at: Nanos, info: PacketInfo) {
-        self.bytes += info.bytes() as u64;
+    pub fn enter(&mut self, packet: &[u8], at: Nanos, transit: Transit) {
+        let length = packet.len() as u32;
+        self.bytes += length as u64;
         self.packets += 1;
-        let entry = Entry { identity: identity(packet), at, info };
+        let entry = Entry { identity: identity(packet), at, transit, length };
         let connection = connection(packet);
         if self.connections.len() >= MANY && !self.connections.contains_key(&connection) {
             self.connections.retain(|_, queue| !queue.is_empty());
@@ -54,11 +55,11 @@ impl QueueTracker {
         let place = queue.iter().position(|entry| entry.identity == identity)?;
         self.packets -= place as u64 + 1;
         for entry in queue.drain(..place) {
-            self.bytes -= entry.info.bytes() as u64;
+            self.bytes -= entry.length as u64;
             dropped(&entry);
         }
         let left = queue.pop_front()?;
-        self.bytes -= left.info.bytes() as u64;
+        self.bytes -= left.length as u64;
         Some(left)
     }
 
@@ -88,6 +89,7 @@ mod tests {
     use super::*;
     use crate::host::tun::HEADER;
     use crate::packet::tests::sent;
+    use path::PacketId;
 
     #[test]
     fn what_is_overtaken_by_its_own_connection_is_gone() {
@@ -100,14 +102,14 @@ mod tests {
         };
         for (connection, number) in [(1, 1), (2, 1), (1, 2), (1, 3)] {
             let packet = packet(connection, number);
-            let info = PacketInfo::read(&packet, connection as u32).unwrap();
-            tracker.enter(&packet[HEADER..], Nanos(number as u64), info);
+            let transit = Transit { id: PacketId(connection as u32), next_hop: Transit::END };
+            tracker.enter(&packet[HEADER..], Nanos(number as u64), transit);
         }
         assert_eq!(tracker.waiting(), (4 * 140, 4));
         let mut gone = vec![];
         let mut leave = |connection, number| {
             let left = tracker.leave(&packet(connection, number)[HEADER..], |entry| gone.push(entry.at));
-            left.map(|entry| (entry.info.flow, entry.at))
+            left.map(|entry| (entry.transit.id.0, entry.at))
         };
         assert_eq!(leave(1, 3), Some((1, Nanos(3))));
         assert_eq!(leave(1, 2), None);

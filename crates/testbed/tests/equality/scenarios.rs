@@ -34,7 +34,7 @@ pub fn microseconds() -> bool {
 pub fn outage() -> Scenario {
     let mut scenario = every_control("an outage", 11, &queue(8), "");
     let trace = Trace::parse(Path::new("outage"), &outages(scenario.flows.len())).expect("a trace");
-    scenario.bottleneck.service = Service::Trace(Arc::new(trace));
+    scenario.links[0].forward.service = Service::Trace(Arc::new(trace));
     scenario
 }
 

@@ -1,0 +1,69 @@
+//! What the links need of the emulator around them: the packets' bytes, and those who watch.
+
+use crate::flows::monitor::FlowMonitor;
+use crate::packet::{Buffers, PacketInfo};
+use measure::Histogram;
+use path::{Fate, Observer};
+use scenario::units::Nanos;
+use std::io;
+
+/// The emulator, as its links see it.
+pub struct Surroundings {
+    /// The packets' bytes.
+    pub buffers: Buffers,
+    /// By flow; none where nothing is measured.
+    pub monitors: Vec<FlowMonitor>,
+    /// How much later than it should a packet was handed to its host, or to the kernel.
+    pub lateness: Histogram,
+    /// The time by the clock while the links do what was due by then; none while a host hands a packet over.
+    pub catching_up_at: Option<Nanos>,
+    warmup: Nanos,
+    failure: Option<io::Error>,
+}
+
+impl Surroundings {
+    /// Those of packets of up to `mtu` bytes.
+    pub fn new(mtu: u32, monitors: Vec<FlowMonitor>, warmup: Nanos) -> Surroundings {
+        Surroundings {
+            buffers: Buffers::new(mtu),
+            monitors,
+            lateness: Histogram::default(),
+            catching_up_at: None,
+            warmup,
+            failure: None,
+        }
+    }
+
+    /// A packet is handed to the kernel that should have been at `due`.
+    pub fn note_handing_over(&mut self, due: Nanos) {
+        if let Some(now) = self.catching_up_at {
+            self.lateness.record(now.since(due));
+        }
+    }
+
+    /// A device has failed; the first failure counts.
+    pub fn fail(&mut self, error: io::Error) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// Whether a device has failed since the last call.
+    ///
+    /// # Errors
+    /// What it said.
+    pub fn check(&mut self) -> io::Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Observer<PacketInfo> for Surroundings {
+    fn gone(&mut self, _: Nanos, arrival: Nanos, _: Fate, info: &PacketInfo) {
+        self.buffers.release(info.slot);
+        let is_data = info.segment.is_some_and(|segment| segment.payload > 0);
+        if is_data
+            && arrival >= self.warmup
+            && let Some(monitor) = self.monitors.get_mut(info.flow as usize)
+        {
+            monitor.lost += 1;
+        }
+    }
+}
