@@ -254,7 +254,8 @@ def test_the_kernel_s_own_control_of_a_group_is_shown(unbloat: Sandbox, group: P
 
 
 def test_everyone_is_meant_only_where_it_is_said(sandbox: Sandbox, unbloat: Sandbox, group: Path) -> None:
-    which = f"{group.parent}, is the root, which holds every process of the machine: name another group, or say --everyone"
+    everything = "is the root, which holds every process of the machine: name another group, or say --everyone"
+    which = f"{group.parent}, {everything}"
     own = sandbox(*inside(group.parent, *UNBLOAT, "attach", "reno"))
     assert (own.returncode, own.stderr) == (2, f"unbloat: the group that this command runs in, {which}\n")
     for named in (group.parent, "/"):
@@ -325,7 +326,14 @@ def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: st
         assert offered(name)
 
         drained = json.loads(unbloat("unload", name, "--drain", "--json").stdout)
-        assert drained == {"name": name, "draining": 1, "default_is_restored": False, "default_now": None, "cgroups": [], "unit": None}
+        assert drained == {
+            "name": name,
+            "draining": 1,
+            "default_is_restored": False,
+            "default_now": None,
+            "cgroups": [],
+            "unit": None,
+        }
         assert not offered(name)
         (status,) = statuses(unbloat, name)
         assert (status["held_by"], status["sockets"]) == ("sockets", 1)

@@ -119,6 +119,11 @@ def test_what_a_program_sees(cli: Cli, small: Path, at: str) -> None:
     assert seen["processes"] == 2
 
 
+def test_programs_end_with_the_network(cli: Cli, small: Path) -> None:
+    done = cli("shell", small, "--", "sh", "-c", "ip link delete ub0; sleep 1000")
+    assert done.returncode == 1 and done.stderr.startswith("unbloat: ") and "Traceback" not in done.stderr
+
+
 def test_it_puts_no_file_anywhere(small: Path, tmp_path: Path) -> None:
     """So nobody can lay a link in its way, and nothing stays behind."""
     command = [sys.executable, "-m", "unbloat", "shell", str(small), "--", "getent", "hosts", "receiver"]

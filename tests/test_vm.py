@@ -71,6 +71,14 @@ def busy_processors() -> Iterator[None]:
 # ---------------------------------------------------------------- What a run measures
 
 
+def test_timeouts_are_counted_where_the_kernel_does_not(small: Path, kernel: str) -> None:
+    """`TCP_INFO` has a count of them from Linux 6.7 on."""
+    assert kernel == "6.1"
+    results = ub.run(small, {"link.bottleneck.loss": "25%"}, on="vm", kernel=kernel)
+    (flow,) = results.as_dict()["runs"][0]["flows"]
+    assert 0 < flow["timeouts"] < flow["retransmitted_packets"]
+
+
 def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: str) -> None:
     """2 Mbit/s with losses: records, series and trace come back and tell the same story."""
     file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")

@@ -26,6 +26,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -71,10 +72,18 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let network = Network::new(&scenario, Plan::new(&scenario)?, vec![], &Options::default())?;
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
+    let keeper = Keeper::default();
     let status = std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| emulator.run(ENDLESS, || ended.load(Ordering::Relaxed)));
+        let carrying = scope.spawn(|| {
+            let result = emulator.run(ENDLESS, || ended.load(Ordering::Relaxed));
+            if result.is_err() {
+                // Without a network the programs might wait for ever.
+                end(&keeper);
+            }
+            result
+        });
         // A thread of its own, for it goes into other namespaces.
-        let status = scope.spawn(|| live(&pairs[0], programs)).join().expect("it does not panic");
+        let status = scope.spawn(|| live(&pairs[0], programs, &keeper)).join().expect("it does not panic");
         ended.store(true, Ordering::Relaxed);
         carrying.join().expect("the emulator does not panic")?;
         status
@@ -88,13 +97,14 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
 }
 
 /// Starts the programs, and waits for the near one.
-fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
+fn live(pair: &Pair, programs: &Programs, keeper: &Keeper) -> io::Result<ExitStatus> {
     let (near, opposite) = match programs.at {
         End::Sender => (&pair.sender, &pair.receiver),
         End::Receiver => (&pair.receiver, &pair.sender),
     };
     unshare(CloneFlags::CLONE_NEWPID)?;
-    let mut first = start(&["sleep".into(), "infinity".into()], &near.namespace, pair)?;
+    let first = start(&["sleep".into(), "infinity".into()], &near.namespace, pair)?;
+    *keeper.lock().expect("no thread panics with the lock") = Some(first);
     let far = programs.far.as_ref().map(|program| start(program, &opposite.namespace, pair)).transpose();
     let waited = far.and_then(|mut far| {
         if let Some(far) = &mut far {
@@ -103,14 +113,26 @@ fn live(pair: &Pair, programs: &Programs) -> io::Result<ExitStatus> {
         let mut near = start(&programs.near, &near.namespace, pair)?;
         Ok((far, near.wait()?))
     });
-    // With the first process of a process namespace all others end; it is not gone before we have taken note of ours.
-    first.kill()?;
+    // It is not gone before we have taken note of the others.
+    end(keeper);
     let (far, status) = waited?;
     if let Some(mut far) = far {
         far.wait()?;
     }
-    first.wait()?;
+    let first = keeper.lock().expect("no thread panics with the lock").take();
+    first.map_or(Ok(()), |mut first| first.wait().map(|_| ()))?;
     Ok(status)
+}
+
+/// The first process of the programs' process namespace, while it is there: with it all others end.
+type Keeper = Mutex<Option<Child>>;
+
+/// Ends all programs.
+fn end(keeper: &Keeper) {
+    if let Some(first) = keeper.lock().expect("no thread panics with the lock").as_mut() {
+        // It may be dead already, which is what is wanted.
+        let _ = first.kill();
+    }
 }
 
 fn start(program: &[OsString], place: &Namespace, pair: &Pair) -> io::Result<Child> {
