@@ -43,7 +43,11 @@ impl Reader {
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
         let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
-        let sections: Vec<_> = top.child("link", "link").named_children("link.NAME");
+        let link = top.child("link", "link");
+        let sections: Vec<_> = link.named_children("link.NAME");
+        if link.is_there() && sections.is_empty() {
+            top.complain("link", "is empty; write at least one [link.NAME]");
+        }
         let sections: Vec<_> =
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
         let links: Vec<_> = sections.iter().map(|(reverse, forward)| self.duplex_link(forward, reverse)).collect();

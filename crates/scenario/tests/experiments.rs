@@ -72,27 +72,30 @@ fn the_sample_reads_as_it_says() {
 
 #[test]
 fn the_way_back_is_as_the_way_there_but_never_drops() {
-    let reverse = only(SAMPLE, &[]).reverse;
+    let reverse = only(SAMPLE, &[]).links.remove(0).reverse;
     assert_eq!(reverse.name, "bottleneck.reverse");
     assert_eq!((reverse.service, reverse.delay), (Service::Rate(Rate(20_000_000)), Nanos::from_millis(10)));
     assert_eq!(reverse.queue, Queue::Droptail { limit: None, ecn_threshold: None });
     let changed =
         only(SAMPLE, &[("link.bottleneck.reverse.queue.limit", "7p"), ("link.bottleneck.reverse.loss", "2%")]);
-    assert_eq!(changed.reverse.queue, Queue::Droptail { limit: Some(Limit::Packets(7)), ecn_threshold: None });
-    assert_eq!((changed.reverse.loss, changed.bottleneck.loss), (Loss::Uniform(0.02), Loss::NONE));
+    assert_eq!(changed.links[0].reverse.queue, Queue::Droptail { limit: Some(Limit::Packets(7)), ecn_threshold: None });
+    assert_eq!((changed.links[0].reverse.loss, changed.links[0].forward.loss), (Loss::Uniform(0.02), Loss::NONE));
 }
 
 /// Netem's defaults: r = 1-p, 1-h = 100 %, 1-k = 0.
 #[test]
 fn a_loss_model_has_netem_s_parameters_and_defaults() {
-    let loss = |table: &str| only(SAMPLE, &[("link.bottleneck.loss", table)]).bottleneck.loss;
+    let loss = |table: &str| only(SAMPLE, &[("link.bottleneck.loss", table)]).links[0].forward.loss;
     let bernoulli = Gemodel { p: 0.25, r: 0.75, lost_while_bad: 1.0, lost_while_good: 0.0 };
     assert_eq!(loss(r#"{ p = "25%" }"#), Loss::Gemodel(bernoulli));
     let every = Gemodel { p: 0.01, r: 0.3, lost_while_bad: 0.8, lost_while_good: 0.001 };
     let written = r#"{ kind = "gemodel", p = "1%", r = "30%", 1-h = "80%", 1-k = "0.1%" }"#;
     assert_eq!(loss(written), Loss::Gemodel(every));
     let one_way_back = only(SAMPLE, &[("link.bottleneck.reverse.loss.p", "25%")]);
-    assert_eq!((one_way_back.bottleneck.loss, one_way_back.reverse.loss), (Loss::NONE, Loss::Gemodel(bernoulli)));
+    assert_eq!(
+        (one_way_back.links[0].forward.loss, one_way_back.links[0].reverse.loss),
+        (Loss::NONE, Loss::Gemodel(bernoulli))
+    );
     let bursty = SAMPLE.replace(r#""0%""#, r#"{ p = "1%" }"#);
     let swept = experiment(&bursty, &[("sweep.link.bottleneck.loss.1-h", r#"["50%", "90%"]"#)]);
     assert_eq!(axes(&swept), [["50%"], ["90%"]]);
@@ -213,8 +216,8 @@ fn a_sweep_is_a_grid_with_the_last_axis_fastest() {
     let names: Vec<_> = experiment.cells[0].axes.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["flows.0.cc", "link.bottleneck.queue.limit", "case"]);
     let last = &experiment.cells[7].scenario;
-    assert_eq!((cc(last, 0), last.seed, last.bottleneck.delay), ("reno", 9, Nanos::from_millis(50)));
-    assert_eq!(last.bottleneck.queue, Queue::Droptail { limit: Some(Limit::Packets(300)), ecn_threshold: None });
+    assert_eq!((cc(last, 0), last.seed, last.links[0].forward.delay), ("reno", 9, Nanos::from_millis(50)));
+    assert_eq!(last.links[0].forward.queue, Queue::Droptail { limit: Some(Limit::Packets(300)), ecn_threshold: None });
     // The settings of a case add to what the file says, and end with it.
     assert_eq!(last.flows[0].cc.params["period"], ParamValue::Text("100ms".into()));
     let near = &experiment.cells[6].scenario.flows[0].cc.params;
@@ -364,11 +367,53 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
         ("target", Setting::Time(Nanos::from_millis(2))),
         ("ecn", Setting::Flag(false)),
     ];
-    assert_eq!(scenario.links[0].forward.queue, Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said }));
+    assert_eq!(
+        scenario.links[0].forward.queue,
+        Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said })
+    );
     assert_eq!((scenario.links[0].forward.queue.limit(), scenario.flows[0].tos), (None, 16));
     let refused = scenario.only_in_the_kernel().unwrap();
     assert_eq!(refused.key, "link.bottleneck.queue.kind");
     assert_eq!(refused.to_string(), "kernel:fq_codel is the running kernel's own: run it with --on kernel or --on vm");
     let netem = only(SAMPLE, &[("emulator", "netem")]);
     assert_eq!(netem.only_in_the_kernel().unwrap().key, "emulator");
+}
+
+/// Two links, and groups that take one of them, both, or both the other way.
+#[test]
+fn paths_are_links_by_name() {
+    const TWO: &str = r#"
+        duration = "1s"
+        [link.home]
+        rate = "10mbit"
+        delay = "5ms"
+        queue = { limit = "50kb" }
+        [link.home.reverse]
+        queue = { limit = "50kb" }
+        [link.core]
+        rate = "1gbit"
+        delay = "20ms"
+        queue = { limit = "1mb" }
+        [[flows]]
+        cc = "cubic"
+        [[flows]]
+        cc = "cubic"
+        path = ["core"]
+        [[flows]]
+        cc = "cubic"
+        reverse = true
+        path = ["core", "home"]
+        reverse_path = ["home"]
+    "#;
+    let scenario = only(TWO, &[]);
+    let names: Vec<_> = scenario.directions().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["home", "home.reverse", "core", "core.reverse"]);
+    let paths: Vec<_> = scenario.flows.iter().map(|g| (g.path.clone(), g.reverse_path.clone())).collect();
+    assert_eq!(paths, [(vec![0, 1], vec![1, 0]), (vec![1], vec![1]), (vec![1, 0], vec![0])]);
+    let data =
+        |group: usize| scenario.data_path(&scenario.flows[group]).iter().map(|l| l.name.clone()).collect::<Vec<_>>();
+    assert_eq!(data(0), ["home", "core"]);
+    assert_eq!(data(2), ["home.reverse"]);
+    assert_eq!(scenario.propagation_rtt(&scenario.flows[0]), Nanos::from_millis(50));
+    assert_eq!(scenario.bottleneck_of(&scenario.flows[0]).name, "home");
 }

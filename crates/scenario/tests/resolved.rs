@@ -40,7 +40,7 @@ fn read() -> Scenario {
 
 fn with_text(written: &Scenario) -> Value {
     let mut json = serde_json::to_value(written).expect("JSON");
-    json["reverse"]["service"]["Trace"]["text"] = std::fs::read_to_string(LTE).expect("a trace").into();
+    json["links"][0]["reverse"]["service"]["Trace"]["text"] = std::fs::read_to_string(LTE).expect("a trace").into();
     json
 }
 
@@ -49,21 +49,21 @@ fn it_is_the_same_scenario() {
     let mut written = read();
     let read: Scenario = serde_json::from_value(with_text(&written)).expect("a scenario");
     // A trace is known by its name and its content, not by its folder.
-    let Service::Trace(trace) = &written.reverse.service else { panic!("a trace") };
+    let Service::Trace(trace) = &written.links[0].reverse.service else { panic!("a trace") };
     let without_folder = Trace { path: "lte-small.down".into(), ..Trace::clone(trace) };
-    written.reverse.service = Service::Trace(without_folder.into());
+    written.links[0].reverse.service = Service::Trace(without_folder.into());
     assert_eq!(read, written);
 }
 
 #[test]
 fn what_is_not_known_here_is_refused() {
     let mut json = with_text(&read());
-    json["bottleneck"]["queue"]["discipline"] = "cake".into();
+    json["links"][0]["forward"]["queue"]["discipline"] = "cake".into();
     let error = serde_json::from_value::<Scenario>(json).expect_err("no such queue");
     assert!(error.to_string().starts_with("there is no queue kernel:cake"), "{error}");
 
     let mut json = with_text(&read());
-    json["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();
+    json["links"][0]["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();
     let error = serde_json::from_value::<Scenario>(json).expect_err("no such trace");
     assert!(error.to_string().contains("a trace never goes back in time"), "{error}");
 }
