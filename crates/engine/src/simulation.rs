@@ -48,7 +48,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
             tap,
         };
         for (number, group) in scenario.flows.iter().enumerate() {
-            let control = library.load(&group.cc, scenario.control_seed(number)).map_err(Error::Mechanism)?;
+            let control = library.load(&group.cc, scenario.control_seed(number));
+            let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
+            control.set_group(number);
             simulation.add_group(number as u32, control, &openings[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {

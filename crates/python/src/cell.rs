@@ -65,7 +65,7 @@ impl Cell {
                 files.extend(
                     library
                         .files(&flows.cc.source)
-                        .map_err(|error| wrong_control(&self.0, group, error.parameter.as_deref(), &error))?,
+                        .map_err(|error| wrong_control(&self.0, group, &error))?,
                 );
             }
         }
@@ -89,7 +89,7 @@ impl Cell {
             let library = Library::open(algorithms);
             let groups = self.0.scenario.flows.iter().enumerate();
             let object = |(group, flows): (usize, &FlowGroup)| {
-                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, None, &error))
+                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))
             };
             groups.filter_map(|group| object(group).transpose()).collect::<PyResult<Vec<_>>>()
         };
