@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/*
+ * Members of a socket that no program may write are constants, so that the compiler refuses what the kernel's verifier refuses:
+ * bpf_tcp_ca_btf_struct_access() in net/ipv4/bpf_tcp_ca.c lists those that may be written.
+ */
 #ifdef __bpf__
 #define UNBLOAT_BITS(type, name, width) type name : width
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -128,23 +132,23 @@ struct bpf_spin_lock {
 };
 
 struct sock_common {
-	__u16 skc_family;
-	UNBLOAT_BITS(volatile unsigned char, skc_state, 8);
-	UNBLOAT_BITS(unsigned char, skc_reuse, 4);
-	__u16 skc_num;
-	__be16 skc_dport;
+	const __u16 skc_family;
+	UNBLOAT_BITS(const volatile unsigned char, skc_state, 8);
+	UNBLOAT_BITS(const unsigned char, skc_reuse, 4);
+	const __u16 skc_num;
+	const __be16 skc_dport;
 };
 
 struct sock {
-	struct sock_common __sk_common;
+	const struct sock_common __sk_common;
 	unsigned long sk_pacing_rate; /* bytes a second */
-	unsigned long sk_max_pacing_rate;
+	const unsigned long sk_max_pacing_rate;
 	__u32 sk_pacing_status; /* enum sk_pacing */
-	__u32 sk_gso_max_size;
-	int sk_wmem_queued;
-	int sk_sndbuf;
-	int sk_rcvbuf;
-	__u8 sk_pacing_shift;
+	const __u32 sk_gso_max_size;
+	const int sk_wmem_queued;
+	const int sk_sndbuf;
+	const int sk_rcvbuf;
+	const __u8 sk_pacing_shift;
 };
 
 struct inet_sock {
@@ -153,28 +157,31 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
-	UNBLOAT_BITS(__u8, icsk_ca_state, 5);
-	UNBLOAT_BITS(__u8, icsk_ca_initialized, 1);
-	UNBLOAT_BITS(__u8, icsk_ca_setsockopt, 1);
-	UNBLOAT_BITS(__u8, icsk_ca_dst_locked, 1);
-	__u8 icsk_retransmits;
-	__u8 icsk_pending;
-	__u8 icsk_backoff;
-	__u32 icsk_rto;	    /* jiffies */
-	__u32 icsk_rto_min; /* jiffies */
-	__u32 icsk_delack_max;
+	UNBLOAT_BITS(const __u8, icsk_ca_state, 5);
+	UNBLOAT_BITS(const __u8, icsk_ca_initialized, 1);
+	UNBLOAT_BITS(const __u8, icsk_ca_setsockopt, 1);
+	UNBLOAT_BITS(const __u8, icsk_ca_dst_locked, 1);
+	const __u8 icsk_retransmits;
+	const __u8 icsk_pending;
+	const __u8 icsk_backoff;
+	const __u32 icsk_rto;	    /* jiffies */
+	const __u32 icsk_rto_min; /* jiffies */
+	const __u32 icsk_delack_max;
 	struct {
 		__u8 pending;
-		__u8 quick;
-		__u8 pingpong;
-		__u8 retry;
-		UNBLOAT_BITS(__u32, ato, 8);
-		unsigned long timeout;
-		__u32 lrcvtime;
-		__u16 last_seg_size;
-		__u16 rcv_mss;
+		const __u8 quick;
+		const __u8 pingpong;
+		const __u8 retry;
+		UNBLOAT_BITS(const __u32, ato, 8);
+		const unsigned long timeout;
+		const __u32 lrcvtime;
+		const __u16 last_seg_size;
+		const __u16 rcv_mss;
 	} icsk_ack;
 	__u64 icsk_ca_priv[13];
+#ifndef __bpf__
+	const __u64 unbloat_guard[16]; /* zero unless somebody wrote behind the private state */
+#endif
 };
 
 struct tcp_options_received {
@@ -215,88 +222,88 @@ struct minmax {
 /* Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said otherwise. */
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	__u64 tcp_mstamp;      /* us, when the latest packet was sent or received */
-	__u64 tcp_clock_cache; /* ns */
-	__u64 tcp_wstamp_ns;   /* departure of the next paced packet, ns */
-	__u64 bytes_acked;
-	__u64 bytes_received;
-	__u64 bytes_sent;
-	__u64 bytes_retrans;
-	__u64 first_tx_mstamp;
-	__u64 delivered_mstamp;
-	__u16 tcp_header_len;
-	__u16 gso_segs;
-	__u16 advmss;
-	__u32 mss_cache;
-	__u32 rcv_nxt;
-	__u32 copied_seq;
-	__u32 rcv_wup;
-	__u32 rcv_wnd;
-	__u32 window_clamp;
-	__u32 snd_nxt;
-	__u32 snd_una;
-	__u32 snd_sml;
-	__u32 write_seq;
-	__u32 snd_wnd; /* bytes */
-	__u32 max_window;
-	__u32 snd_wl1;
-	__u32 rcv_tstamp; /* jiffies */
-	__u32 lsndtime;	  /* jiffies */
-	__u32 segs_in;
-	__u32 segs_out;
-	__u32 data_segs_in;
-	__u32 data_segs_out;
+	const __u64 tcp_mstamp;      /* us, when the latest packet was sent or received */
+	const __u64 tcp_clock_cache; /* ns */
+	const __u64 tcp_wstamp_ns;   /* departure of the next paced packet, ns */
+	const __u64 bytes_acked;
+	const __u64 bytes_received;
+	const __u64 bytes_sent;
+	const __u64 bytes_retrans;
+	const __u64 first_tx_mstamp;
+	const __u64 delivered_mstamp;
+	const __u16 tcp_header_len;
+	const __u16 gso_segs;
+	const __u16 advmss;
+	const __u32 mss_cache;
+	const __u32 rcv_nxt;
+	const __u32 copied_seq;
+	const __u32 rcv_wup;
+	const __u32 rcv_wnd;
+	const __u32 window_clamp;
+	const __u32 snd_nxt;
+	const __u32 snd_una;
+	const __u32 snd_sml;
+	const __u32 write_seq;
+	const __u32 snd_wnd; /* bytes */
+	const __u32 max_window;
+	const __u32 snd_wl1;
+	const __u32 rcv_tstamp; /* jiffies */
+	const __u32 lsndtime;	  /* jiffies */
+	const __u32 segs_in;
+	const __u32 segs_out;
+	const __u32 data_segs_in;
+	const __u32 data_segs_out;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_cnt;
-	__u32 snd_cwnd_clamp;
-	__u32 snd_cwnd_used;
+	const __u32 snd_cwnd_clamp;
+	const __u32 snd_cwnd_used;
 	__u32 snd_cwnd_stamp; /* jiffies */
 	__u32 snd_ssthresh;
-	__u32 prior_cwnd;
-	__u32 prior_ssthresh;
-	__u32 prr_delivered;
-	__u32 prr_out;
-	__u32 high_seq;
-	__u32 undo_marker;
-	int undo_retrans;
-	__u64 retrans_stamp;
-	__u32 total_retrans;
-	__u32 packets_out;
-	__u32 sacked_out;
-	__u32 lost_out;
-	__u32 retrans_out;
-	__u32 max_packets_out;
-	__u32 cwnd_usage_seq;
-	__u32 delivered;
-	__u32 delivered_ce;
-	__u32 lost;
+	const __u32 prior_cwnd;
+	const __u32 prior_ssthresh;
+	const __u32 prr_delivered;
+	const __u32 prr_out;
+	const __u32 high_seq;
+	const __u32 undo_marker;
+	const int undo_retrans;
+	const __u64 retrans_stamp;
+	const __u32 total_retrans;
+	const __u32 packets_out;
+	const __u32 sacked_out;
+	const __u32 lost_out;
+	const __u32 retrans_out;
+	const __u32 max_packets_out;
+	const __u32 cwnd_usage_seq;
+	const __u32 delivered;
+	const __u32 delivered_ce;
+	const __u32 lost;
 	__u32 app_limited;
-	__u32 rate_delivered;
-	__u32 rate_interval_us;
-	__u32 reordering;
-	__u32 reord_seen;
-	__u32 dsack_dups;
-	__u32 tlp_high_seq;
-	__u32 srtt_us; /* x8 */
-	__u32 mdev_us; /* x4 */
-	__u32 mdev_max_us;
-	__u32 rttvar_us;
-	__u32 rtt_seq;
+	const __u32 rate_delivered;
+	const __u32 rate_interval_us;
+	const __u32 reordering;
+	const __u32 reord_seen;
+	const __u32 dsack_dups;
+	const __u32 tlp_high_seq;
+	const __u32 srtt_us; /* x8 */
+	const __u32 mdev_us; /* x4 */
+	const __u32 mdev_max_us;
+	const __u32 rttvar_us;
+	const __u32 rtt_seq;
 	struct {
-		__u32 rtt_us; /* x8 */
+		const __u32 rtt_us; /* x8 */
 	} rcv_rtt_est;
 	__u8 ecn_flags;
-	UNBLOAT_BITS(__u8, is_cwnd_limited, 1);
-	UNBLOAT_BITS(__u8, rate_app_limited, 1);
-	UNBLOAT_BITS(__u8, frto, 1);
-	UNBLOAT_BITS(__u8, is_sack_reneg, 1);
-	UNBLOAT_BITS(__u8, nonagle, 4);
-	UNBLOAT_BITS(__u8, repair, 1);
-	UNBLOAT_BITS(__u8, tlp_retrans, 1);
-	UNBLOAT_BITS(__u8, tcp_usec_ts, 1); /* timestamps count us, not ms; not in kernels before 6.7, so ask bpf_core_field_exists() */
-	struct minmax rtt_min;
-	struct tcp_rack rack;
-	struct tcp_options_received rx_opt;
+	UNBLOAT_BITS(const __u8, is_cwnd_limited, 1);
+	UNBLOAT_BITS(const __u8, rate_app_limited, 1);
+	UNBLOAT_BITS(const __u8, frto, 1);
+	UNBLOAT_BITS(const __u8, is_sack_reneg, 1);
+	UNBLOAT_BITS(const __u8, nonagle, 4);
+	UNBLOAT_BITS(const __u8, repair, 1);
+	UNBLOAT_BITS(const __u8, tlp_retrans, 1);
+	UNBLOAT_BITS(const __u8, tcp_usec_ts, 1); /* timestamps count us, not ms; not in kernels before 6.7, so ask bpf_core_field_exists() */
+	const struct minmax rtt_min;
+	const struct tcp_rack rack;
+	const struct tcp_options_received rx_opt;
 #ifndef __bpf__
 	/* What the native runtime keeps beside the kernel's members. */
 	struct {

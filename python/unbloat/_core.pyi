@@ -13,6 +13,7 @@ __all__ = [
     "__version__",
     "clean",
     "duration_ns",
+    "end_with",
     "kernel_attach",
     "kernel_detach",
     "kernel_doctor",
@@ -24,6 +25,9 @@ __all__ = [
     "parse",
     "resolved",
     "scenario_keys",
+    "sweep_compilations",
+    "take_warnings",
+    "watch_controls",
 ]
 
 __version__: str
@@ -54,6 +58,8 @@ class Cell:
         """Give the same run with another seed."""
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
+    slowest_rate_bps: int | None
+    """The lowest constant rate of a link's forward direction, bit/s; None if all follow recordings."""
     traces: list[Path]
     """The recordings that its links follow."""
 
@@ -152,3 +158,15 @@ def kernel_status(*, measure_ns: int | None = None) -> str:
 
 def kernel_doctor() -> str:
     """List as JSON what this machine has and lacks, and what mends that: what, needed_for, there, found, remedy."""
+
+def watch_controls(fd: int) -> None:
+    """Have this process write an answer to `fd` before a congestion control's fault ends it."""
+
+def end_with(parent: int) -> None:
+    """End this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP."""
+
+def take_warnings() -> list[tuple[Path, str]]:
+    """List what compilers have warned of in the user's files since the last call: each file with the text."""
+
+def sweep_compilations() -> None:
+    """Remove what killed compilers left in the cache."""

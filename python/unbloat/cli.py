@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, clean, kernel_commands, shell, sweep_command
+from unbloat import Error, InputError, __version__, clean, interrupts, kernel_commands, shell, sweep_command
 from unbloat.arguments import JOBS, assignment, backend_argument, cache_arguments
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(error, FAILED)
     except KeyboardInterrupt:
         return complain("interrupted; the runs that were finished are kept", INTERRUPTED)
+    except interrupts.Ended as ended:
+        complain(f"ended by {ended.name}; the runs that were finished are kept", FAILED)
+        raise
 
 
 def complain(sentence: object, status: int) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+"""A service manager, or a terminal that is closed, asks to end."""
 AGAIN_S = 0.01
 """How long to wait for a destructor to end."""
 
@@ -29,6 +31,37 @@ def kept() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before:
             signal.signal(number, handler)
+
+
+class Ended(SystemExit):
+    """Somebody asked the process to end. Its code is the status that shells give such processes."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP raise `Ended`, so that what was started is ended and temporary files go.
+
+    Outside the main thread, and where they are ignored or somebody else's, everything stays as it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = [number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise Ended(number)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

@@ -95,6 +95,9 @@ def load_command(args: argparse.Namespace) -> None:
     except Error as error:
         show_log(error, args)
         raise
+    finally:
+        for path, text in _core.take_warnings():
+            warned.show(str(path), text)
     loaded = json.loads(answer)
     loaded["parameters"] = dict(loaded["parameters"])
     unit = boot.install(loaded["name"], args.control, args.param, args.default) if args.persist else None

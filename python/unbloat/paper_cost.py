@@ -30,8 +30,7 @@ def forecast(batches: Iterable[tuple[Batch, int]], jobs: int | None) -> str:
 
 
 def most_packets(cell: Cell) -> float:
-    """Give how many data packets the bottleneck can carry in a run; none is counted where it follows a recording."""
+    """Give how many data packets the slowest link can carry in a run; none is counted where all follow recordings."""
     scenario = json.loads(cell.json())
     bits: float = 8 * min(group["packet"] for group in scenario["flows"])
-    rate: float = scenario["bottleneck"]["service"].get("Rate", 0)
-    return rate * cell.duration_s / bits
+    return (cell.slowest_rate_bps or 0) * cell.duration_s / bits

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from unbloat._core import Error, InputError, RunError
+from unbloat import interrupts, warned
+from unbloat._core import Error, InputError, RunError, sweep_compilations
 from unbloat.source import Source
 
 
@@ -54,7 +55,7 @@ def run_all(
 
     The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is.
     """
-    with Crew(tasks, watch, failed) as crew:
+    with interrupts.orderly_end(), Crew(tasks, watch, failed) as crew:
         for number in range(processes):
             crew.hire(Worker(source, folder, guest, number))
         crew.work()
@@ -133,6 +134,7 @@ class Worker:
             "folder": str(folder),
             "guest": str(guest) if guest else None,
             "number": number,
+            "parent": os.getpid(),
         }
         self._start()
 
@@ -145,19 +147,28 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
-            start_new_session=True,  # An interrupt at the terminal reaches the parent alone.
+            # An interrupt at the terminal reaches the parent alone, and the worker can be ended with all that it started.
+            start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._tasks: IO[bytes] = self._process.stdin
         self.answers: IO[bytes] = self._process.stdout
         self._rest = b""
+        self._is_over = False
         self._tell(self._opening)
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
+        self._end()
+        with suppress(Error):  # A cache that cannot be written has been told of before.
+            sweep_compilations()
+
+    def _end(self) -> None:
+        """End the process with all that it started, such as a compiler."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
     def take(self, task: Task) -> None:
@@ -166,9 +177,9 @@ class Worker:
         self._tell(asdict(task))
 
     def revive(self) -> None:
-        """Start the process anew if it has ended."""
-        if self._process.poll() is not None:
-            self._process.communicate()
+        """Start the process anew if it has ended, or is to end."""
+        if self._is_over or self._process.poll() is not None:
+            self._end()
             self._start()
 
     def listen(self) -> Iterator[float]:
@@ -178,10 +189,24 @@ class Worker:
             raise RunError(self._death())
         *lines, self._rest = (self._rest + news).split(b"\n")
         for line in lines:
+            share = self._share(line)
+            if share is not None:
+                yield share
+
+    def _share(self, line: bytes) -> float | None:
+        """Read an answer: the share of the task that is done, if it is about that."""
+        try:
             answer = json.loads(line)
             if "error" in answer:
+                self._is_over = "ended" in answer
                 raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
-            yield 1.0 if "finished" in answer else min(answer["share"], 0.999)
+            if "warned" in answer:
+                warned.show(answer["warned"], answer["text"])
+                return None
+            return 1.0 if "finished" in answer else min(float(answer["share"]), 0.999)
+        except (ValueError, TypeError, KeyError):
+            self._is_over = True
+            raise RunError("a congestion control, or another program, wrote into the run's answers") from None
 
     def _tell(self, message: object) -> None:
         try:
@@ -191,12 +216,29 @@ class Worker:
             raise RunError(self._death()) from None
 
     def _death(self) -> str:
-        status = self._process.wait()
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        self._end()
+        status = self._process.returncode
         if status >= 0:
             return f"the run's process ended by itself, with status {status}; its own words stand above"
-        how = signal.Signals(-status).name
-        if how == "SIGFPE":
-            return "the run was ended by SIGFPE: a congestion control divides by zero"
-        if how == "SIGKILL":
-            return "the run's process was killed (SIGKILL); perhaps the machine ran out of memory"
-        return f"the run was ended by {how}: a congestion control touches foreign memory, or unbloat has a fault"
+        return f"the run's process was ended by {name_of(-status)}{MEANING.get(-status, '')}"
+
+
+MEANING = {
+    signal.SIGKILL: "; perhaps the machine ran out of memory",
+    signal.SIGABRT: ": it gave up, most likely because it was refused memory; its own words stand above",
+    signal.SIGXCPU: ", the limit of processor time that it was given",
+    signal.SIGXFSZ: ", the limit of a file's size that it was given",
+    signal.SIGTERM: " from outside",
+    signal.SIGHUP: " from outside",
+    signal.SIGSEGV: ": unbloat has a fault, or a congestion control has damaged its memory before",
+    signal.SIGBUS: ": unbloat has a fault, or a congestion control has damaged its memory before",
+}
+
+
+def name_of(number: int) -> str:
+    """Name a signal; real-time ones have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unbloat import InputError, _core
+from unbloat._core import Error
 from unbloat.arguments import BACKENDS, check_kernel
 from unbloat.attempt import Attempt
 from unbloat.places import cache_folder
@@ -219,7 +220,11 @@ class Experiment:
             place = {task: i for i, task in enumerate(tasks)}
             processes = min(self._manner.processes(), len(tasks))
             watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
-            run_all(self._source, self._store.folder, list(tasks), processes, watch, guest)
+
+            def failed(task: Task, error: Error) -> None:
+                raise in_cell(tasks[task].cell, error)
+
+            run_all(self._source, self._store.folder, list(tasks), processes, watch, guest, failed)
 
     def records(self) -> list[Record]:
         """Read the records of all runs."""
@@ -234,6 +239,14 @@ class Experiment:
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
         return series_step(cell, series or self._manner.on != "simulator", self._manner.on)
+
+
+def in_cell(cell: _core.Cell, error: Error) -> Error:
+    """Say in the error's sentence in which cell of a grid it was."""
+    sentence, *rest = str(error).split("\n")
+    axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
+    where = f" (in the cell {axes})" if axes else ""
+    return type(error)("\n".join([sentence + where, *rest]))
 
 
 def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> int | None:

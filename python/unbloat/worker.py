@@ -33,11 +33,19 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
+    _core.end_with(opening["parent"])
     cells = cells_of(opening["source"])
     store = Store(Path(opening["folder"]))
-    run = in_guest(cells, Path(opening["guest"]), opening["number"]) if opening["guest"] else here(cells)
+    if opening["guest"]:
+        run = in_guest(cells, Path(opening["guest"]), opening["number"])
+    else:
+        _core.watch_controls(answers.fileno())
+        run = here(cells)
     for line in sys.stdin:
-        say(answers, **attempt(run, store, Task(**json.loads(line)), answers))
+        end = attempt(run, store, Task(**json.loads(line)), answers)
+        for path, text in _core.take_warnings():
+            say(answers, warned=str(path), text=text)
+        say(answers, **end)
 
 
 def cells_of(source: list[Any] | None) -> list[_core.Cell]:

@@ -68,13 +68,16 @@ void unbloat_print(const char *fmt, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%.6f: ", unbloat_instance.now / 1e9);
+	fprintf(stderr, "%llu.%06llu: ", unbloat_instance.now / 1000000000, unbloat_instance.now / 1000 % 1000000);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
 }
 
-/* What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the source. */
+/*
+ * What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the source. eBPF defines
+ * x / 0 as 0 and x % 0 as x; the simulator stops, since no author means either.
+ */
 struct unbloat_place {
 	const char *file;
 	__u32 line;
@@ -84,17 +87,38 @@ struct unbloat_place {
 __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(const struct unbloat_place *where, unsigned long dividend,
 								    unsigned long divisor)
 {
-	fprintf(stderr, "%s:%u: a division by zero, or one that overflows; a kernel would go on with 0, the simulator stops here\n",
-		where->file, where->line);
-	_Exit(1);
+	unbloat_instance.division_fault(&unbloat_instance, where->file, where->line, divisor);
+	__builtin_unreachable();
 }
 
-/* A socket's storage is a list of one value for each map that has one. */
+/* A socket's storage is a list of one value for each map that has one. Every value is in the instance's list as well. */
 struct stored {
 	struct stored *next;
+	struct stored *before, *behind; /* in `all_stored` */
 	const void *map;
 	_Alignas(16) unsigned char value[];
 };
+
+static struct stored *all_stored;
+
+static void keep(struct stored *entry)
+{
+	entry->behind = all_stored;
+	if (all_stored)
+		all_stored->before = entry;
+	all_stored = entry;
+}
+
+static void drop(struct stored *entry)
+{
+	if (entry->before)
+		entry->before->behind = entry->behind;
+	else
+		all_stored = entry->behind;
+	if (entry->behind)
+		entry->behind->before = entry->before;
+	free(entry);
+}
 
 void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *initial, __u64 flags)
 {
@@ -114,6 +138,7 @@ void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *in
 	entry->map = map;
 	entry->next = tp->sim.storage;
 	tp->sim.storage = entry;
+	keep(entry);
 	return entry->value;
 }
 
@@ -127,7 +152,7 @@ long unbloat_storage_delete(const void *map, void *sk)
 			struct stored *entry = *link;
 
 			*link = entry->next;
-			free(entry);
+			drop(entry);
 			return 0;
 		}
 	return -ENOENT;
@@ -153,10 +178,17 @@ static void unbloat_storage_free(struct tcp_sock *tp)
 	while (entry) {
 		struct stored *next = entry->next;
 
-		free(entry);
+		drop(entry);
 		entry = next;
 	}
 	tp->sim.storage = NULL;
+}
+
+/* The instance goes: sockets that were not released leave theirs behind when a run is interrupted or ends by a fault. */
+__attribute__((destructor)) static void free_all_stored(void)
+{
+	while (all_stored)
+		drop(all_stored);
 }
 
 const struct unbloat_runtime unbloat_runtime = {

@@ -14,7 +14,7 @@ mod sender;
 mod simulation;
 pub mod tap;
 
-use mechanism::Library;
+use mechanism::{Fault, Library};
 use pcap::Pcap;
 use scenario::model::{OnlyInTheKernel, Scenario};
 use scenario::records::{Run, Series};
@@ -51,8 +51,15 @@ pub struct Outcome {
 /// Why a run gave no records.
 #[derive(Debug)]
 pub enum Error {
-    /// A congestion control could not be built, opened or set.
-    Mechanism(mechanism::Error),
+    /// The congestion control of a flow group could not be built, opened or set.
+    Mechanism {
+        /// The group's number.
+        group: usize,
+        /// Why not.
+        error: mechanism::Error,
+    },
+    /// A congestion control did what no kernel lets it do.
+    Fault(Fault),
     /// The scenario asks for something that the simulator does not have.
     OnlyInTheKernel(OnlyInTheKernel),
     /// The packet trace could not be written.
@@ -88,7 +95,10 @@ pub fn watch<T: Tap>(
     if let Some(refused) = scenario.only_in_the_kernel() {
         return Err(Error::OnlyInTheKernel(refused));
     }
-    let mut simulation = Simulation::new(scenario, library, options.series, tap)?;
-    simulation.run(progress)?;
-    Ok(simulation.finish())
+    let simulate = || {
+        let mut simulation = Simulation::new(scenario, library, options.series, tap)?;
+        simulation.run(progress)?;
+        Ok(simulation.finish())
+    };
+    Fault::catch(simulate).map_err(Error::Fault)?
 }

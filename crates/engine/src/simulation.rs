@@ -82,7 +82,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
             monitor: Monitor::new(tap, flows, scenario.warmup),
         };
         for (number, group) in scenario.flows.iter().enumerate() {
-            let control = library.load(&group.cc, scenario.control_seed(number)).map_err(Error::Mechanism)?;
+            let control = library.load(&group.cc, scenario.control_seed(number));
+            let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
+            control.set_group(number);
             simulation.add_group(number as u32, control, &openings[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {

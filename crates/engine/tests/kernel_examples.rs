@@ -68,7 +68,7 @@ fn the_kernels_examples_simulate_as_they_are() {
                 let (least, most) = bounds(&name);
                 assert!(share > least && share < most, "{name} fills {share} of the link");
             }
-            Err(Error::Mechanism(refused)) => println!("{name}: {refused}"),
+            Err(Error::Mechanism { error: refused, .. }) => println!("{name}: {refused}"),
             Err(other) => panic!("{name}: {other:?}"),
         }
     }

@@ -1,16 +1,46 @@
 //! What compiling for the two targets has in common.
 
-use crate::error::{Error, unreadable};
+use crate::error::Error;
 use crate::fingerprint::hex;
 use crate::source::Source;
 use sha2::{Digest, Sha256};
-use std::ffi::OsStr;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Read before the user's file, so that headers of the same names beside it stay out.
 pub(crate) const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
+
+/// Warnings that show mistakes; the other two are about the dialect, not about the program.
+pub(crate) const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
+
+/// By these a compiler would read other files, or write others, than its arguments say.
+const IGNORED_VARIABLES: &[&str] = &[
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+    "LIBRARY_PATH",
+    "DEPENDENCIES_OUTPUT",
+    "SUNPRO_DEPENDENCIES",
+    "CCC_OVERRIDE_OPTIONS",
+];
+/// What a compiler may take: processor time in s, memory and files in bytes. A control takes a second and some 100 MB.
+const LIMITS: &[(u32, u64)] = &[
+    (libc::RLIMIT_CPU as u32, 30),
+    (libc::RLIMIT_AS as u32, 1 << 30),
+    (libc::RLIMIT_FSIZE as u32, 1 << 28),
+    (libc::RLIMIT_CORE as u32, 0),
+];
+/// Bytes that are heard of what a compiler says: a message about each byte of a large file has no end.
+const MOST_WORDS: u64 = 1 << 18;
+/// Signs that the machine, not the file, keeps a compiler from its work.
+const MACHINE_SAYS: &[&str] = &["No space left on device", "Read-only file system", "Disk quota exceeded"];
 
 /// `algorithms/include`, if `folder` is what it should be.
 pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
@@ -39,20 +69,42 @@ pub(crate) fn program_arguments(source: &Source) -> Vec<String> {
     own.chain(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()])).collect()
 }
 
+/// A path as a compiler takes it: what begins with a hyphen is an option there, and with an at sign a list of options.
+pub(crate) fn as_argument(path: &Path) -> OsString {
+    match path.as_os_str().as_bytes().first() {
+        Some(b'-' | b'@') => Path::new(".").join(path).into_os_string(),
+        _ => path.as_os_str().to_os_string(),
+    }
+}
+
 /// The compiler's message as an error: its first complaint in the sentence.
 pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
-    let summary = message.lines().find(|line| line.contains("error")).unwrap_or("the compiler gave no reason");
-    Error::new(format!("{} does not compile: {}\n{}", source.display(), summary.trim(), message.trim_end()))
+    if MACHINE_SAYS.iter().any(|words| message.contains(words)) {
+        let summary = message.lines().find(|line| MACHINE_SAYS.iter().any(|words| line.contains(words)));
+        return Error::machine(format!(
+            "{} cannot be compiled on this machine: {}",
+            source.display(),
+            summary.unwrap_or_default().trim()
+        ));
+    }
+    let complaint = |words: &str| message.lines().find(|line| line.contains(words));
+    let summary = complaint("error").or_else(|| complaint("terminated")).or_else(|| complaint("out of memory"));
+    let summary = summary.unwrap_or("the compiler gave no reason").trim();
+    Error::new(format!("{} does not compile: {summary}\n{}", source.display(), message.trim_end()))
 }
 
 /// A hash over what is compiled and `fingerprint`, over how.
 pub(crate) fn key(fingerprint: &str, source: &Source) -> String {
     let mut hash = Sha256::new();
-    hash.update(fingerprint);
-    hash.update(source.path.as_os_str().as_encoded_bytes());
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(fingerprint.as_bytes());
+    part(source.path.as_os_str().as_bytes());
     for (path, text) in &source.files {
-        hash.update(path.as_os_str().as_encoded_bytes());
-        hash.update(text);
+        part(path.as_os_str().as_bytes());
+        part(text);
     }
     hex(hash)
 }
@@ -71,60 +123,78 @@ pub(crate) fn find_program(names: &[&OsStr]) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_file())
 }
 
-/// A folder that goes when it is dropped.
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    pub(crate) fn below(cache: &Path) -> Result<Scratch, Error> {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("build-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = cache.join(name);
-        std::fs::create_dir_all(&path).map_err(|e| unwritable(&path, &e))?;
-        Ok(Scratch(path))
+/// Runs a compiler, with `work` for its own temporary files; what it said, as an error if it failed.
+pub(crate) fn run(command: &mut Command, work: &Path) -> Result<String, String> {
+    let mut compiler = started(command.env("TMPDIR", work).stdout(Stdio::null()).stderr(Stdio::piped()))?;
+    let (said, status) = listened(&mut compiler, |compiler| compiler.stderr.take())?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    match status.success() {
+        true => Ok(said),
+        false if said.is_empty() => Err(format!("the compiler failed without a word ({status})")),
+        false => Err(said),
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left behind is scratch; there is nobody to tell.
-        let _ = std::fs::remove_dir_all(&self.0);
+/// The same for a command that prints what is wanted; nothing if it fails.
+pub(crate) fn printed(command: &mut Command) -> Vec<u8> {
+    let compiler = started(command.stdout(Stdio::piped()).stderr(Stdio::null()));
+    let heard = compiler.and_then(|mut compiler| listened(&mut compiler, |compiler| compiler.stdout.take()));
+    heard.ok().filter(|(_, status)| status.success()).map(|(said, _)| said).unwrap_or_default()
+}
+
+fn started(command: &mut Command) -> Result<Child, String> {
+    IGNORED_VARIABLES.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(move || confine(parent)) };
+    let started = command.env("LC_ALL", "C").stdin(Stdio::null()).spawn();
+    started.map_err(|e| format!("{}: {e}", command.get_program().display()))
+}
+
+/// Hears what a compiler says until it ends, or says too much: then the closed pipe ends it.
+fn listened<P: Read>(
+    compiler: &mut Child,
+    pipe: impl FnOnce(&mut Child) -> Option<P>,
+) -> Result<(Vec<u8>, ExitStatus), String> {
+    let mut said = Vec::new();
+    let heard = pipe(compiler).map_or(Ok(0), |pipe| pipe.take(MOST_WORDS).read_to_end(&mut said));
+    let status = compiler.wait().map_err(|e| e.to_string())?;
+    heard.map_err(|e| e.to_string())?;
+    Ok((said, status))
+}
+
+/// For the process that is to become a compiler: it ends with its parent, and takes no more than it may.
+fn confine(parent: u32) -> io::Result<()> {
+    for &(resource, most) in LIMITS {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: the structure is read. A limit that is lower already stays.
+        unsafe { libc::setrlimit(resource as _, &limit) };
     }
-}
-
-/// The object `name` in the cache; made by `compile`, in a folder of its own so that concurrent builds do not meet, if it is not there.
-pub(crate) fn cached(
-    cache: &Path,
-    name: &str,
-    compile: impl FnOnce(&Path) -> Result<PathBuf, Error>,
-) -> Result<Vec<u8>, Error> {
-    let target = cache.join(name);
-    if let Ok(bytes) = std::fs::read(&target) {
-        return Ok(bytes);
+    // SAFETY: as above.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(1);
+        }
     }
-    let work = Scratch::below(cache)?;
-    let made = compile(&work.0)?;
-    std::fs::rename(&made, &target).map_err(|e| unwritable(&target, &e))?;
-    std::fs::read(&target).map_err(|e| unreadable(&target, &e))
+    Ok(())
 }
 
-/// `$UNBLOAT_CACHE`, or the user's cache folder.
-pub(crate) fn cache_folder() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("UNBLOAT_CACHE")
-        .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
-        .or_else(|| set("HOME").map(|home| home.join(".cache/unbloat")))
-        .unwrap_or_else(|| std::env::temp_dir().join("unbloat-cache"))
-        .join("mechanisms")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Runs a compiler; what it said if it failed.
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let output =
-        command.env("LC_ALL", "C").output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
-}
-
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Error::new(format!("{} cannot be written: {error}", path.display()))
+    #[test]
+    fn a_full_disk_is_not_the_files_fault() {
+        let full = "/tmp/x.s: fatal error: cannot write: No space left on device\ncompilation terminated.\n";
+        let error = does_not_compile(Path::new("mine.bpf.c"), full);
+        assert!(!error.is_input);
+        assert_eq!(
+            error.message,
+            "mine.bpf.c cannot be compiled on this machine: /tmp/x.s: fatal error: cannot write: No space left on device"
+        );
+        assert!(does_not_compile(Path::new("mine.bpf.c"), "mine.bpf.c:1: error: expected ';'\n").is_input);
+    }
 }

@@ -1,16 +1,18 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::building::{self, CONTRACT, Scratch, cached, run, unwritable};
-use crate::error::{Error, unreadable};
+use crate::building::{self, CONTRACT, WARNINGS, run};
+use crate::cache::{self, Compiled, cached};
+use crate::error::{Error, unreadable, unwritable};
 use crate::fingerprint;
-use crate::object_file::Object;
-use crate::source::Source;
+use crate::object_file::{Object, Symbol};
+use crate::sock::CA_PRIV_BYTES;
+use crate::source::{Source, prerequisites};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C library's.
-/// A division by zero is reported by the contract instead of ending the process without a word.
+/// A division by zero is a fault, which unwinds from wherever it is.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -20,8 +22,18 @@ const FLAGS: &[&str] = &[
     "-fno-stack-protector",
     "-fno-strict-aliasing",
     "-fvisibility=hidden",
+    "-fexceptions",
+    "-fasynchronous-unwind-tables",
     "-fsanitize=integer-divide-by-zero",
     "-fno-sanitize-recover=integer-divide-by-zero",
+];
+/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame is counted.
+const PROGRAM_FLAGS: &[&str] = &[
+    "-fstack-usage",
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    "-mgeneral-regs-only",
+    #[cfg(target_arch = "x86_64")]
+    "-mno-red-zone",
 ];
 /// Linked into every shared object.
 const RUNTIME: &[&str] = &[
@@ -32,6 +44,12 @@ const RUNTIME: &[&str] = &[
     "unbloat/kernel_dctcp.c",
     "unbloat/kernel_bbr.c",
 ];
+/// Bytes of stack that the kernel gives a program (`MAX_BPF_STACK`).
+const STACK: u64 = 512;
+/// What a native program saves besides: registers that an eBPF program does not have to.
+const SAVED_REGISTERS: u64 = 64;
+/// Each type of private state has its size in a symbol of this name and a number.
+const STATE: &str = "unbloat_state_";
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -47,91 +65,260 @@ pub(crate) struct Compiler {
     fingerprint: String,
 }
 
+/// A user's file compiled, and what its compiler had to say.
+struct Translated {
+    object: PathBuf,
+    warnings: String,
+}
+
 impl Compiler {
     /// Finds a compiler and fingerprints the contract in `folder`.
     pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
         let include = building::include_folder(folder)?;
-        let how = format!("{FLAGS:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", building::identity(&command));
+        let flags = [FLAGS, PROGRAM_FLAGS, WARNINGS].concat();
+        let how = format!("{flags:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", building::identity(&command));
         let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
         Ok(Compiler {
             command,
             folder: folder.to_path_buf(),
             include,
-            cache: building::cache_folder(),
+            cache: cache::folder()?,
             defines: defines.to_vec(),
             fingerprint,
         })
     }
 
-    /// The shared object of `source`: its bytes, from the cache if they are there.
-    pub(crate) fn build(&self, source: &Source) -> Result<Vec<u8>, Error> {
+    /// What the compiler reads for this source besides the contract and its own headers; nothing if it cannot say.
+    pub(crate) fn includes(&self, source: &Source) -> Vec<PathBuf> {
+        let mut command = self.translation(&building::program_arguments(source));
+        let rule = building::printed(command.arg("-M").arg(building::as_argument(&source.path)));
+        let mut files = prerequisites(&rule);
+        // What is no file, such as a device, cannot be read to its end.
+        files.retain(|file| !file.starts_with(&self.folder) && !is_of_compiler(file) && file.is_file());
+        files
+    }
+
+    /// The shared object of `source`, from the cache if it is there.
+    pub(crate) fn build(&self, source: &Source) -> Result<Compiled, Error> {
         let name = format!("{}.so", building::key(&self.fingerprint, source));
         cached(&self.cache, &name, |work| self.compile(source, work))
     }
 
-    fn compile(&self, source: &Source, work: &Path) -> Result<PathBuf, Error> {
+    fn compile(&self, source: &Source, work: &Path) -> Result<Compiled, Error> {
         let runtime = self.runtime()?;
-        let program = work.join("program.o");
-        self.translate(&source.path, &building::program_arguments(source), &program)
-            .map_err(|message| building::does_not_compile(&source.path, &message))?;
-        refuse_undefined(&source.path, &program, &runtime)?;
-        let linked = work.join("linked.so");
+        let Translated { object: program, warnings } = self.program(source, work)?;
+        let object = object_file(&program)?;
+        self.refuse_undefined(source, &object, &runtime, work)?;
+        refuse_large_state(source, &object, &program)?;
+        refuse_large_frames(source, &object, work)?;
+        let (linked, contract) = (work.join("linked.so"), work.join("contract.o"));
+        std::fs::write(&contract, &runtime).map_err(|e| unwritable(&contract, &e))?;
         let mut link = Command::new(&self.command);
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).arg(&program).args(&runtime);
-        run(&mut link).map_err(|m| Error::new(format!("{} cannot be linked:\n{m}", source.path.display())))?;
-        Ok(linked)
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args([&program, &contract]);
+        run(&mut link, work).map_err(|message| building::does_not_compile(&source.path, &message))?;
+        let image = std::fs::read(&linked).map_err(|e| unreadable(&linked, &e))?;
+        source.unchanged()?;
+        Ok(Compiled { image, warnings })
     }
 
-    /// The object files of the contract, compiled once.
-    fn runtime(&self) -> Result<Vec<PathBuf>, Error> {
-        let folder = self.cache.join(format!("contract-{}", self.fingerprint));
-        let parts = (0..RUNTIME.len()).map(|n| folder.join(format!("{n}.o"))).collect();
-        if folder.is_dir() {
-            return Ok(parts);
+    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that does not do, because a
+    /// type is not one of the whole file, the user's file alone.
+    fn program(&self, source: &Source, work: &Path) -> Result<Translated, Error> {
+        let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
+        let object = work.join("program.o");
+        let mut arguments = building::program_arguments(source);
+        arguments.extend([PROGRAM_FLAGS, WARNINGS].concat().iter().map(|flag| flag.to_string()));
+        if let Some((file, folder)) = asking {
+            let mut command = self.translation(&arguments);
+            command.arg("-iquote").arg(folder).arg("-c").arg(&file).arg("-o").arg(&object);
+            if let Ok(said) = run(&mut command, work) {
+                let lines = said.lines().filter(|line| !line.contains(&*file.to_string_lossy()));
+                return Ok(Translated { object, warnings: lines.map(|line| format!("{line}\n")).collect() });
+            }
         }
-        let work = Scratch::below(&self.cache)?;
-        for (n, file) in RUNTIME.iter().enumerate() {
-            self.translate(&self.include.join(file), &[], &work.0.join(format!("{n}.o")))
-                .map_err(|message| Error::new(format!("{file} of the contract does not compile:\n{message}")))?;
+        let mut command = self.translation(&arguments);
+        command.arg("-c").arg(building::as_argument(&source.path)).arg("-o").arg(&object);
+        let warnings = run(&mut command, work).map_err(|message| self.why_not(source, &message))?;
+        Ok(Translated { object, warnings })
+    }
+
+    /// The compiler's error, in the kernel's terms where it is one that only kernels have.
+    fn why_not(&self, source: &Source, message: &str) -> Error {
+        let mut errors = message.lines().filter_map(|line| line.split_once(": error: "));
+        let Some((place, complaint)) = errors.next() else {
+            return building::does_not_compile(&source.path, message);
+        };
+        if complaint.contains("SSE register") || complaint.contains("floating-point types") {
+            return Error::new(format!("{place}: {FLOATS}"));
         }
-        match std::fs::rename(&work.0, &folder) {
-            Err(error) if !folder.is_dir() => Err(unwritable(&folder, &error)),
-            _ => Ok(parts),
+        match self.constant_member(complaint) {
+            Some(member) => Error::new(format!(
+                "{place}: a congestion control may not write {member}; of a socket the kernel lets it write {WRITABLE}"
+            )),
+            None => building::does_not_compile(&source.path, message),
         }
     }
 
-    fn translate(&self, source: &Path, arguments: &[String], target: &Path) -> Result<(), String> {
+    /// The member of a socket that a complaint about a constant is about.
+    fn constant_member<'a>(&self, complaint: &'a str) -> Option<&'a str> {
+        let is_about_constants = complaint.contains("read-only") || complaint.contains("const-qualified");
+        let member = complaint.split('\'').nth(1).filter(|_| is_about_constants)?;
+        let types = std::fs::read_to_string(self.include.join("vmlinux.h")).ok()?;
+        let mut constants = types.lines().filter(|line| line.contains("const "));
+        constants.any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member)).then_some(member)
+    }
+
+    /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
+    fn refuse_undefined(&self, source: &Source, program: &Object, runtime: &[u8], work: &Path) -> Result<(), Error> {
+        const BY_COMPILER_AND_LINKER: &[&str] = &["memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"];
+        let runtime = parsed(runtime, Path::new("the contract's object"))?;
+        let provided = |name: &str| BY_COMPILER_AND_LINKER.contains(&name) || runtime.symbol(name).is_some();
+        let mut missing = program.undefined.clone();
+        missing.retain(|name| !provided(name));
+        missing.sort();
+        let Some(first) = missing.first() else { return Ok(()) };
+        let path = source.path.display();
+        if let Some(function) = missing.iter().find(|name| is_of_floats(name)) {
+            let place = self.place_of_call(source, function, work).unwrap_or_else(|| path.to_string());
+            return Err(Error::new(format!("{place}: {FLOATS}")));
+        }
+        let place = self.place_of_call(source, first, work).map(|place| format!(" ({first} at {place})"));
+        Err(Error::new(format!(
+            "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP and BBR and \
+             the helpers in include/bpf/bpf_helpers.h",
+            missing.join(", "),
+            place.unwrap_or_default()
+        )))
+    }
+
+    /// The line of the first call of a function, by the assembler's text of the file.
+    fn place_of_call(&self, source: &Source, function: &str, work: &Path) -> Option<String> {
+        let text = work.join("program.s");
+        let mut command = self.translation(&building::program_arguments(source));
+        command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(building::as_argument(&source.path)).arg("-o").arg(&text);
+        run(&mut command, work).ok()?;
+        let text = std::fs::read_to_string(text).ok()?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let mut line = None;
+        for words in text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()) {
+            match words[..] {
+                [".loc", _, number, ..] if number != "0" => line = Some(number),
+                [] | [".globl" | ".type" | ".section" | ".file", ..] => {}
+                [_, ref called @ ..] if called.iter().any(|word| word.split(|c| !is_name(c)).any(|w| w == function)) => {
+                    return Some(format!("{}:{}", source.path.display(), line?));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The object of the contract, compiled once.
+    fn runtime(&self) -> Result<Vec<u8>, Error> {
+        let made = cached(&self.cache, &format!("contract-{}.o", self.fingerprint), |work| {
+            let wrong = |message: String| building::does_not_compile(&self.include.join("unbloat"), &message);
+            let mut parts = Vec::new();
+            for (n, file) in RUNTIME.iter().enumerate() {
+                let part = work.join(format!("{n}.o"));
+                let mut command = self.translation(&[]);
+                run(command.arg("-c").arg(self.include.join(file)).arg("-o").arg(&part), work).map_err(wrong)?;
+                parts.push(part);
+            }
+            let whole = work.join("contract.o");
+            let mut link = Command::new(&self.command);
+            run(link.args(["-r", "-nostdlib", "-o"]).arg(&whole).args(&parts), work).map_err(wrong)?;
+            let image = std::fs::read(&whole).map_err(|e| unreadable(&whole, &e))?;
+            Ok(Compiled { image, warnings: String::new() })
+        });
+        Ok(made?.image)
+    }
+
+    fn translation(&self, arguments: &[String]) -> Command {
         let mut command = building::translation(&self.command, FLAGS, &self.folder);
         command.args(building::definitions(&self.defines)).args(arguments);
-        run(command.arg("-c").arg(source).arg("-o").arg(target))
+        command
     }
 }
 
-/// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
-fn refuse_undefined(source: &Path, program: &Path, runtime: &[PathBuf]) -> Result<(), Error> {
-    const BY_COMPILER_AND_LINKER: &[&str] = &["memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"];
-    let runtime: Vec<Object> = runtime.iter().map(|part| object_file(part)).collect::<Result<_, _>>()?;
-    let provided =
-        |name: &str| BY_COMPILER_AND_LINKER.contains(&name) || runtime.iter().any(|part| part.symbol(name).is_some());
-    let mut missing = object_file(program)?.undefined;
-    missing.retain(|name| !provided(name));
-    missing.sort();
-    if missing.is_empty() {
-        return Ok(());
+const FLOATS: &str = "floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100";
+const WRITABLE: &str = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, \
+                        sk_pacing_status, icsk_ack.pending and its private state";
+
+/// Does a header belong to the compiler itself? Then it changes with it. The C library's first one is read unasked.
+fn is_of_compiler(header: &Path) -> bool {
+    if header.ends_with("stdc-predef.h") {
+        return true;
     }
-    Err(Error::new(format!(
-        "{} calls {}, which the simulator does not have: it has the kernel functions of Reno, CUBIC, DCTCP and BBR and \
-         the helpers in include/bpf/bpf_helpers.h",
-        source.display(),
-        missing.join(", ")
-    )))
+    header.is_absolute() && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
+}
+
+/// A function of the compiler's own for floating-point numbers, such as `__muldf3` or `__floatunsidf`.
+fn is_of_floats(name: &str) -> bool {
+    let core = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let about = |kind: &str| core.ends_with(kind) || core.starts_with("__fix") && core.contains(kind);
+    name.starts_with("__") && ["sf", "df", "tf", "xf", "hf"].into_iter().any(about)
+}
+
+/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it includes by its name.
+fn asking_for_sizes<'a>(source: &'a Source, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
+    let types = source.state_types();
+    let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));
+    let (Some(name), false) = (name, types.is_empty()) else { return Ok(None) };
+    let mut text = format!("#include \"{name}\"\n");
+    for (number, kind) in types.iter().enumerate() {
+        text += &format!("__attribute__((used)) static const unsigned long {STATE}{number} = sizeof({kind});\n");
+    }
+    let file = work.join("program.c");
+    std::fs::write(&file, text)?;
+    let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(Some((file, folder)))
+}
+
+fn refuse_large_state(source: &Source, object: &Object, program: &Path) -> Result<(), Error> {
+    let image = std::fs::read(program).map_err(|e| unreadable(program, &e))?;
+    let size = |symbol: &Symbol| {
+        let bytes = image.get(symbol.file_range.clone()?)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    for (number, kind) in source.state_types().into_iter().enumerate() {
+        let size = object.symbol(&format!("{STATE}{number}")).and_then(size);
+        if let Some(size) = size.filter(|size| *size > CA_PRIV_BYTES as u64) {
+            let place = source.place_of_type(&kind).unwrap_or_else(|| source.path.display().to_string());
+            return Err(Error::new(format!(
+                "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion control {CA_PRIV_BYTES}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The compiler says how much stack each function takes: `file:line:column:function`, bytes, how it is known.
+fn refuse_large_frames(source: &Source, object: &Object, work: &Path) -> Result<(), Error> {
+    let usage = std::fs::read_to_string(work.join("program.su")).unwrap_or_default();
+    for line in usage.lines() {
+        let mut fields = line.split('\t');
+        let (Some(place), Some(bytes)) = (fields.next(), fields.next().and_then(|bytes| bytes.parse::<u64>().ok())) else {
+            continue;
+        };
+        if bytes > STACK + SAVED_REGISTERS {
+            let function = place.rsplit(':').next().unwrap_or_default();
+            let place = object.place_of_program(function).unwrap_or_else(|| source.path.display().to_string());
+            return Err(Error::new(format!(
+                "{place}: {function} takes {bytes} bytes of stack; the kernel gives a program {STACK}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn object_file(path: &Path) -> Result<Object, Error> {
-    let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-    Object::parse(&bytes)
-        .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))
+    parsed(&std::fs::read(path).map_err(|e| unreadable(path, &e))?, path)
+}
+
+fn parsed(image: &[u8], path: &Path) -> Result<Object, Error> {
+    Object::parse(image)
+        .map_err(|e| Error::machine(format!("{}: the compiler's output cannot be read: {e}", path.display())))
 }
 
 /// `$CC`, or the first of cc, gcc, clang on the path.

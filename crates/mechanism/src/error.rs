@@ -10,11 +10,17 @@ pub struct Error {
     pub message: String,
     /// The parameter that it is about, so that whoever read the scenario can point to its line.
     pub parameter: Option<String>,
+    /// The user's input is wrong; otherwise this machine lacks something, such as room on its disk.
+    pub is_input: bool,
 }
 
 impl Error {
     pub(crate) fn new(message: impl Into<String>) -> Error {
-        Error { message: message.into(), parameter: None }
+        Error { message: message.into(), parameter: None, is_input: true }
+    }
+
+    pub(crate) fn machine(message: impl Into<String>) -> Error {
+        Error { is_input: false, ..Error::new(message) }
     }
 }
 
@@ -29,4 +35,9 @@ impl std::error::Error for Error {}
 /// A file that should be there cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::new(format!("{} cannot be read: {error}", path.display()))
+}
+
+/// Nor can a file be written where it should go.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::machine(format!("{} cannot be written: {error}", path.display()))
 }

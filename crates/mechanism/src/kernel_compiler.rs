@@ -1,12 +1,13 @@
 //! From a source file to an eBPF object: built-ins come compiled, the rest goes through clang.
 
-use crate::building::{self, CONTRACT, cached, run};
+use crate::building::{self, CONTRACT, WARNINGS, run};
+use crate::cache::{self, Compiled, cached};
 use crate::error::{Error, unreadable};
 use crate::fingerprint;
 use crate::kernel_flags::FLAGS;
 use crate::source::Source;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the build script compiled: the fingerprint of the sources, and each object by name.
 mod precompiled {
@@ -25,27 +26,29 @@ pub(crate) fn build(
     defines: &[String],
     builtin: Option<&str>,
     source: &Source,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Compiled, Error> {
     building::include_folder(folder)?;
     let how = format!("{FLAGS:?}");
     let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
     let as_it_is = builtin.filter(|_| defines.is_empty());
     if let Some(bytes) = as_it_is.and_then(|name| precompiled::object(name, &fingerprint)) {
-        return Ok(bytes.to_vec());
+        return Ok(Compiled { image: bytes.to_vec(), warnings: String::new() });
     }
     let clang = building::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
-    let with = format!("{fingerprint} {CONTRACT:?} {defines:?} {}", building::identity(&clang));
+    let with = format!("{fingerprint} {CONTRACT:?} {WARNINGS:?} {defines:?} {}", building::identity(&clang));
     let name = format!("{}.bpf.o", building::key(&with, source));
-    cached(&building::cache_folder(), &name, |work| compile(&clang, folder, defines, source, work))
+    cached(&cache::folder()?, &name, |work| compile(&clang, folder, defines, source, work))
 }
 
-fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<PathBuf, Error> {
+fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<Compiled, Error> {
     let object = work.join("program.bpf.o");
     let mut command = building::translation(clang, FLAGS, folder);
-    command.args(building::definitions(defines));
-    command.args(building::program_arguments(source)).arg("-c").arg(&source.path).arg("-o").arg(&object);
-    run(&mut command).map_err(|message| building::does_not_compile(&source.path, &message))?;
-    Ok(object)
+    command.args(building::definitions(defines)).args(building::program_arguments(source)).args(WARNINGS);
+    command.arg("-c").arg(building::as_argument(&source.path)).arg("-o").arg(&object);
+    let warnings = run(&mut command, work).map_err(|message| building::does_not_compile(&source.path, &message))?;
+    source.unchanged()?;
+    let image = std::fs::read(&object).map_err(|e| unreadable(&object, &e))?;
+    Ok(Compiled { image, warnings })
 }
 
 fn no_clang(path: &Path) -> Error {

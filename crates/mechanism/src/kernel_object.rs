@@ -1,8 +1,7 @@
 //! A congestion control as the running kernel takes it: an eBPF object with its name and its parameters set.
 
-use crate::control::CongestionOps;
 use crate::object_file::Object;
-use crate::operations::NAME_LENGTH;
+use crate::ops::{CongestionOps, NAME_LENGTH};
 use crate::parameter::Setting;
 use crate::sock::TCP_CONG_NEEDS_ECN;
 use std::mem::offset_of;

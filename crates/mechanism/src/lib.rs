@@ -5,10 +5,12 @@
 //! to eBPF: [`KernelObject`].
 
 mod building;
+mod cache;
 mod compiler;
 mod control;
 mod description;
 mod error;
+mod fault;
 mod fingerprint;
 mod kernel_compiler;
 mod kernel_flags;
@@ -17,14 +19,27 @@ mod library;
 mod nearest;
 mod object_file;
 mod operations;
+mod ops;
 mod parameter;
 pub mod replay;
 pub mod sock;
 mod source;
+pub mod warnings;
+pub mod watchdog;
 
 pub use control::Control;
 pub use description::Description;
 pub use error::Error;
+pub use fault::Fault;
 pub use kernel_object::KernelObject;
 pub use library::Library;
 pub use parameter::Parameter;
+
+/// Removes what compilations that were killed left in the user's cache.
+///
+/// # Errors
+/// If there is no cache, or it cannot be written.
+pub fn sweep_cache() -> Result<(), Error> {
+    let folder = cache::folder()?;
+    cache::sweep(&folder).map_err(|error| error::unwritable(&folder, &error))
+}

@@ -1,5 +1,6 @@
 //! The mechanisms there are, and how one becomes something to call.
 
+use crate::cache::Compiled;
 use crate::compiler::Compiler;
 use crate::control::Control;
 use crate::description::{Description, prose, summary};
@@ -12,8 +13,9 @@ use crate::operations;
 use crate::parameter::{self, Parameter, Setting, parameters};
 use crate::replay::Callback;
 use crate::source::Source;
+use crate::warnings;
 use scenario::model::{CcSource, CongestionControl};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -29,6 +31,9 @@ pub struct Library {
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
 }
 
+/// The files of users' that this process has read, by their main one: as long as none has changed they include the same.
+static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
+
 /// What a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
@@ -40,7 +45,7 @@ enum Target {
 
 /// A compiled file with what its tables say.
 struct Built {
-    source: Source,
+    source: Arc<Source>,
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
@@ -104,7 +109,7 @@ impl Library {
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
         let (path, _) = self.find(source)?;
         let built = self.built(source, &path, Target::Native)?;
-        let prose = prose(built.source.text());
+        let prose = prose(&built.source.text());
         Ok(Description {
             name: called(source),
             summary: summary(&prose),
@@ -114,14 +119,14 @@ impl Library {
         })
     }
 
-    /// The files that a congestion control is written in: its own, and those beside it that it includes with quotes. The
-    /// contract's headers are not among them.
+    /// The files that a congestion control is written in: its own, and whatever it includes. The contract's headers are not among them,
+    /// nor are the compiler's own.
     ///
     /// # Errors
     /// If there is no such mechanism, or a file cannot be read.
     pub fn files(&self, source: &CcSource) -> Result<Vec<PathBuf>, Error> {
         let (path, _) = self.find(source)?;
-        Ok(Source::read(&path)?.files.into_iter().map(|(path, _)| path).collect())
+        Ok(self.read(source, &path)?.files.iter().map(|(path, _)| path.clone()).collect())
     }
 
     /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.
@@ -150,7 +155,8 @@ impl Library {
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
-        let control = Control::open(&built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        let path = path.display().to_string();
+        let control = Control::open(&path, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
         Ok((control, built))
     }
 
@@ -232,20 +238,47 @@ impl Library {
         Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
     }
 
+    /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
+    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<Source>, Error> {
+        if let CcSource::Builtin(_) = wanted {
+            return Source::read(path, |_| vec![]).map(Arc::new);
+        }
+        let known = READ.lock().expect("nothing panics with the lock").get(path).cloned();
+        if let Some(known) = known.filter(|known| known.is_current()) {
+            return Ok(known);
+        }
+        // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the file.
+        let includes = |source: &Source| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
+        let source = Arc::new(Source::read(path, includes)?);
+        READ.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), source.clone());
+        Ok(source)
+    }
+
     fn built(&self, wanted: &CcSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {
-        let source = Source::read(path)?;
+        let mut source = self.read(wanted, path)?;
         let key = (path.to_path_buf(), target);
         if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(&key)
             && built.source == source
         {
             return Ok(built.clone());
         }
-        let image = match target {
-            Target::Native => self.compiler()?.build(&source)?,
-            Target::Kernel => self.image_for_the_kernel(wanted, &source)?,
+        let compiled = loop {
+            let compiled = match target {
+                Target::Native => self.compiler().and_then(|compiler| compiler.build(&source)),
+                Target::Kernel => self.image_for_the_kernel(wanted, &source),
+            };
+            match compiled {
+                // Somebody wrote to it while the compiler read.
+                Err(_) if !source.is_current() => source = self.read(wanted, path)?,
+                compiled => break compiled?,
+            }
         };
+        if let CcSource::File(_) = wanted {
+            warnings::add(path, &compiled.warnings);
+        }
+        let image = compiled.image;
         let object = Object::parse(&image)
-            .map_err(|e| Error::new(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
+            .map_err(|e| Error::machine(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
         let parameters = parameters(&object, &image, &source.plain_parameters());
         let declared = source.operations();
         let built = Arc::new(Built { source, image, object, parameters, declared });
@@ -253,9 +286,9 @@ impl Library {
         Ok(built)
     }
 
-    fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Vec<u8>, Error> {
+    fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Compiled, Error> {
         if let Some(object) = self.objects.get(&called(wanted)) {
-            return Ok(object.clone());
+            return Ok(Compiled { image: object.clone(), warnings: String::new() });
         }
         let builtin = match wanted {
             CcSource::Builtin(name) => Some(name.as_str()),
@@ -279,8 +312,8 @@ impl Library {
 fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Setting<'a>>, Error> {
     let set = |(name, value): (&String, _)| {
         parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
-            message: format!("{} {reason}", called(&control.source)),
             parameter: Some(name.clone()),
+            ..Error::new(format!("{} {reason}", called(&control.source)))
         })
     };
     control.params.iter().map(set).collect()

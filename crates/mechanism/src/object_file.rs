@@ -22,6 +22,13 @@ pub(crate) struct Symbol {
     is_code: bool,
 }
 
+/// A program as `BPF_PROG` describes it.
+#[derive(Debug)]
+struct Program {
+    arguments: u8,
+    place: String,
+}
+
 /// The symbols and parameter descriptions of one ELF file.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -30,7 +37,8 @@ pub(crate) struct Object {
     pub(crate) descriptions: Vec<String>,
     /// Names that the file uses and does not define.
     pub(crate) undefined: Vec<String>,
-    arguments: HashMap<u64, u8>,
+    /// By their addresses, those declared by `BPF_PROG`.
+    programs: HashMap<u64, Program>,
     /// Addresses that the loader fills with pointers.
     pointers: HashSet<u64>,
 }
@@ -70,13 +78,13 @@ impl Object {
             .map(|bytes| bytes.split(|&b| b == 0).filter(|s| !s.is_empty()))
             .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
             .unwrap_or_default();
-        let arguments = argument_counts(&symbols, image);
+        let programs = programs(&symbols, image);
         let pointers = if linked {
             elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect()
         } else {
             relocated_places(&elf)
         };
-        Ok(Object { symbols, descriptions, undefined, arguments, pointers })
+        Ok(Object { symbols, descriptions, undefined, programs, pointers })
     }
 
     /// The data symbol or function of this name.
@@ -117,7 +125,24 @@ impl Object {
 
     /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
-        self.arguments.get(&(address as u64)).copied().unwrap_or(CONG_CONTROL_ARGUMENTS)
+        self.programs.get(&(address as u64)).map_or(CONG_CONTROL_ARGUMENTS, |program| program.arguments)
+    }
+
+    /// The line that declares the program at this address, as `file:line`.
+    pub(crate) fn place_of(&self, address: u64) -> Option<String> {
+        self.programs.get(&address).map(|program| program.place.clone())
+    }
+
+    /// The line that declares the program of this name.
+    pub(crate) fn place_of_program(&self, name: &str) -> Option<String> {
+        self.place_of(self.symbol(name)?.address)
+    }
+
+    /// The addresses from the first to the last of its code.
+    pub(crate) fn code(&self) -> Range<u64> {
+        let code = || self.symbols.values().filter(|symbol| symbol.is_code);
+        let start = code().map(|symbol| symbol.address).min().unwrap_or_default();
+        start..code().map(|symbol| symbol.address + symbol.size).max().unwrap_or_default()
     }
 }
 
@@ -127,15 +152,15 @@ fn relocated_places(elf: &ElfFile64) -> HashSet<u64> {
     sections.flat_map(|(start, section)| section.relocations().map(move |(offset, _)| start + offset)).collect()
 }
 
-/// `BPF_PROG` leaves a byte `unbloat_nargs_PROGRAM` for each program.
-fn argument_counts(symbols: &HashMap<String, Symbol>, image: &[u8]) -> HashMap<u64, u8> {
-    let mut counts = HashMap::new();
-    for (name, symbol) in symbols {
-        if let Some(program) = name.strip_prefix("unbloat_nargs_").and_then(|program| symbols.get(program))
-            && let Some(range) = symbol.file_range.clone()
-        {
-            counts.insert(program.address, image[range][0]);
-        }
-    }
-    counts
+/// What `BPF_PROG` leaves of each program in `unbloat_program_NAME`: the number of its arguments, line and file.
+fn programs(symbols: &HashMap<String, Symbol>, image: &[u8]) -> HashMap<u64, Program> {
+    let program = |(name, symbol): (&String, &Symbol)| {
+        let code = symbols.get(name.strip_prefix("unbloat_program_")?)?;
+        let bytes = image.get(symbol.file_range.clone()?)?;
+        let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let file = bytes.get(8..)?.split(|&byte| byte == 0).next()?;
+        let place = format!("{}:{}", String::from_utf8_lossy(file), number(4)?);
+        Some((code.address, Program { arguments: number(0)? as u8, place }))
+    };
+    symbols.iter().filter_map(program).collect()
 }

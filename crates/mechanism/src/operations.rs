@@ -1,11 +1,8 @@
 //! Which `struct tcp_congestion_ops` of a file to take, and whether the kernel would take it.
 
-use crate::control::CongestionOps;
 use crate::object_file::{Object, Symbol};
+use crate::ops::{CongestionOps, NAME_LENGTH};
 use std::mem::{offset_of, size_of};
-
-/// Bytes of a name with the zero at its end (`TCP_CA_NAME_MAX`).
-pub(crate) const NAME_LENGTH: usize = 16;
 
 /// Licences under which the kernel takes a program that calls its functions.
 const GPL_COMPATIBLE: &[&str] =

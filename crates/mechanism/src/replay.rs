@@ -6,29 +6,12 @@
 use crate::control::Control;
 use crate::error::Error;
 use crate::library::Library;
+pub use crate::ops::Callback;
 use crate::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::CongestionControl;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-
-/// A member of `struct tcp_congestion_ops` that is a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Callback {
-    Ssthresh,
-    CongAvoid,
-    SetState,
-    CwndEvent,
-    InAckEvent,
-    PktsAcked,
-    MinTsoSegs,
-    CongControl,
-    UndoCwnd,
-    SndbufExpand,
-    Init,
-    Release,
-}
 
 /// What the helpers answered throughout one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

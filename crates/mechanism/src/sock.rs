@@ -115,6 +115,8 @@ pub struct InetConnectionSock {
     pub icsk_delack_max: u32,
     pub icsk_ack: IcskAck,
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
+    /// Zero unless a control wrote beyond its private state.
+    pub unbloat_guard: [u64; 16],
 }
 
 /// `tcp_sock.rx_opt`.
@@ -259,11 +261,11 @@ pub struct TcpSock {
 
 /// What the native runtime keeps beside the kernel's members; no congestion control reads it.
 #[repr(C)]
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[allow(missing_docs)]
 pub struct SimSock {
     /// Head of the socket's local storage (owned by the native runtime; freed by `release`), or null.
-    pub storage: *mut core::ffi::c_void,
+    pub(crate) storage: *mut core::ffi::c_void,
     /// `bpf_tcp_send_ack` was called: the engine sends an ACK with `send_ack_rcv_nxt` and clears it.
     pub send_ack_pending: u32,
     pub send_ack_rcv_nxt: u32,
@@ -271,6 +273,20 @@ pub struct SimSock {
 
 // SAFETY: the storage belongs to this socket alone and goes where it goes.
 unsafe impl Send for SimSock {}
+
+impl Clone for SimSock {
+    /// The storage stays with the original, which alone will free it.
+    fn clone(&self) -> SimSock {
+        SimSock { storage: core::ptr::null_mut(), ..*self }
+    }
+}
+
+impl SimSock {
+    /// Does a control keep storage for this socket?
+    pub fn has_storage(&self) -> bool {
+        !self.storage.is_null()
+    }
+}
 
 /// `struct ack_sample`.
 #[repr(C)]

@@ -1,6 +1,8 @@
 //! What has to be known of a source file before it is compiled.
 
 use crate::error::{Error, unreadable};
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// Functions and macros of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
@@ -21,26 +23,49 @@ const YIELDING: &[&str] = &[
 /// Headers that the contract puts its own in place of, whatever lies beside a file.
 const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_trace_helpers.h", "bpf_tracing_net.h"];
 
-/// A source file with what it includes from beside itself.
+/// A source file with what it includes that may change by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// The file.
     pub(crate) path: PathBuf,
     /// It and its own headers.
-    pub(crate) files: Vec<(PathBuf, String)>,
+    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Source {
-    /// Reads the file and the headers that it includes with quotes and that lie beside it.
-    pub(crate) fn read(path: &Path) -> Result<Source, Error> {
-        let mut files: Vec<(PathBuf, String)> = Vec::new();
+    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source so far, gives what else
+    /// the compiler would read.
+    pub(crate) fn read(path: &Path, includes: impl FnOnce(&Source) -> Vec<PathBuf>) -> Result<Source, Error> {
+        let mut source = Source { path: path.to_path_buf(), files: Vec::new() };
+        source.add(path)?;
+        for file in includes(&source) {
+            source.add(&file)?;
+        }
+        Ok(source)
+    }
+
+    /// Do its files still hold what was read?
+    pub(crate) fn is_current(&self) -> bool {
+        self.files.iter().all(|(path, read)| std::fs::read(path).is_ok_and(|bytes| bytes == *read))
+    }
+
+    /// What was compiled is what was read.
+    ///
+    /// # Errors
+    /// If somebody has written to its files since: whoever asked for it reads them again.
+    pub(crate) fn unchanged(&self) -> Result<(), Error> {
+        let changed = || Error::new(format!("{} changed while it was compiled", self.path.display()));
+        self.is_current().then_some(()).ok_or_else(changed)
+    }
+
+    fn add(&mut self, path: &Path) -> Result<(), Error> {
         let mut open = vec![path.to_path_buf()];
         while let Some(next) = open.pop() {
-            if files.iter().any(|(known, _)| *known == next) {
+            if self.files.iter().any(|(known, _)| is_same(known, &next)) {
                 continue;
             }
             let bytes = std::fs::read(&next).map_err(|e| unreadable(&next, &e))?;
-            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let text = String::from_utf8_lossy(&bytes);
             let folder = next.parent().unwrap_or(Path::new("."));
             open.extend(
                 quoted_includes(&text)
@@ -48,25 +73,55 @@ impl Source {
                     .map(|name| folder.join(name))
                     .filter(|header| header.is_file()),
             );
-            files.push((next, text));
+            self.files.push((next, bytes));
         }
-        Ok(Source { path: path.to_path_buf(), files })
+        Ok(())
+    }
+
+    /// The texts of its files without their comments. Of a header that the contract takes the place of nothing counts.
+    fn code(&self) -> impl Iterator<Item = String> {
+        let counts = |path: &Path| !REPLACED.iter().any(|name| path.ends_with(name));
+        let files = self.files.iter().filter(move |(path, _)| counts(path));
+        files.map(|(_, bytes)| without_comments(&String::from_utf8_lossy(bytes)))
+    }
+
+    /// The types of private state that it has `inet_csk_ca()` lead to, as far as the words around the call tell.
+    pub(crate) fn state_types(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for code in self.code() {
+            let words = Words::of(&code);
+            for at in words.after("inet_csk_ca").filter(|at| words.0[*at] == "(") {
+                if let Some(name) = words.type_of_value(at - 1).filter(|name| !found.contains(name)) {
+                    found.push(name);
+                }
+            }
+        }
+        found
+    }
+
+    /// Where a type is defined, as `file:line`.
+    pub(crate) fn place_of_type(&self, kind: &str) -> Option<String> {
+        let begins = |line: &str| line.trim_start().strip_prefix(kind).is_some_and(|rest| rest.trim_start().starts_with('{'));
+        self.files.iter().find_map(|(path, bytes)| {
+            let line = String::from_utf8_lossy(bytes).lines().position(begins)?;
+            Some(format!("{}:{}", path.display(), line + 1))
+        })
     }
 
     /// Functions of the contract that it defines itself.
     pub(crate) fn own_names(&self) -> Vec<&'static str> {
-        let code: Vec<String> = self.files.iter().map(|(_, text)| without_comments(text)).collect();
+        let code: Vec<String> = self.code().collect();
         YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect()
     }
 
     /// The file itself.
-    pub(crate) fn text(&self) -> &str {
-        &self.files[0].1
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.files[0].1)
     }
 
     /// The variables that it declares as `struct tcp_congestion_ops`, in its order.
     pub(crate) fn operations(&self) -> Vec<String> {
-        let code = without_comments(self.text());
+        let code = without_comments(&self.text());
         let words = Words::of(&code);
         words.after("tcp_congestion_ops").map(|at| words.0[at].to_string()).collect()
     }
@@ -74,8 +129,7 @@ impl Source {
     /// Its `const volatile` globals: name and what they hold.
     pub(crate) fn plain_parameters(&self) -> Vec<(String, Holds)> {
         let mut found = Vec::new();
-        for (_, text) in &self.files {
-            let code = without_comments(text);
+        for code in self.code() {
             let words = Words::of(&code);
             for pair in [["const", "volatile"], ["volatile", "const"]] {
                 for at in words.after(pair[1]).filter(|at| *at >= 2 && words.0[at - 2] == pair[0]) {
@@ -138,6 +192,61 @@ impl<'a> Words<'a> {
         let places = self.0.iter().enumerate().filter(move |(_, w)| **w == word).map(|(at, _)| at + 1);
         places.filter(|at| *at < self.0.len())
     }
+}
+
+impl Words<'_> {
+    /// The type that the pointer at `at`, a function's name, is cast or assigned to: `struct mine *ca = f(`, `ca = f(` behind the declaration
+    /// of `ca`, or `(struct mine *)f(`.
+    fn type_of_value(&self, at: usize) -> Option<String> {
+        let word = |back: usize| at.checked_sub(back).map(|at| self.0[at]);
+        match (word(1)?, word(2)?) {
+            (")", "*") => self.type_before(at - 2),
+            ("=", variable) => {
+                let pointer = |at: &usize| *at >= 2 && self.0[*at] == variable && self.0[at - 1] == "*";
+                self.type_before((0..at - 1).rev().find(pointer)? - 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The type whose pointer's star is at `at`.
+    fn type_before(&self, at: usize) -> Option<String> {
+        let name = self.0.get(at.checked_sub(1)?)?;
+        let is_name = name.chars().all(is_word) && !name.starts_with(|c: char| c.is_ascii_digit());
+        let tag = at.checked_sub(2).map(|at| self.0[at]).filter(|word| matches!(*word, "struct" | "union"));
+        let plain = !matches!(*name, "void" | "const" | "volatile" | "return" | "sizeof");
+        (is_name && plain).then(|| tag.map_or(name.to_string(), |tag| format!("{tag} {name}")))
+    }
+}
+
+/// Do both lead to the same file?
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front, dollars are doubled.
+pub(crate) fn prerequisites(rule: &[u8]) -> Vec<PathBuf> {
+    let mut names = vec![Vec::new()];
+    let colon = rule.windows(2).position(|pair| pair[0] == b':' && pair[1].is_ascii_whitespace());
+    let mut bytes = rule[colon.map_or(0, |at| at + 1)..].iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let last = names.last_mut().expect("one at least");
+        match (byte, bytes.peek()) {
+            (b'\\', Some(b'\n')) => {}
+            (b'\\', Some(next @ (b' ' | b'#' | b'\\'))) => {
+                last.push(*next);
+                bytes.next();
+            }
+            (b'$', Some(b'$')) => {
+                last.push(b'$');
+                bytes.next();
+            }
+            (byte, _) if byte.is_ascii_whitespace() => names.push(Vec::new()),
+            (byte, _) => last.push(byte),
+        }
+    }
+    let named = names.into_iter().filter(|name| !name.is_empty());
+    named.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name))).collect()
 }
 
 fn is_word(c: char) -> bool {
@@ -251,6 +360,24 @@ mod tests {
         ] {
             assert!(!defines(other, "before"), "{other}");
         }
+    }
+
+    #[test]
+    fn the_type_of_private_state_is_found() {
+        let types = |text: &str| Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
+        assert_eq!(types("struct mine *ca = inet_csk_ca(sk);"), ["struct mine"]);
+        assert_eq!(types("const struct mine *const_ca, *ca;\nint a;\nca = inet_csk_ca(sk);"), [] as [&str; 0]);
+        assert_eq!(types("mine_t *ca; ca = inet_csk_ca(sk); struct other *b = inet_csk_ca(sk);"), ["mine_t", "struct other"]);
+        assert_eq!(types("return ((struct mine *)inet_csk_ca(sk))->a;"), ["struct mine"]);
+        for none in ["return inet_csk_ca(sk);", "void *ca = inet_csk_ca(sk);", "x(inet_csk_ca(sk))", "inet_csk_ca("] {
+            assert_eq!(types(none), [] as [&str; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_rule_names_files() {
+        let names = prerequisites(b"x.o: a.c \\\n my\\ header.h cash$$.h\n");
+        assert_eq!(names, ["a.c", "my header.h", "cash$.h"].map(PathBuf::from));
     }
 
     #[test]

@@ -38,6 +38,17 @@ macro_rules! members {
 }
 
 fn structures() -> Vec<(&'static str, usize, Vec<Member>)> {
+    let structure = "typeof(((struct tcp_sock *)0)->sim)";
+    let (offset, size, align) = (0, size_of::<usize>(), align_of::<usize>());
+    let mut all = visible();
+    // Nobody else can name it.
+    let private = Member { structure, path: "storage", offset, size, align };
+    let sim = all.iter_mut().find(|(name, ..)| *name == structure).expect("it is among them");
+    sim.2.insert(0, private);
+    all
+}
+
+fn visible() -> Vec<(&'static str, usize, Vec<Member>)> {
     vec![
         members!(Sock, "struct sock": sk_family, sk_state, sk_reuse = "__sk_common.skc_reuse", sk_num, sk_dport,
             sk_pacing_rate, sk_max_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_wmem_queued, sk_sndbuf, sk_rcvbuf,
@@ -46,14 +57,14 @@ fn structures() -> Vec<(&'static str, usize, Vec<Member>)> {
             lrcvtime, last_seg_size, rcv_mss),
         members!(InetConnectionSock, "struct inet_connection_sock": sk = "icsk_inet.sk", icsk_ca_state, icsk_ca_initialized,
             icsk_ca_setsockopt, icsk_ca_dst_locked, icsk_retransmits, icsk_pending, icsk_backoff, icsk_rto, icsk_rto_min,
-            icsk_delack_max, icsk_ack, icsk_ca_priv),
+            icsk_delack_max, icsk_ack, icsk_ca_priv, unbloat_guard),
         members!(TcpOptionsReceived, "struct tcp_options_received": ts_recent, rcv_tsval, rcv_tsecr, saw_tstamp, tstamp_ok, dsack,
             wscale_ok, sack_ok, snd_wscale, rcv_wscale, num_sacks, mss_clamp),
         members!(TcpRack, "struct tcp_rack": mstamp, rtt_us, end_seq, last_delivered, reo_wnd_steps, reo_wnd_persist, dsack_seen,
             advanced),
         members!(MinmaxSample, "struct minmax_sample": t, v),
         members!(Minmax, "struct minmax": s),
-        members!(SimSock, "typeof(((struct tcp_sock *)0)->sim)": storage, send_ack_pending, send_ack_rcv_nxt),
+        members!(SimSock, "typeof(((struct tcp_sock *)0)->sim)": send_ack_pending, send_ack_rcv_nxt),
         members!(AckSample, "struct ack_sample": pkts_acked, rtt_us, in_flight),
         members!(RateSample, "struct rate_sample": prior_mstamp, prior_delivered, prior_delivered_ce, delivered, delivered_ce,
             interval_us, snd_interval_us, rcv_interval_us, rtt_us, losses, acked_sacked, prior_in_flight, last_end_seq,

@@ -89,14 +89,12 @@ impl Backend {
 }
 
 fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
-    // Binds every group's congestion control once, because only here is it known where in the file it stands.
-    for (group, flows) in cell.scenario.flows.iter().enumerate() {
-        let bound = wanted.library.load(&flows.cc, cell.scenario.seed);
-        bound.map_err(|error| wrong_control(cell, group, error.parameter.as_deref(), &error))?;
-    }
+    let groups = 0..cell.scenario.flows.len();
+    mechanism::watchdog::set_places(&groups.map(|group| cell.locate(&format!("flows.{group}.cc"))).collect::<Vec<_>>());
     let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
     let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
-        engine::Error::Mechanism(why) => input_error(why),
+        engine::Error::Mechanism { group, error } => wrong_control(cell, group, &error),
+        engine::Error::Fault(fault) => refused(cell, &format!("flows.{}.cc", fault.group), &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
@@ -115,7 +113,7 @@ fn emulate(cell: &Cell, wanted: &Wanted, time: Time, progress: Progress) -> PyRe
 pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     match error {
         testbed::Error::Mechanism { group, error } if error.is_input => {
-            wrong_control(cell, *group, error.parameter.as_deref(), error)
+            misplaced_control(cell, *group, error.parameter.as_deref(), error)
         }
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
@@ -130,8 +128,15 @@ fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
     input_error(format!("{}: {why}", cell.locate(key)))
 }
 
-/// A group's congestion control cannot be had: where in the file it stands, and why.
-pub fn wrong_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
+/// A group's congestion control cannot be had: where in the file it stands, and why, unless the machine is to blame.
+pub fn wrong_control(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
+    if !error.is_input {
+        return RunError::new_err(error.to_string());
+    }
+    misplaced_control(cell, group, error.parameter.as_deref(), error)
+}
+
+fn misplaced_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
     let place = match parameter {
         Some(parameter) => cell.locate_param(group, parameter),
         None => cell.locate(&format!("flows.{group}.cc")),

@@ -65,11 +65,17 @@ impl Cell {
                 files.extend(
                     library
                         .files(&flows.cc.source)
-                        .map_err(|error| wrong_control(&self.0, group, error.parameter.as_deref(), &error))?,
+                        .map_err(|error| wrong_control(&self.0, group, &error))?,
                 );
             }
         }
         Ok(files)
+    }
+
+    /// The lowest constant rate of a link's forward direction, bit/s.
+    #[getter]
+    fn slowest_rate_bps(&self) -> Option<u64> {
+        self.0.scenario.slowest_rate().map(|rate| rate.0)
     }
 
     /// The recordings that its links follow.
@@ -88,7 +94,7 @@ impl Cell {
             let library = Library::open(algorithms);
             let groups = self.0.scenario.flows.iter().enumerate();
             let object = |(group, flows): (usize, &FlowGroup)| {
-                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, None, &error))
+                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))
             };
             groups.filter_map(|group| object(group).transpose()).collect::<PyResult<Vec<_>>>()
         };

@@ -6,6 +6,7 @@ mod cell;
 mod columns;
 mod errors;
 mod kernel;
+mod process;
 
 use errors::{InputError, RunError, Unbloat, input_error};
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ mod _core {
     use super::kernel::{
         clean, kernel_attach, kernel_detach, kernel_doctor, kernel_load, kernel_status, kernel_unload,
     };
+    #[pymodule_export]
+    use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, resolved, scenario_keys};
 

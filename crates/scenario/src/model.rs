@@ -28,13 +28,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What the slowest forward direction takes to send the largest packet; none if no link has a constant rate.
-    pub fn packet_time(&self) -> Option<Nanos> {
+    /// The lowest constant rate of a forward direction; none if all follow traces.
+    pub fn slowest_rate(&self) -> Option<Rate> {
         let rates = self.links.iter().filter_map(|link| match link.forward.service {
             Service::Rate(rate) => Some(rate),
             Service::Trace(_) => None,
         });
-        let slowest = rates.min()?;
+        rates.min()
+    }
+
+    /// What that rate takes to send the largest packet.
+    pub fn packet_time(&self) -> Option<Nanos> {
+        let slowest = self.slowest_rate()?;
         self.flows.iter().map(|group| slowest.time_to_send(group.packet)).max()
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 
 from unbloat._core import Cell
@@ -14,8 +13,7 @@ Beyond the last the guest's processor is always busy, and that does not cost mor
 
 def processor_s(cell: Cell) -> float:
     """Guess how long a processor takes for a cell; where its link follows a recording, as for a slow one."""
-    rate = json.loads(cell.json())["bottleneck"]["service"].get("Rate", MEASURED[1][0])
-    return cell.duration_s * per_guest_second(rate)
+    return cell.duration_s * per_guest_second(cell.slowest_rate_bps or MEASURED[1][0])
 
 
 def per_guest_second(rate: float) -> float:

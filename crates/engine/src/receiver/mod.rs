@@ -58,7 +58,8 @@ impl Receiver {
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
         let socket = control.map(|control| {
-            let mut sk = Box::new(TcpSock { ecn_flags: ecn::OK, mss_cache: mss, rcv_nxt: 1, ..Default::default() });
+            let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, rcv_nxt: 1, snd_cwnd: 10, ..Default::default() };
+            let mut sk = Box::new(own);
             control.init(&mut sk);
             sk
         });

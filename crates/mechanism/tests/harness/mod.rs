@@ -91,7 +91,7 @@ pub fn live(control: &Control) -> Vec<u32> {
         windows.push(sk.snd_cwnd);
     }
     control.release(&mut sk);
-    assert!(sk.sim.storage.is_null());
+    assert!(!sk.sim.has_storage());
     windows
 }
 

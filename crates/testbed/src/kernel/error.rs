@@ -37,6 +37,6 @@ impl std::error::Error for Error {}
 
 impl From<mechanism::Error> for Error {
     fn from(error: mechanism::Error) -> Error {
-        Error { parameter: error.parameter.clone(), ..Error::input(error.message) }
+        Error { parameter: error.parameter, is_input: error.is_input, ..Error::input(error.message) }
     }
 }

@@ -51,7 +51,10 @@ pub(crate) fn refusal(said: &str) -> Option<Refusal> {
     let program = before.rsplit_once("prog '").map_or("", |(_, name)| name).to_string();
     let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty() && !is_statistics(line)).collect();
-    let reason = match lines.as_slice() {
+    // Behind that the verifier prints the states that it compared.
+    let end = lines.iter().rposition(|line| line.starts_with("infinite loop detected"));
+    let lines = &lines[..end.map_or(lines.len(), |at| at + 1)];
+    let reason = match lines {
         // The line before says it in words.
         [.., words, last] if last.starts_with("invalid bpf_context access") && words.starts_with("func '") => words,
         [.., last] => last,
@@ -95,6 +98,11 @@ mod tests {
             refusal(&beyond),
             found("grow", "func 'set_state' doesn't have 4-th argument", Some("mine.bpf.c:7"))
         );
+        let endless = log.replace(
+            "no write support to tcp_sock at off 8",
+            "infinite loop detected at insn 1\ncur state: R0=scalar() R10=fp0\nold state: R0=scalar(umin=1) R10=fp0",
+        );
+        assert_eq!(refusal(&endless), found("grow", "infinite loop detected at insn 1", Some("mine.bpf.c:7")));
         assert_eq!(refusal("libbpf: failed to find valid kernel BTF\n"), None);
     }
 }

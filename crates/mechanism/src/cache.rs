@@ -1,0 +1,211 @@
+//! Compiled objects on disk, each in one file with what the compiler said: there whole, or not at all.
+
+use crate::error::{Error, unwritable};
+use sha2::{Digest, Sha256};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// What compiling a file gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    pub(crate) image: Vec<u8>,
+    /// The compiler's own text; empty if it had nothing to say.
+    pub(crate) warnings: String,
+}
+
+impl Compiled {
+    /// A checksum over the rest, the length of the warnings, the warnings, the image.
+    fn to_bytes(&self) -> Vec<u8> {
+        let length = (self.warnings.len() as u64).to_le_bytes();
+        let rest = [&length, self.warnings.as_bytes(), &self.image].concat();
+        [&Sha256::digest(&rest)[..], &rest].concat()
+    }
+
+    /// None if the bytes are not what was written.
+    fn from_bytes(bytes: &[u8]) -> Option<Compiled> {
+        let (sum, rest) = bytes.split_at_checked(Sha256::output_size())?;
+        let (length, behind) = rest.split_first_chunk()?;
+        let (warnings, image) = behind.split_at_checked(u64::from_le_bytes(*length) as usize)?;
+        let is_whole = Sha256::digest(rest)[..] == *sum;
+        is_whole.then(|| Compiled {
+            warnings: String::from_utf8_lossy(warnings).into_owned(),
+            image: image.to_vec(),
+        })
+    }
+}
+
+/// What the cache has under `name`; made by `compile` if that is nothing, or damaged.
+pub(crate) fn cached(
+    cache: &Path,
+    name: &str,
+    compile: impl FnOnce(&Path) -> Result<Compiled, Error>,
+) -> Result<Compiled, Error> {
+    let target = cache.join(name);
+    let found = std::fs::read(&target).ok().and_then(|bytes| Compiled::from_bytes(&bytes));
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let work = Workplace::below(cache)?;
+    let compiled = compile(work.path())?;
+    keep(&work.path().join("whole"), &target, &compiled.to_bytes()).map_err(|error| unwritable(&target, &error))?;
+    Ok(compiled)
+}
+
+/// Writes a file that appears whole, even if the power fails.
+fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(draft, target)
+}
+
+const PREFIX: &str = "build-";
+const LOCK: &str = ".lock";
+
+/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those of processes that
+/// were killed can be told from it and are removed by the next.
+pub(crate) struct Workplace {
+    folder: tempfile::TempDir,
+    _lock: File,
+}
+
+impl Workplace {
+    pub(crate) fn below(cache: &Path) -> Result<Workplace, Error> {
+        std::fs::create_dir_all(cache).map_err(|error| unwritable(cache, &error))?;
+        let made = || {
+            let _all = locked(&cache.join(LOCK), true)?;
+            remove_abandoned(cache)?;
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(cache)?;
+            let lock = locked(&folder.path().join(LOCK), true)?;
+            Ok(Workplace { folder, _lock: lock.expect("nobody else knows the folder") })
+        };
+        made().map_err(|error: io::Error| unwritable(cache, &error))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes what killed processes left below `cache`, where something is.
+pub(crate) fn sweep(cache: &Path) -> io::Result<()> {
+    if !cache.is_dir() {
+        return Ok(());
+    }
+    let _all = locked(&cache.join(LOCK), true)?;
+    remove_abandoned(cache)
+}
+
+/// For whoever holds the lock of all.
+fn remove_abandoned(cache: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(cache)? {
+        let path = entry?.path();
+        let is_workplace = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+        if is_workplace && locked(&path.join(LOCK), false)?.is_some() {
+            std::fs::remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Locks a file; none if another process has, and nobody is to wait.
+fn locked(path: &Path, wait: bool) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().create(true).append(true).open(path)?;
+    let how = if wait { libc::LOCK_EX } else { libc::LOCK_EX | libc::LOCK_NB };
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::flock(file.as_raw_fd(), how) } {
+        0 => Ok(Some(file)),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// `$UNBLOAT_CACHE`, or the user's cache folder; the same as Python's.
+///
+/// # Errors
+/// If this user has no home.
+pub(crate) fn folder() -> Result<PathBuf, Error> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("UNBLOAT_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
+        .or_else(|| set("HOME").or_else(home).map(|home| home.join(".cache/unbloat")))
+        .map(|folder| folder.join("mechanisms"))
+        .ok_or_else(|| Error::new("this user has no home folder to keep objects in: set UNBLOAT_CACHE to a folder"))
+}
+
+/// The user's home by the password file: services have no HOME.
+fn home() -> Option<PathBuf> {
+    let mut buffer = vec![0; 1 << 16];
+    // SAFETY: zero is a value of each member.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: the pointers lead to what the function may write; the texts that it finds lie in the buffer.
+    unsafe {
+        libc::getpwuid_r(libc::getuid(), &mut entry, buffer.as_mut_ptr(), buffer.len(), &mut found);
+        let home = (!found.is_null() && !entry.pw_dir.is_null()).then(|| std::ffi::CStr::from_ptr(entry.pw_dir));
+        let home = home.map(|path| PathBuf::from(std::ffi::OsString::from_vec(path.to_bytes().to_vec())));
+        home.filter(|path| path.is_absolute())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled() -> Compiled {
+        Compiled { image: b"an object".to_vec(), warnings: "x.c:1: a warning\n".into() }
+    }
+
+    #[test]
+    fn what_is_damaged_is_not_there() {
+        let whole = compiled().to_bytes();
+        assert_eq!(Compiled::from_bytes(&whole), Some(compiled()));
+        for end in 0..whole.len() {
+            assert_eq!(Compiled::from_bytes(&whole[..end]), None, "cut to {end} bytes");
+        }
+        for place in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[place] ^= 1;
+            assert_eq!(Compiled::from_bytes(&flipped), None, "byte {place} flipped");
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_made_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let make = || cached(folder.path(), "x.object", |_| Ok(compiled())).expect("an object");
+        make();
+        std::fs::write(folder.path().join("x.object"), b"").expect("a file");
+        assert_eq!(make(), compiled());
+        let again = cached(folder.path(), "x.object", |_| panic!("it is there"));
+        assert_eq!(again.expect("an object"), compiled());
+    }
+
+    #[test]
+    fn the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_living_one_stays() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let abandoned = cache.path().join("build-123-0");
+        std::fs::create_dir(&abandoned).expect("a folder");
+        std::fs::write(abandoned.join("program.o"), b"half").expect("a file");
+        let living = Workplace::below(cache.path()).expect("a folder");
+        assert!(!abandoned.exists());
+        sweep(cache.path()).expect("a folder to sweep");
+        assert!(living.path().is_dir());
+        let path = living.path().to_path_buf();
+        drop(living);
+        assert!(!path.exists());
+    }
+
+    /// Two processes may have one pid, in containers that share a cache.
+    #[test]
+    fn two_workplaces_are_two_folders() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let (one, other) = (Workplace::below(cache.path()), Workplace::below(cache.path()));
+        assert_ne!(one.expect("a folder").path(), other.expect("a folder").path());
+    }
+}

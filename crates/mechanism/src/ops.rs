@@ -1,0 +1,112 @@
+//! `struct tcp_congestion_ops` as the native target has it, and its callbacks.
+
+use std::ffi::c_void;
+use std::fmt;
+
+/// Bytes of a name with the zero at its end (`TCP_CA_NAME_MAX`).
+pub(crate) const NAME_LENGTH: usize = 16;
+
+/// A program that returns nothing: its arguments stand in an array, as the kernel passes them. A fault unwinds through it.
+pub(crate) type Action = unsafe extern "C-unwind" fn(*const u64);
+/// A program that returns a number of segments, or a factor.
+pub(crate) type Question = unsafe extern "C-unwind" fn(*const u64) -> u32;
+
+/// `struct tcp_congestion_ops` of the native target.
+#[repr(C)]
+pub(crate) struct CongestionOps {
+    pub(crate) ssthresh: Option<Question>,
+    pub(crate) cong_avoid: Option<Action>,
+    pub(crate) set_state: Option<Action>,
+    pub(crate) cwnd_event: Option<Action>,
+    pub(crate) in_ack_event: Option<Action>,
+    pub(crate) pkts_acked: Option<Action>,
+    pub(crate) min_tso_segs: Option<Question>,
+    pub(crate) cong_control: Option<Action>,
+    pub(crate) undo_cwnd: Option<Question>,
+    pub(crate) sndbuf_expand: Option<Question>,
+    pub(crate) get_info: Option<Action>,
+    pub(crate) init: Option<Action>,
+    pub(crate) release: Option<Action>,
+    pub(crate) name: [u8; NAME_LENGTH],
+    pub(crate) flags: u32,
+    owner: *mut c_void,
+}
+
+/// A member of `struct tcp_congestion_ops` that is a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Callback {
+    Ssthresh,
+    CongAvoid,
+    SetState,
+    CwndEvent,
+    InAckEvent,
+    PktsAcked,
+    MinTsoSegs,
+    CongControl,
+    UndoCwnd,
+    SndbufExpand,
+    Init,
+    Release,
+}
+
+impl Callback {
+    /// All of them, each at the index that is its number.
+    pub(crate) const ALL: [Callback; 12] = [
+        Callback::Ssthresh,
+        Callback::CongAvoid,
+        Callback::SetState,
+        Callback::CwndEvent,
+        Callback::InAckEvent,
+        Callback::PktsAcked,
+        Callback::MinTsoSegs,
+        Callback::CongControl,
+        Callback::UndoCwnd,
+        Callback::SndbufExpand,
+        Callback::Init,
+        Callback::Release,
+    ];
+}
+
+impl fmt::Display for Callback {
+    /// Its name in `struct tcp_congestion_ops`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Callback::Ssthresh => "ssthresh",
+            Callback::CongAvoid => "cong_avoid",
+            Callback::SetState => "set_state",
+            Callback::CwndEvent => "cwnd_event",
+            Callback::InAckEvent => "in_ack_event",
+            Callback::PktsAcked => "pkts_acked",
+            Callback::MinTsoSegs => "min_tso_segs",
+            Callback::CongControl => "cong_control",
+            Callback::UndoCwnd => "undo_cwnd",
+            Callback::SndbufExpand => "sndbuf_expand",
+            Callback::Init => "init",
+            Callback::Release => "release",
+        })
+    }
+}
+
+impl CongestionOps {
+    /// Where the program of a callback stands, if there is one.
+    pub(crate) fn address(&self, callback: Callback) -> Option<usize> {
+        let action = |program: Option<Action>| program.map(|program| program as usize);
+        let question = |program: Option<Question>| program.map(|program| program as usize);
+        match callback {
+            Callback::Ssthresh => question(self.ssthresh),
+            Callback::CongAvoid => action(self.cong_avoid),
+            Callback::SetState => action(self.set_state),
+            Callback::CwndEvent => action(self.cwnd_event),
+            Callback::InAckEvent => action(self.in_ack_event),
+            Callback::PktsAcked => action(self.pkts_acked),
+            Callback::MinTsoSegs => question(self.min_tso_segs),
+            Callback::CongControl => action(self.cong_control),
+            Callback::UndoCwnd => question(self.undo_cwnd),
+            Callback::SndbufExpand => question(self.sndbuf_expand),
+            Callback::Init => action(self.init),
+            Callback::Release => action(self.release),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a process that does runs owes to the one that started it: word of a control that ends it, and its own end.
+
+use crate::errors::RunError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Has this process write an answer to `fd` before a congestion control's fault ends it.
+#[pyfunction]
+pub fn watch_controls(fd: i32) -> PyResult<()> {
+    mechanism::watchdog::report_to(fd).map_err(|error| RunError::new_err(format!("no watch over controls: {error}")))
+}
+
+/// Ends this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP. For the first of its group.
+#[pyfunction]
+pub fn end_with(parent: u32) -> PyResult<()> {
+    // SAFETY: system calls that read numbers; the handler does what handlers may.
+    unsafe {
+        for signal in [libc::SIGTERM, libc::SIGHUP] {
+            libc::signal(signal, end_group as extern "C" fn(i32) as usize);
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+        if libc::getppid() as u32 != parent {
+            end_group(libc::SIGTERM);
+        }
+    }
+    Ok(())
+}
+
+extern "C" fn end_group(_: i32) {
+    // SAFETY: as any process may.
+    unsafe {
+        if libc::getpgrp() == libc::getpid() {
+            libc::kill(0, libc::SIGKILL);
+        }
+        libc::_exit(1);
+    }
+}
+
+/// What compilers have warned of in the user's files since the last call: each file with the text.
+#[pyfunction]
+pub fn take_warnings() -> Vec<(PathBuf, String)> {
+    mechanism::warnings::take().into_iter().map(|warnings| (warnings.path, warnings.text)).collect()
+}
+
+/// Removes what killed compilers left in the cache.
+#[pyfunction]
+pub fn sweep_compilations() -> PyResult<()> {
+    mechanism::sweep_cache().map_err(|error| RunError::new_err(error.to_string()))
+}
