@@ -8,6 +8,7 @@ mod bits;
 mod clock;
 mod crossing;
 mod edges;
+mod initial_sequence;
 mod network;
 pub mod packet;
 mod pcap;

@@ -188,10 +188,34 @@ impl Scoreboard {
         self.unlist(number);
     }
 
-    /// Takes back a loss.
-    pub fn unmark_lost(&mut self, number: u32) {
-        self.get_mut(number).state &= !state::LOST;
-        self.to_resend.remove(number);
+    /// Takes back every loss (`tcp_undo_cwnd_reduction`): what waited to be sent again is in flight after all, and stands in the list where
+    /// its transmission puts it.
+    pub fn unmark_all_lost(&mut self) {
+        let mut in_flight = vec![];
+        for number in self.una..self.nxt {
+            let s = self.get_mut(number);
+            s.state &= !state::LOST;
+            s.listed = false;
+            if s.state & state::SACKED == 0 {
+                in_flight.push((s.sent_us, number));
+            }
+            self.to_resend.remove(number);
+        }
+        in_flight.sort_unstable();
+        (self.oldest, self.newest) = (NONE, NONE);
+        for (_, number) in in_flight {
+            self.list_as_newest(number);
+        }
+    }
+
+    /// Notes that a segment is lost which has been sent again on suspicion: that transmission stays in flight.
+    pub fn mark_lost_after_resending(&mut self, number: u32) {
+        self.get_mut(number).state |= state::LOST;
+    }
+
+    /// The highest segment that has not been delivered.
+    pub fn highest_undelivered(&self) -> Option<u32> {
+        (self.una..self.nxt).rev().find(|number| self.get(*number).state & state::SACKED == 0)
     }
 
     /// The lowest segment that waits to be sent again.
@@ -279,6 +303,22 @@ mod tests {
         assert_eq!(board.next_to_resend(), Some(0));
         board.resent(0);
         assert_eq!(in_flight(&board), [1, 3, 0]);
+        assert_eq!(board.next_to_resend(), None);
+    }
+
+    #[test]
+    fn a_loss_that_is_taken_back_stands_where_it_was_sent() {
+        let mut board = sent(6);
+        board.mark_sacked(3);
+        board.mark_lost(1);
+        board.mark_lost(0);
+        board.get_mut(0).sent_us = 9;
+        board.get_mut(0).state |= state::RETRANS;
+        board.resent(0);
+        board.mark_lost(4);
+        assert_eq!(in_flight(&board), [2, 5, 0]);
+        board.unmark_all_lost();
+        assert_eq!(in_flight(&board), [1, 2, 4, 5, 0]);
         assert_eq!(board.next_to_resend(), None);
     }
 

@@ -71,7 +71,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let room = self.scenario.ample_window(group);
-            self.receivers.push(Receiver::new(flow, group, room, own_echo, sender.sk.mss_cache, meter));
+            let mss = sender.sk.mss_cache;
+            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, room, own_echo, mss, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }

@@ -76,9 +76,12 @@ impl Scenario {
         let delay = self.bottleneck.delay + self.reverse.delay + group.access.delay + group.access.delay;
         let in_flight = (way.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
         match way.queue.limit() {
-            Some(Limit::Bytes(queue)) => Bytes((4 * (in_flight + queue.0)).max(LEAST)),
-            Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
-            None => Bytes((4 * in_flight).max(LINUX_MAX)),
+            Some(Limit::Bytes(queue)) => Bytes(in_flight.saturating_add(queue.0).saturating_mul(4).max(LEAST)),
+            Some(Limit::Packets(queue)) => {
+                let queue = queue.saturating_mul(group.packet.0);
+                Bytes(in_flight.saturating_add(queue).saturating_mul(4).max(LEAST))
+            }
+            None => Bytes(in_flight.saturating_mul(4).max(LINUX_MAX)),
         }
     }
 }
@@ -319,6 +322,21 @@ pub struct FlowGroup {
     pub receive_window: Option<Bytes>,
     /// How the two TCP ends behave.
     pub stack: Stack,
+}
+
+impl FlowGroup {
+    /// Payload of a full data packet.
+    pub fn mss(&self) -> Bytes {
+        const HEADERS: u64 = 40;
+        const TIMESTAMP_OPTION: u64 = 12;
+        Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
+    }
+
+    /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of which the last number
+    /// stands for a flow without end.
+    pub fn largest_size(&self) -> Bytes {
+        Bytes((u32::MAX as u64 - 1) * self.mss().0)
+    }
 }
 
 /// A congestion control with its parameters.

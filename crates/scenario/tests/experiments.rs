@@ -372,3 +372,16 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
     let netem = only(SAMPLE, &[("emulator", "netem")]);
     assert_eq!(netem.only_in_the_kernel().unwrap().key, "emulator");
 }
+
+/// A limit that means "no limit" is no small one: what follows from it stays at the largest number.
+#[test]
+fn a_huge_limit_gives_a_huge_window() {
+    for limit in ["18446744073709551615p", "5000000000000000000b"] {
+        let text = format!(
+            "duration = \"1s\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"1ms\"\nqueue = {{ limit = \"{limit}\" }}\n[[flows]]\ncc = \"reno\"\n"
+        );
+        let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let scenario = &experiment.cells[0].scenario;
+        assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
+    }
+}

@@ -5,6 +5,7 @@ mod out_of_order;
 mod schedule;
 
 use crate::clock::TimestampClock;
+use crate::initial_sequence::InitialSequence;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
 use measure::ReceiverMeter;
 use mechanism::Control;
@@ -12,7 +13,7 @@ use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::{Bytes, Nanos};
-use schedule::Schedule;
+use schedule::{MAX_QUICKACKS, Schedule};
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
@@ -23,6 +24,8 @@ pub struct Receiver {
     flow: u32,
     stack: Stack,
     mss: u32,
+    /// Sequence number of the first data byte, where a control has a socket to see it in.
+    first_seq: u32,
     window: u32,
     /// The next segment in order.
     next: u32,
@@ -36,6 +39,12 @@ pub struct Receiver {
     clock: TimestampClock,
     schedule: Schedule,
     echo_ce: bool,
+    /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
+    ecn_seen: bool,
+    /// The next acknowledgement may not be delayed (`ICSK_ACK_NOW`).
+    ack_now: bool,
+    /// What every packet of this end carries: ECT if the control needs ECN.
+    own_flags: u8,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
     socket: Option<Box<TcpSock>>,
     pub meter: ReceiverMeter,
@@ -45,8 +54,10 @@ pub struct Receiver {
 pub type Answers = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow`. `room`: the window that it comes to offer; `control`: of its flow, if it needs ECN.
+    /// The receiver of flow `flow` in a run with this seed. `room`: the window that it comes to offer; `control`: of its flow, if it needs
+    /// ECN.
     pub fn new(
+        seed: u64,
         flow: u32,
         group: &FlowGroup,
         room: Bytes,
@@ -58,7 +69,12 @@ impl Receiver {
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
         let socket = control.map(|control| {
-            let mut sk = Box::new(TcpSock { ecn_flags: ecn::OK, mss_cache: mss, rcv_nxt: 1, ..Default::default() });
+            let mut sk = Box::new(TcpSock { ecn_flags: ecn::OK, mss_cache: mss, ..Default::default() });
+            let isn = InitialSequence::draw(seed, flow);
+            (sk.snd_una, sk.snd_nxt) = (isn.receiver.wrapping_add(1), isn.receiver.wrapping_add(1));
+            sk.write_seq = sk.snd_nxt;
+            (sk.rcv_nxt, sk.rcv_wup) = (isn.sender.wrapping_add(1), isn.sender.wrapping_add(1));
+            (sk.copied_seq, sk.rcv_wnd) = (sk.rcv_nxt, window);
             control.init(&mut sk);
             sk
         });
@@ -66,6 +82,7 @@ impl Receiver {
             flow,
             stack,
             mss,
+            first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
             window,
             next: 0,
             acked: 0,
@@ -75,6 +92,9 @@ impl Receiver {
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
             schedule: Schedule::new(&stack, room.0.min(window as u64) as u32, mss),
             echo_ce: false,
+            ecn_seen: false,
+            ack_now: false,
+            own_flags: if control.is_some() { flag::ECT } else { 0 },
             socket,
             meter,
         }
@@ -102,17 +122,22 @@ impl Receiver {
         }
         self.meter.arrived(now, data.bytes as u32);
         self.schedule.measure_round_trip(now);
-        let early = self.note_congestion(control, now, data);
         if data.segment <= self.acked {
             self.ts_recent = data.tsval;
         }
+        if data.flags & flag::CWR != 0 {
+            self.accept_cwr();
+        }
         let (early, urgent) = if data.segment == self.next {
+            self.schedule.in_order(now);
+            let early = self.check_ce(control, now, data, self.next + 1);
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
-            self.schedule.duplicate();
+            self.schedule.enter_quickack_mode(MAX_QUICKACKS);
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
-            (early, true)
+            (None, true)
         } else {
+            let early = self.check_ce(control, now, data, self.next);
             let flushed = self.out_of_order(now, data);
             if flushed.is_some() {
                 // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was scheduled.
@@ -120,8 +145,7 @@ impl Receiver {
             }
             (early, false)
         };
-        let forced = self.take_forced_acknowledgement();
-        (early, urgent || forced || self.acknowledges_now(now))
+        (early, urgent || self.ack_now || self.acknowledges_now(now))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -137,14 +161,13 @@ impl Receiver {
         let agreed = self.stack.ecn && syn.flags & flag::ECE != 0;
         let mut ack = self.acknowledge(now);
         ack.bytes = SYN_BYTES as u16;
-        ack.flags = flag::SYN | if agreed { flag::ECE } else { 0 };
+        ack.flags = self.own_flags | flag::SYN | if agreed { flag::ECE } else { 0 };
         self.schedule.answered_syn(now);
         ack
     }
 
     /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
-        self.schedule.in_order(now);
         self.schedule.widen(self.out_of_order.len() + 1);
         let had_holes = !self.out_of_order.is_empty();
         self.next += 1;
@@ -197,6 +220,7 @@ impl Receiver {
     pub fn acknowledge(&mut self, now: Nanos) -> Ack {
         let ack = self.acknowledgement_of(self.next, now);
         self.acked = self.next;
+        self.ack_now = false;
         self.schedule.acknowledged();
         if let Some(sk) = &mut self.socket {
             sk.inet_conn.icsk_ack.pending = 0;
@@ -217,7 +241,7 @@ impl Receiver {
             tsecr: if self.stack.timestamps { self.ts_recent } else { 0 },
             window: self.window,
             bytes: ack_bytes(self.stack.timestamps, count),
-            flags: if self.echo_ce { flag::ECE } else { 0 },
+            flags: self.own_flags | if self.echo_ce { flag::ECE } else { 0 },
             block_count: count as u8,
             blocks,
         }
@@ -237,55 +261,62 @@ impl Receiver {
 
     // ECN (RFC 3168; DCTCP's own echo where the control asks for it).
 
-    /// Takes note of a mark. Some: an acknowledgement for the state before this segment.
-    fn note_congestion(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
+    /// `tcp_ecn_accept_cwr`: the sender has heard the echo. Its window may be a single segment now, so it shall not wait.
+    #[cold]
+    fn accept_cwr(&mut self) {
+        self.echo_ce = false;
+        self.ack_now = true;
+        if let Some(sk) = &mut self.socket {
+            sk.ecn_flags &= !ecn::DEMAND_CWR;
+        }
+    }
+
+    /// `tcp_ecn_check_ce`, for a segment that makes `next` the next in order. Some: an acknowledgement for the state before it.
+    #[inline]
+    fn check_ce(&mut self, control: &Control, now: Nanos, data: &Data, next: u32) -> Option<Ack> {
         if !self.stack.ecn {
             return None;
         }
         let marked = data.flags & flag::CE != 0;
-        if self.socket.is_some() {
-            let event = if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE };
-            return self.ask_control(control, event, now);
-        }
-        if data.flags & flag::CWR != 0 {
-            self.echo_ce = false;
-        }
-        if marked {
-            if !self.echo_ce {
-                self.schedule.acknowledge_quickly(2);
+        if data.flags & (flag::ECT | flag::CE) == 0 {
+            // Not a new segment, if those before were capable: a retransmission, whose sender is in trouble.
+            if self.ecn_seen {
+                self.schedule.enter_quickack_mode(2);
             }
+            return None;
+        }
+        self.ecn_seen = true;
+        if self.socket.is_some() {
+            return self.ask_control(control, marked, now, next);
+        }
+        if marked && !self.echo_ce {
+            self.schedule.enter_quickack_mode(2);
             self.echo_ce = true;
         }
         None
     }
 
-    /// The control's receiving half decides what is echoed from now on.
-    fn ask_control(&mut self, control: &Control, event: u32, now: Nanos) -> Option<Ack> {
+    /// The control's receiving half decides what is echoed from now on. As in Linux the socket's `rcv_nxt` counts the segment already.
+    fn ask_control(&mut self, control: &Control, marked: bool, now: Nanos, next: u32) -> Option<Ack> {
         let mut sk = self.socket.take()?;
-        let isn = 1u32;
-        sk.rcv_nxt = isn.wrapping_add(self.next.wrapping_mul(self.mss));
+        sk.rcv_nxt = self.first_seq.wrapping_add(next.wrapping_mul(self.mss));
+        sk.copied_seq = sk.rcv_nxt;
         let prior_echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
-        control.cwnd_event(&mut sk, event);
-        let early = (std::mem::take(&mut sk.sim.send_ack_pending) != 0).then_some(sk.sim.send_ack_rcv_nxt);
+        control.cwnd_event(&mut sk, if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE });
+        let early = std::mem::take(&mut sk.sim.send_ack_pending) != 0;
+        let not_in_it = sk.rcv_nxt.wrapping_sub(sk.sim.send_ack_rcv_nxt).div_ceil(self.mss);
         let echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
+        self.ack_now |= sk.inet_conn.icsk_ack.pending & ack_pending::NOW != 0;
+        sk.inet_conn.icsk_ack.pending &= !ack_pending::NOW;
         self.socket = Some(sk);
-        let answer = early.map(|rcv_nxt| {
+        let answer = early.then(|| {
             // The acknowledgement held back reports the state before the change.
             self.echo_ce = prior_echo;
-            let next = rcv_nxt.wrapping_sub(isn) / self.mss;
-            self.acked = next;
-            self.acknowledgement_of(next, now)
+            self.acked = next.saturating_sub(not_in_it);
+            self.acknowledgement_of(self.acked, now)
         });
         self.echo_ce = echo;
         answer
-    }
-
-    /// The control set `ICSK_ACK_NOW`.
-    fn take_forced_acknowledgement(&mut self) -> bool {
-        let Some(sk) = &mut self.socket else { return false };
-        let forced = sk.inet_conn.icsk_ack.pending & ack_pending::NOW != 0;
-        sk.inet_conn.icsk_ack.pending &= !ack_pending::NOW;
-        forced
     }
 
     /// Frees what the control holds for this end's socket.

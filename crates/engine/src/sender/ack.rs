@@ -54,7 +54,7 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
-        if let Some(rtt_us) = self.handshake_rtt_us(env.now, ack.tsecr) {
+        if let Some(rtt_us) = self.handshake_rtt_us(ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
             rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
@@ -70,16 +70,16 @@ impl Sender {
     }
 
     /// Karn: which of two SYNs was answered only a timestamp tells.
-    fn handshake_rtt_us(&self, now: Nanos, tsecr: u32) -> Option<u32> {
+    fn handshake_rtt_us(&self, tsecr: u32) -> Option<u32> {
         if self.sk.total_retrans == 0 {
             return Some((self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32);
         }
-        self.stack.timestamps.then(|| self.rtt_by_timestamp(now, tsecr))
+        self.stack.timestamps.then(|| self.rtt_by_timestamp(tsecr))
     }
 
     /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us.
-    fn rtt_by_timestamp(&self, now: Nanos, echo: u32) -> u32 {
-        let ticks = self.timestamp(now).wrapping_sub(echo);
+    fn rtt_by_timestamp(&self, echo: u32) -> u32 {
+        let ticks = self.timestamp().wrapping_sub(echo);
         if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
     }
 
@@ -96,7 +96,7 @@ impl Sender {
         }
         self.read_header(env, ack, &mut g);
         if self.board.is_empty() {
-            return;
+            return self.process_without_queue(env, prior_una, &mut g);
         }
         let removed = self.clean_retransmission_queue(ack.next, &mut g);
         self.sample_rtt(env, &removed, prior_highest_sacked, &mut g);
@@ -104,7 +104,6 @@ impl Sender {
         if self.sk.tlp_high_seq != 0 {
             self.process_tlp_ack(env.control, g.flags);
         }
-        self.sk.snd_una = self.seq(self.board.una);
         let next = if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Next::InTurn };
         if g.flags & flag::SET_XMIT_TIMER != 0 {
             self.set_transmit_timer(env.now);
@@ -120,10 +119,23 @@ impl Sender {
         self.partially_acked |= self.ca_state() == ca_state::RECOVERY && g.flags & flag::SND_UNA_ADVANCED != 0;
     }
 
+    /// The end of `tcp_ack` where nothing was outstanding: a reduction may prove spurious, a probe needless.
+    #[cold]
+    fn process_without_queue<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut Gathered) {
+        if g.flags & flag::DSACKING_ACK != 0 {
+            self.run_state_machine(env, prior_una, g);
+            self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        }
+        if self.sk.tlp_high_seq != 0 {
+            self.process_tlp_ack(env.control, g.flags);
+        }
+    }
+
     /// `tcp_xmit_recovery`: what the state machine asked for.
     fn recover<T: Tap>(&mut self, env: &mut Env<T>, next: Next) {
         match next {
             Next::InTurn => {}
+            Next::Lost if self.follows_rfc_6675() => self.send_next_segments(env),
             Next::Lost => self.retransmit_lost(env),
             Next::Probe => {
                 self.transmit_new(env);
@@ -139,8 +151,9 @@ impl Sender {
     fn read_header<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, g: &mut Gathered) {
         let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
         if advanced {
-            self.sk.snd_una = self.seq(ack.next);
-            self.sk.bytes_acked += (ack.next - self.board.una) as u64 * self.mss as u64;
+            let una = self.seq(ack.next);
+            self.sk.bytes_acked += una.wrapping_sub(self.sk.snd_una) as u64;
+            self.sk.snd_una = una;
         }
         if ack.flags & packet_flag::ECE != 0 && self.sk.ecn_flags & ecn::OK != 0 {
             g.flags |= flag::ECE;
@@ -191,15 +204,42 @@ impl Sender {
         }
     }
 
+    /// `tcp_dsack_seen`, and what `tcp_check_dsack` and `tcp_sacktag_one` do with its result: segments arrived twice.
+    #[cold]
     fn on_dsack(&mut self, start: u32, end: u32, g: &mut Gathered) {
-        g.flags |= flag::DSACKING_ACK;
-        self.sk.rack.dsack_seen = 1;
-        self.sk.dsack_dups += end - start;
-        if self.sk.tlp_high_seq != 0 && self.seq(end) == self.sk.tlp_high_seq {
+        let duplicates = end - start;
+        if duplicates == 1 && self.sk.tlp_high_seq != 0 && self.seq(end) == self.sk.tlp_high_seq {
             g.flags |= flag::DSACK_TLP;
         }
-        if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(end), self.sk.undo_marker) {
-            self.sk.undo_retrans = (self.sk.undo_retrans - (end - start) as i32).max(0);
+        self.sk.dsack_dups += duplicates;
+        // More duplicates than retransmissions: the network made them.
+        if self.sk.dsack_dups > self.sk.total_retrans {
+            return;
+        }
+        // RACK widens its window for reordering only: a probe is sent by a timer, not by RACK.
+        if self.sk.reord_seen != 0 && g.flags & flag::DSACK_TLP == 0 {
+            self.sk.rack.dsack_seen = 1;
+        }
+        g.flags |= flag::DSACKING_ACK;
+        self.count_delivered(duplicates, g.flags & flag::ECE != 0);
+        for segment in start..end {
+            self.on_duplicate(segment, g);
+        }
+    }
+
+    /// A retransmission was not needed. While it is outstanding and SACKed, the scoreboard shows it; then it was reordering, too.
+    fn on_duplicate(&mut self, segment: u32, g: &mut Gathered) {
+        if (self.board.una..self.board.nxt).contains(&segment) {
+            let bits = self.board.get(segment).state;
+            if bits & (state::RETRANS | state::EVER_RETRANS) == 0 {
+                return;
+            }
+            if bits & state::SACKED != 0 {
+                g.reordered = Some(g.reordered.map_or(segment, |low| low.min(segment)));
+            }
+        }
+        if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(segment + 1), self.sk.undo_marker) {
+            self.sk.undo_retrans -= 1;
         }
     }
 
@@ -318,7 +358,7 @@ impl Sender {
             self.sk.sacked_out -= 1;
         } else if self.stack.sack {
             self.count_delivered(1, ece);
-            if self.stack.rack {
+            if self.stack.rack && !self.is_spurious_retransmission(bits, known.sent_us) {
                 self.rack_advance(bits, end_seq, known.sent_us);
             }
         }
@@ -339,7 +379,7 @@ impl Sender {
         {
             sample_us = Some((now_us - first) as u32);
             latest_us = Some((now_us - removed.last_us) as u32);
-            if removed.count == 1 && self.board.is_empty() && self.sk.sacked_out == 0 {
+            if removed.count == 1 && self.is_lone_runt(g) {
                 g.flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
@@ -376,20 +416,32 @@ impl Sender {
         }
     }
 
+    /// The one segment that was acknowledged is less than full and was alone for a round trip: the receiver may have waited for a second
+    /// (the condition in `tcp_clean_rtx_queue`). Only the last segment of a transfer is short.
+    #[inline]
+    fn is_lone_runt(&self, g: &Gathered) -> bool {
+        self.board.una == self.segments
+            && self.last_payload < self.mss
+            && g.rate.prior_delivered.wrapping_add(1) == self.sk.delivered
+    }
+
     /// `tcp_ack_update_rtt`: `sample_us` feeds the timeout, `latest_us` the congestion control.
     #[inline]
     fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut Gathered) -> bool {
         // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section 4).
         let by_timestamp = || {
             let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
-            echoed.then(|| self.rtt_by_timestamp(now, self.sk.rx_opt.rcv_tsecr))
+            echoed.then(|| self.rtt_by_timestamp(self.sk.rx_opt.rcv_tsecr))
         };
         let Some(sample) = sample_us.or_else(by_timestamp) else {
             return false;
         };
         let latest = latest_us.unwrap_or(sample);
         g.rate.rtt_us = latest as i64;
-        rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+        // `tcp_update_rtt_min`: of suspected delayed acknowledgements the filter would learn their delay when it expires.
+        if g.flags & flag::ACK_MAYBE_DELAYED == 0 || latest <= self.sk.min_rtt_us() {
+            rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+        }
         rtt::estimate(&mut self.sk, sample);
         rtt::set_timeout(&mut self.sk);
         self.sk.inet_conn.icsk_backoff = 0;

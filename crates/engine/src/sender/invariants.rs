@@ -90,6 +90,9 @@ impl Sender {
                 bits & state::SACKED == 0 || bits & (state::LOST | state::RETRANS) == 0,
                 "flow {flow}: segment {n} is SACKed and given up"
             );
+            // RACK looks at what is in flight: not delivered, and not lost unless sent again.
+            let in_flight = bits & state::SACKED == 0 && (bits & state::LOST == 0 || bits & state::RETRANS != 0);
+            assert_eq!(self.board.get(n).listed, in_flight, "flow {flow}: segment {n} ({bits:#x}) in RACK's list");
         }
     }
 }

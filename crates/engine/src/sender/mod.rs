@@ -21,6 +21,7 @@ mod transmit;
 mod window;
 
 use crate::clock;
+use crate::initial_sequence::InitialSequence;
 use crate::network::Network;
 use crate::packet::{BASE_HEADER, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
@@ -56,8 +57,8 @@ enum Phase {
 
 /// `reordering` and duplicate threshold at the start (`tcp_reordering`).
 pub const DUPLICATE_THRESHOLD: u32 = 3;
-/// Sequence number of the SYN; the first data byte follows.
-const INITIAL_SEQUENCE: u32 = 0;
+/// What the sending end offers to the other, which sends no data, bytes.
+pub const OWN_WINDOW: u32 = u16::MAX as u32;
 /// A host that was idle reads its clock so much after something has happened, us, now this and now that: to wake up takes its time.
 /// Without it the RTTs of a steady path would be equal to the nanosecond, and a control that asks whether they grow would say no.
 const WAKING_US: Range<u64> = 0..4;
@@ -79,6 +80,10 @@ pub struct Sender {
     mss: u32,
     /// IP header, TCP header and options of a data segment.
     header: u32,
+    /// Sequence number of the first data byte; the SYN is one before it.
+    first_seq: u32,
+    /// The same of the other end.
+    peer_first_seq: u32,
     /// Segments that the application will write.
     segments: u32,
     /// Payload of the last of them.
@@ -96,6 +101,10 @@ pub struct Sender {
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
     sacked_above: u32,
+    /// The same: above all that this recovery has sent again (RFC 6675, HighRxt), rescue retransmission excepted ...
+    high_rxt: u32,
+    /// ... which it has sent (RescueRxt).
+    rescued: bool,
     waking: path::Draws,
     /// How late the clock is read since the host woke up, us.
     late_us: u64,
@@ -115,11 +124,15 @@ impl Sender {
     ) -> Sender {
         let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
-        let mss = group.packet.0 as u32 - header;
+        let mss = group.mss().0 as u32;
         let (segments, last_payload) = match opening.size {
             None => (ENDLESS, mss),
-            Some(size) => (size.0.div_ceil(mss as u64) as u32, ((size.0 - 1) % mss as u64 + 1) as u32),
+            Some(size) => {
+                let segments = u32::try_from(size.0.div_ceil(mss as u64)).expect("no scenario has a larger size");
+                (segments, ((size.0 - 1) % mss as u64 + 1) as u32)
+            }
         };
+        let isn = InitialSequence::draw(seed, flow);
         let mut sender = Sender {
             sk: TcpSock::default(),
             board: Scoreboard::new(),
@@ -128,6 +141,8 @@ impl Sender {
             phase: Phase::Closed,
             mss,
             header,
+            first_seq: isn.sender.wrapping_add(1),
+            peer_first_seq: isn.receiver.wrapping_add(1),
             segments,
             last_payload,
             start: opening.at,
@@ -138,6 +153,8 @@ impl Sender {
             partially_acked: false,
             lost_below: 0,
             sacked_above: 0,
+            high_rxt: 0,
+            rescued: false,
             waking: path::draws(seed, WAKING_DRAWS + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
@@ -154,8 +171,9 @@ impl Sender {
         sk.tcp_header_len = (self.header - 20) as u16;
         sk.reordering = DUPLICATE_THRESHOLD;
         sk.rack.reo_wnd_steps = 1;
-        sk.snd_una = INITIAL_SEQUENCE;
-        sk.snd_nxt = INITIAL_SEQUENCE;
+        sk.snd_una = self.first_seq.wrapping_sub(1);
+        sk.write_seq = self.first_seq;
+        sk.snd_nxt = self.first_seq;
         sk.inet_conn.icsk_rto = rtt::TIMEOUT_INIT;
         sk.inet_conn.icsk_rto_min = clock::micros_to_jiffies(stack.rto_min.as_micros());
         sk.rx_opt.sack_ok = stack.sack as u8;
@@ -169,7 +187,7 @@ impl Sender {
     /// Sequence number of the first byte of a segment.
     #[inline]
     fn seq(&self, segment: u32) -> u32 {
-        let seq = (INITIAL_SEQUENCE + 1).wrapping_add(segment.wrapping_mul(self.mss));
+        let seq = self.first_seq.wrapping_add(segment.wrapping_mul(self.mss));
         if segment == self.segments { seq.wrapping_sub(self.mss - self.last_payload) } else { seq }
     }
 
@@ -200,11 +218,11 @@ impl Sender {
         self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
     }
 
-    /// What the timestamps option of a segment shows that leaves now. In microseconds even a late look at the clock can be seen, and has to
-    /// agree with the times that the sender keeps.
+    /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes from the same reading of
+    /// the clock as the times that the sender keeps, so that no echo can look older than the segment that it is the echo of.
     #[inline]
-    fn timestamp(&self, now: Nanos) -> u32 {
-        if self.stack.tcp_usec_ts { self.sk.tcp_mstamp as u32 } else { clock::timestamp(now) }
+    fn timestamp(&self) -> u32 {
+        self.ticks(self.sk.tcp_mstamp)
     }
 
     /// A time of the sender's own clock, us, in the ticks of its timestamps.
@@ -262,12 +280,14 @@ impl Sender {
         let sk = &mut self.sk;
         self.phase = Phase::Established;
         sk.inet_conn.sk.sk_state = 1; // TCP_ESTABLISHED
-        sk.snd_una = INITIAL_SEQUENCE + 1;
-        sk.snd_nxt = INITIAL_SEQUENCE + 1;
-        sk.write_seq = INITIAL_SEQUENCE + 1;
+        sk.snd_una = self.first_seq;
+        (sk.rcv_nxt, sk.rcv_wup, sk.copied_seq) = (self.peer_first_seq, self.peer_first_seq, self.peer_first_seq);
+        sk.snd_wl1 = self.peer_first_seq.wrapping_sub(1);
+        sk.rcv_wnd = OWN_WINDOW;
         sk.snd_wnd = window;
         sk.max_window = window;
         sk.delivered = 1;
+        sk.bytes_acked = 1; // The SYN, as `tcp_snd_una_update` counts it.
         sk.delivered_mstamp = sk.tcp_mstamp;
         sk.snd_cwnd = cwnd;
         sk.snd_cwnd_stamp = clock::jiffies(env.now);

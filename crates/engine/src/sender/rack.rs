@@ -34,6 +34,13 @@ impl Sender {
         self.board.mark_lost(segment);
     }
 
+    /// `tcp_skb_spurious_retrans`: the echoed timestamp is older than the last transmission, so an earlier one was acknowledged (RFC 8985,
+    /// section 6.2, step 2).
+    #[inline]
+    pub(super) fn is_spurious_retransmission(&self, state_bits: u8, sent_us: u64) -> bool {
+        state_bits & (state::RETRANS | state::EVER_RETRANS) != 0 && self.echo_precedes(sent_us)
+    }
+
     /// `tcp_rack_advance`: a segment was delivered; remember the one sent last.
     #[inline]
     pub(super) fn rack_advance(&mut self, state_bits: u8, end_seq: u32, sent_us: u64) {
@@ -57,7 +64,7 @@ impl Sender {
         if sk.reord_seen == 0 && (self.ca_state() >= ca_state::RECOVERY || sk.sacked_out >= sk.reordering) {
             return 0;
         }
-        ((sk.min_rtt_us() >> 2) * sk.rack.reo_wnd_steps as u32).min(sk.srtt_us >> 3)
+        ((sk.min_rtt_us() >> 2).saturating_mul(sk.rack.reo_wnd_steps as u32)).min(sk.srtt_us >> 3)
     }
 
     /// How long until a segment counts as lost, us; not positive: it is.
@@ -152,8 +159,11 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, IsLost: three SACKed segments above. The bound only moves up, so every segment is looked at once. What a timeout gave up
-    /// and sent again before the bound came by is not given up twice.
+    /// RFC 6675, IsLost: three SACKed segments above. That is both of its conditions: of three segments at most one, the last, is short, so
+    /// they hold more than two times the MSS; fewer than three hold no more and are no three SACKed ranges.
+    ///
+    /// The bound only moves up, so every segment is looked at once. What a timeout gave up and sent again before the bound came by is not
+    /// given up twice; what NextSeg's rules (3) and (4) sent again stays in flight.
     fn mark_lost_below_sacked(&mut self) {
         while self.sacked_above >= DUPLICATE_THRESHOLD {
             let segment = self.lost_below;
@@ -163,6 +173,10 @@ impl Sender {
                     break;
                 }
                 self.sacked_above -= 1;
+            } else if known & state::LOST == 0 && known & state::RETRANS != 0 {
+                self.sk.lost_out += 1;
+                self.sk.lost += 1;
+                self.board.mark_lost_after_resending(segment);
             } else if known & state::LOST == 0 {
                 self.mark_lost(segment);
             }

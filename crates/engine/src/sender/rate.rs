@@ -41,7 +41,7 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
         rs.prior_delivered_ce = segment.delivered_ce;
         rs.prior_mstamp = segment.delivered_us;
         rs.is_app_limited = (segment.state & state::APP_LIMITED != 0) as u8;
-        rs.is_retrans = (segment.state & state::RETRANS != 0) as u8;
+        rs.is_retrans = (segment.state & (state::RETRANS | state::EVER_RETRANS) != 0) as u8;
         rs.last_end_seq = end_seq;
         sk.first_tx_mstamp = segment.sent_us;
         rs.interval_us = (segment.sent_us - segment.first_tx_us) as i64;

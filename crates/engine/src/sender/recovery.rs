@@ -137,6 +137,8 @@ impl Sender {
         self.sk.prr_delivered = 0;
         self.sk.prr_out = 0;
         self.partially_acked = false;
+        self.high_rxt = self.board.una;
+        self.rescued = false;
         self.sk.snd_ssthresh = control.ssthresh(&mut self.sk);
         self.queue_cwr();
         if !self.stack.prr && !control.has_cong_control() {
@@ -225,6 +227,7 @@ impl Sender {
         }
         self.set_ca_state(control, ca_state::LOSS);
         self.sk.high_seq = self.sk.snd_nxt;
+        self.sk.tlp_high_seq = 0;
         self.queue_cwr();
         self.sk.frto = (self.stack.frto && (first_of_episode || self.sk.inet_conn.icsk_retransmits > 0)) as u8;
     }
@@ -288,34 +291,37 @@ impl Sender {
     /// `tcp_init_undo`.
     fn init_undo(&mut self) {
         self.sk.undo_marker = self.sk.snd_una;
-        self.sk.undo_retrans = if self.sk.retrans_out > 0 { self.sk.retrans_out as i32 } else { -1 };
-        if self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0 {
-            self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
-        }
+        let probes_out = (self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0) as u32;
+        let retransmissions_out = (self.sk.retrans_out + probes_out) as i32;
+        // Zero would say that each of them has proved spurious.
+        self.sk.undo_retrans = if retransmissions_out > 0 { retransmissions_out } else { -1 };
     }
 
-    /// Eifel (RFC 3522): the echoed timestamp is older than the first retransmission.
-    fn echo_precedes_retransmission(&self) -> bool {
+    /// `tcp_tsopt_ecr_before`: the echoed timestamp is older than a transmission.
+    #[inline]
+    pub(super) fn echo_precedes(&self, sent_us: u64) -> bool {
         let echo = self.sk.rx_opt.rcv_tsecr;
-        self.stack.timestamps
-            && echo != 0
-            && self.sk.retrans_stamp != 0
-            && before(echo, self.ticks(self.sk.retrans_stamp))
+        self.stack.timestamps && echo != 0 && before(echo, self.ticks(sent_us))
+    }
+
+    /// `tcp_packet_delayed`: what was taken for lost was late. Its echo is older than the first retransmission (Eifel, RFC 3522), or there
+    /// has been none yet, because the pacer held it. Without SACK the stamp is also gone where the state is held at `high_seq`.
+    fn was_delayed(&self) -> bool {
+        match self.sk.retrans_stamp {
+            0 => self.stack.sack || before(self.sk.snd_una, self.sk.high_seq),
+            first_retransmission => self.echo_precedes(first_retransmission),
+        }
     }
 
     /// `tcp_may_undo`.
     fn may_undo(&self) -> bool {
-        self.stack.undo
-            && self.sk.undo_marker != 0
-            && (self.sk.undo_retrans == 0 || self.echo_precedes_retransmission())
+        self.stack.undo && self.sk.undo_marker != 0 && (self.sk.undo_retrans == 0 || self.was_delayed())
     }
 
     /// `tcp_undo_cwnd_reduction`.
     fn undo_reduction(&mut self, control: &Control, now: Nanos, unmark: bool) {
         if unmark {
-            for segment in self.board.una..self.board.nxt {
-                self.board.unmark_lost(segment);
-            }
+            self.board.unmark_all_lost();
             self.sk.lost_out = 0;
         }
         if self.sk.prior_ssthresh != 0 {
@@ -349,7 +355,7 @@ impl Sender {
 
     /// `tcp_try_undo_partial`. True: hold still until the retransmissions in flight are accounted for.
     fn try_undo_partial<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32) -> bool {
-        if !self.stack.undo || self.sk.undo_marker == 0 || !self.echo_precedes_retransmission() {
+        if !self.stack.undo || self.sk.undo_marker == 0 || !self.was_delayed() {
             return false;
         }
         self.note_reordering(prior_una);

@@ -62,7 +62,7 @@ pub fn set_timeout(sk: &mut TcpSock) {
 pub fn update_minimum(min: &mut Minmax, now: u32, rtt_us: u32) {
     let sample = MinmaxSample { t: now, v: rtt_us.max(1) };
     let s = &mut min.s;
-    if s[0].v == 0 || sample.v <= s[0].v || now.wrapping_sub(s[2].t) > MIN_RTT_WINDOW_JIFFIES {
+    if sample.v <= s[0].v || now.wrapping_sub(s[2].t) > MIN_RTT_WINDOW_JIFFIES {
         *s = [sample; 3];
         return;
     }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_old_minimum_is_forgotten() {
-        let mut min = Minmax::default();
+        let mut min = TcpSock::default().rtt_min;
         update_minimum(&mut min, 1, 100);
         for second in 1..=400 {
             update_minimum(&mut min, 1 + second * HZ as u32, 200);

@@ -8,6 +8,8 @@ use scenario::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN_US: u64 = 2_000;
+/// So many SYNs are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 /// What happens when the timer rings (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,14 @@ impl Sender {
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Nanos) {
-        self.arm(Kind::Retransmit, self.sk.inet_conn.icsk_rto, now);
+        self.arm_after_pacing(Kind::Retransmit, self.sk.inet_conn.icsk_rto, now);
+    }
+
+    /// `tcp_reset_xmit_timer`: the timer runs from when the pacer lets the next segment go.
+    fn arm_after_pacing(&mut self, kind: Kind, jiffies: u32, now: Nanos) {
+        let held_ns = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
+        let held = if held_ns == 0 { 0 } else { (held_ns / (1_000_000_000 / HZ)).min(rtt::RTO_MAX as u64) as u32 };
+        self.arm(kind, jiffies + held, now);
     }
 
     /// True while RACK waits for reordered segments.
@@ -70,7 +79,7 @@ impl Sender {
         }
         if self.timer.at != Nanos::NEVER && self.timer.kind != Kind::Retransmit {
             let left = self.timeout_in_us().max(1) as u64;
-            return self.arm(Kind::Retransmit, micros_to_jiffies(left), now);
+            return self.arm_after_pacing(Kind::Retransmit, micros_to_jiffies(left), now);
         }
         self.arm_retransmit(now);
     }
@@ -96,7 +105,7 @@ impl Sender {
         if timeout_us > 0 {
             timeout = timeout.min(micros_to_jiffies(timeout_us as u64));
         }
-        self.arm(Kind::Probe, timeout, now);
+        self.arm_after_pacing(Kind::Probe, timeout, now);
         true
     }
 
@@ -127,24 +136,31 @@ impl Sender {
         self.resend(env, self.board.una);
         self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
         self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
-        self.arm_retransmit(env.now);
+        self.arm(Kind::Retransmit, self.sk.inet_conn.icsk_rto, env.now);
     }
 
     /// `tcp_send_loss_probe`: a new segment, or the last one again; one probe a tail.
     fn send_loss_probe<T: Tap>(&mut self, env: &mut Env<T>) {
-        if self.sk.tlp_high_seq == 0 && !self.board.is_empty() {
-            self.sk.tlp_retrans = 0;
-            if self.has_new_data() {
-                self.send_new_segment(env);
-            } else {
-                let last = self.board.nxt - 1;
-                self.send_again(env, last);
-                self.sk.tlp_retrans = 1;
-            }
+        if self.sk.tlp_high_seq == 0 && !self.board.is_empty() && self.probe(env) {
             self.sk.tlp_high_seq = self.sk.snd_nxt;
             self.timer = Timer::none();
         }
         self.rearm_retransmit(env.now);
+    }
+
+    /// False if the pacer holds the new segment that would be the probe.
+    fn probe<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+        self.sk.tlp_retrans = !self.has_new_data() as u8;
+        if self.sk.tlp_retrans != 0 {
+            self.send_again(env, self.board.nxt - 1);
+            return true;
+        }
+        if self.pacer_holds(env) {
+            return false;
+        }
+        self.send_new_segment(env);
+        self.note_sent(env, 1);
+        true
     }
 
     /// `tcp_rack_reo_timeout`.
@@ -168,13 +184,15 @@ impl Sender {
         }
     }
 
-    /// The SYN, again and again with doubled timeout until it is answered.
+    /// The SYN, again and again until it is answered: the first timeouts are equal, those after them double (`tcp_retransmit_timer`).
     pub(super) fn send_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.first_tx_mstamp == 0 {
             self.sk.first_tx_mstamp = clock::micros(env.now);
         } else {
             self.sk.total_retrans += 1;
-            self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+            if self.sk.total_retrans > SYN_LINEAR_TIMEOUTS {
+                self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+            }
         }
         self.emit_syn(env);
         self.arm_retransmit(env.now);

@@ -78,6 +78,19 @@ fn a_filled_hole_is_acknowledged_at_once() {
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
 }
 
+/// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are acknowledged at once
+/// (`tcp_ecn_check_ce`), the retransmission and the next.
+#[test]
+fn a_retransmission_among_capable_segments_is_answered_quickly() {
+    let singles = |ecn| {
+        let acks = acknowledgements(&settled(Stack { ecn, ..Stack::LINUX }), losing([(1000, 1)]));
+        let repaired = acks.iter().position(|(_, ack)| ack.next > 1000).expect("it is repaired");
+        let steps = acks[repaired..].windows(2).map(|pair| pair[1].1.next - pair[0].1.next);
+        steps.take_while(|step| *step == 1).count()
+    };
+    assert_eq!((singles(true), singles(false)), (1, 0));
+}
+
 /// A new block beyond the second would push an older one out of the list, so what waits is reported first.
 #[test]
 fn a_third_block_sends_what_waits() {

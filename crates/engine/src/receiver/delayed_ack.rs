@@ -53,6 +53,8 @@ pub struct Schedule {
     /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
     timeout: u32,
     longest_delay: u32,
+    /// `tcp_delack_max`: a jiffy less than the least timeout of the sender, jiffies.
+    delack_max: u32,
     /// Duplicates acknowledged at once since `duplicates_of` was the next segment in order.
     duplicates: u8,
     duplicates_of: u32,
@@ -64,6 +66,7 @@ pub struct Schedule {
 impl Schedule {
     /// For a receiver that offers `room` bytes in the end; at first it is `FIRST_WINDOW`, and each segment widens it by two.
     pub fn new(stack: &Stack, room: u32, mss: u32) -> Schedule {
+        let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         Schedule {
             mss,
             segment_memory: memory_of_segment(mss),
@@ -79,7 +82,8 @@ impl Schedule {
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
-            longest_delay: ATO_MIN,
+            longest_delay: ATO_MIN.min(delack_max),
+            delack_max,
             duplicates: 0,
             duplicates_of: 0,
             compressed: 0,
@@ -96,7 +100,7 @@ impl Schedule {
     /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer (`tcp_delack_timer_handler`).
     pub fn delay_expired(&mut self, now: Nanos) {
         if self.delayed_until <= now {
-            self.delay = (self.delay * 2).min(self.timeout);
+            self.delay = (self.delay * 2).min(self.timeout).min(DELACK_MAX);
         }
     }
 
@@ -113,7 +117,7 @@ impl Schedule {
             // RFC 6298, section 2.2, with Linux's floor.
             let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
             self.timeout = micros_to_jiffies(timeout.as_micros());
-            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).clamp(ATO_MIN, DELACK_MAX);
+            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
         }
     }
 
@@ -129,7 +133,7 @@ impl Schedule {
         } else if gap <= ATO_MIN / 2 {
             self.delay = self.delay / 2 + ATO_MIN / 2;
         } else if gap < self.delay {
-            self.delay = (self.delay / 2 + gap).min(self.timeout);
+            self.delay = (self.delay / 2 + gap).min(self.timeout).min(DELACK_MAX);
         } else if gap > self.timeout {
             // The sender may start over with a small window.
             self.acknowledge_quickly(MAX_QUICKACKS);
@@ -151,14 +155,14 @@ impl Schedule {
         }
     }
 
-    /// A duplicate came: the sender may be in slow start after a timeout (`tcp_enter_quickack_mode`).
-    pub fn duplicate(&mut self) {
+    /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
+    pub fn enter_quickack_mode(&mut self, most: u8) {
         self.delay = ATO_MIN;
-        self.acknowledge_quickly(MAX_QUICKACKS);
+        self.acknowledge_quickly(most);
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window.
-    pub fn acknowledge_quickly(&mut self, most: u8) {
+    fn acknowledge_quickly(&mut self, most: u8) {
         if self.quick_ack {
             let window = self.room / self.mss;
             let by_window = if window < 2 { 2 } else { window / 2 };
@@ -217,11 +221,14 @@ impl Schedule {
     }
 }
 
-/// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that. Its packet lies in a
-/// buffer of a power of two, with 384 bytes around it and 256 for the description.
+/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`), which is the payload's
+/// share in 1/256 (`scaling_ratio`). Its packet lies in a buffer of a power of two, with 384 bytes around it and 256 for the description.
 fn memory_of_segment(mss: u32) -> u32 {
     const HEADERS: u32 = 52;
-    ((mss + HEADERS + 384).next_power_of_two() + 256) / 2
+    const RATIO_BITS: u32 = 8;
+    let memory = (mss + HEADERS + 384).next_power_of_two() + 256;
+    let scaling_ratio = ((mss << RATIO_BITS) / memory).max(1);
+    (memory * scaling_ratio) >> RATIO_BITS
 }
 
 #[cfg(test)]
@@ -311,8 +318,8 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_hole_leaves_less_to_offer() {
-        // Ten segments take 1152 bytes each.
-        assert_eq!(widened(10), (WINDOW - 11_520 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
+        // Each takes 2304 bytes of memory, of which 160/256 are offered.
+        assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
     }
 
     #[test]
