@@ -1,7 +1,10 @@
 //! The discrete-event simulator: give it a scenario, get records.
 //!
-//! Time passes in three places only: on the links and access links of the `network` (or of its `crossing`, where data goes both ways), and in the timers of `sender` and `receiver`. Each keeps its
-//! next event in one `agenda`; the `simulation` takes the earliest, again and again.
+//! Time passes in three places only: on the links and access links of the `network` (or of its `crossing`, where data
+//! goes both ways), and in the timers of `sender` and `receiver`. Each keeps its next event in one `agenda`; the
+//! `simulation` takes the earliest, again and again.
+//!
+//! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
 
 mod agenda;
 mod bits;
@@ -28,6 +31,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tap::{Fingerprint, Silent, Tap};
 
+/// The version of Linux whose TCP the profile `linux` is.
+pub const LINUX: &str = "6.12";
+
 /// What to keep of a run besides its records.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -48,7 +54,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Data packets sent, over all flows and the whole run: the unit of speed figures.
     pub data_packets: u64,
-    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent, lost or arrives.
+    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent,
+    /// lost or arrives.
     pub fingerprint: Option<u64>,
 }
 

@@ -1,9 +1,9 @@
 //! A packet trace that Wireshark opens: what a capture at the senders' interfaces would hold.
 //!
-//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time they
-//! leave their host, acknowledgements at the time they are back at it; the run's
-//! start is the epoch. Headers, options and checksums are those of the simulated packets, payloads are zeros, so the
-//! file grows by some 32 bytes more than each packet's IP length; it is written as the run goes on.
+//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time
+//! they leave their host, acknowledgements at the time they are back at it; the run's start is the epoch. Headers,
+//! options and checksums are those of the simulated packets, payloads are zeros, so the file grows by some 32 bytes
+//! more than each packet's IP length; it is written as the run goes on.
 //!
 //! Where the file is not what a capture of the real thing would be:
 //!
@@ -316,7 +316,7 @@ fn section() -> SectionHeaderBlock<'static> {
         endianness: Endianness::Little,
         options: vec![
             SectionHeaderOption::Hardware("simulated".into()),
-            SectionHeaderOption::OS("the TCP of the unbloat simulator".into()),
+            SectionHeaderOption::OS(format!("the TCP of the unbloat simulator, as in Linux {}", crate::LINUX).into()),
             SectionHeaderOption::UserApplication(concat!("unbloat ", env!("CARGO_PKG_VERSION")).into()),
         ],
         ..Default::default()
