@@ -77,8 +77,9 @@ pub fn micros_to_jiffies(us: u64) -> u32 {
     ((us * 1000 + JIFFY - 1) / JIFFY) as u32
 }
 
-/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The kernel's timer wheel looks
-/// at those more than 62 jiffies off with every 8th tick only, at those more than 503 off with every 64th, and so on by eights.
+/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The
+/// kernel's timer wheel looks at those more than 62 jiffies off with every 8th tick only, at those more than 503 off
+/// with every 64th, and so on by eights.
 #[inline]
 pub fn timer(now: Nanos, jiffies: u32) -> Nanos {
     const LAST_LEVEL: u32 = 8;

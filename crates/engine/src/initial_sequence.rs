@@ -1,5 +1,5 @@
-//! Initial sequence numbers (RFC 9293, section 3.4.1): drawn from the run's seed, so that a control which forgets that sequence numbers
-//! start anywhere and wrap around does in the simulator what it does in a kernel.
+//! Initial sequence numbers (RFC 9293, section 3.4.1): drawn from the run's seed, so that a control which forgets
+//! that sequence numbers start anywhere and wrap around does in the simulator what it does in a kernel.
 
 use rand::{Rng, RngCore};
 
@@ -110,8 +110,9 @@ mod tests {
         (fingerprint.0, serde_json::to_string(&outcome.run).expect("records are plain"))
     }
 
-    /// RFC 9293, section 3.4: only differences of sequence numbers mean anything, so every control has to do the same from wherever its
-    /// connection starts; here the first half of each transfer lies before the wrap and the second half behind it, or half of 2^32 away.
+    /// RFC 9293, section 3.4: only differences of sequence numbers mean anything, so every control has to do the same
+    /// from wherever its connection starts; here the first half of each transfer lies before the wrap and the second
+    /// half behind it, or half of 2^32 away.
     #[test]
     fn no_built_in_control_minds_where_its_connection_starts() {
         let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));

@@ -120,7 +120,8 @@ impl Packet for Ack {
     fn bytes(&self) -> u32 {
         self.bytes as u32
     }
-    // Pure acknowledgements are not ECN-capable (RFC 3168, section 6.1.4), but those of a control that needs ECN are (`tcp_ecn_send`).
+    // Pure acknowledgements are not ECN-capable (RFC 3168, section 6.1.4), but those of a control that needs ECN are
+    // (`tcp_ecn_send`).
     #[inline]
     fn ecn_capable(&self) -> bool {
         self.flags & flag::ECT != 0

@@ -3,7 +3,7 @@
 use crate::crossing::Parcel;
 use crate::network::{Network, Occasion};
 use crate::packet::{Ack, Data};
-use crate::receiver::{Answers, Receiver};
+use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
@@ -134,7 +134,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.tap.data(now, Event::Arrived, data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
-        let (early, answers): Answers = receiver.on_data(control, now, data);
+        let (early, answers): AckDecision = receiver.on_data(control, now, data);
         if let Some(ack) = early {
             self.network.reply_out_of_turn(now, ack, &mut self.tap);
         }

@@ -272,7 +272,8 @@ fn the_last_segment_is_short_and_pushed() {
     assert_eq!(acknowledged.ack(), 1 + SIZE);
 }
 
-/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a duplicate.
+/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a
+/// duplicate.
 fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
     let (mut next, mut una) = ([1, 1], [1, 1]);
     let (mut most, mut duplicates) = (0, 0);
@@ -322,7 +323,8 @@ fn an_echo_is_the_value_seen_last() {
         let (value, echo) = packet.timestamp().expect("timestamps are on");
         if packet.is_from_sender() {
             assert_eq!(echo, seen[packet.flow()]);
-            // The clock of the option ticks in milliseconds; the simulated hosts have been up for 1000 s, and read it up to 3 us late.
+            // The clock of the option ticks in milliseconds; the simulated hosts have been up for 1000 s, and read it
+            // up to 3 us late.
             let late = packet.at + Duration::from_micros(3);
             assert!((packet.at.as_millis()..=late.as_millis()).contains(&(value as u128 - 1_000_000)));
         } else {

@@ -1,4 +1,5 @@
-//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search for its breach.
+//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search
+//! for its breach.
 
 use super::{Phase, Sender, rtt};
 use crate::scoreboard::state;
@@ -11,6 +12,8 @@ const RECOUNTED: u32 = 128;
 impl Sender {
     /// Panics, naming the flow, if the sender contradicts itself after an event at `now`.
     pub fn check_invariants(&self, now: Nanos) {
+        #[cfg(test)]
+        super::kept_members::observe(&self.sk);
         if self.phase == Phase::Established {
             self.check_counters();
             self.check_progress();

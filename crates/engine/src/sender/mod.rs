@@ -12,6 +12,8 @@
 mod ack;
 #[cfg(debug_assertions)]
 mod invariants;
+#[cfg(test)]
+mod kept_members;
 mod rack;
 mod rate;
 mod recovery;
@@ -59,8 +61,9 @@ enum Phase {
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 /// What the sending end offers to the other, which sends no data, bytes.
 pub const OWN_WINDOW: u32 = u16::MAX as u32;
-/// A host that was idle reads its clock so much after something has happened, us, now this and now that: to wake up takes its time.
-/// Without it the RTTs of a steady path would be equal to the nanosecond, and a control that asks whether they grow would say no.
+/// A host that was idle needs a random time to wake up, us, before it reads its clock. Without it the RTTs of a
+/// steady path would be equal to the nanosecond, and a control that asks whether they grow would always find that
+/// they do not.
 const WAKING_US: Range<u64> = 0..4;
 /// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
 const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
@@ -218,8 +221,9 @@ impl Sender {
         self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
     }
 
-    /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes from the same reading of
-    /// the clock as the times that the sender keeps, so that no echo can look older than the segment that it is the echo of.
+    /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes
+    /// from the same reading of the clock as the times that the sender keeps, so that no echo can look older than the
+    /// segment that it is the echo of.
     #[inline]
     fn timestamp(&self) -> u32 {
         self.ticks(self.sk.tcp_mstamp)
@@ -271,7 +275,7 @@ impl Sender {
 
     fn finish(&mut self) {
         self.phase = Phase::Finished;
-        self.timer = Timer::none();
+        self.clear_timer();
         self.pace_at = Nanos::NEVER;
     }
 
@@ -296,7 +300,7 @@ impl Sender {
         sk.inet_conn.icsk_retransmits = 0;
         sk.retrans_stamp = 0;
         sk.total_retrans = 0;
-        self.timer = Timer::none();
+        self.clear_timer();
         env.control.init(&mut self.sk);
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
@@ -353,9 +357,10 @@ impl Sender {
     }
 }
 
-/// What one acknowledgement brought, gathered on the way through `ack`.
+/// What one acknowledgement brought, collected on the way through `ack`: the kernel's `tcp_sacktag_state`,
+/// `rate_sample` and flags.
 #[derive(Default)]
-struct Gathered {
+struct AckContext {
     flags: u32,
     rate: RateSample,
     /// Transmission time of the first and the last segment newly SACKed and never sent twice, us.

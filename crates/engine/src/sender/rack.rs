@@ -6,7 +6,8 @@ use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
 
-/// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a walk.
+/// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
+/// walk.
 const WALK: usize = 16;
 /// `max_reordering`.
 pub const MAX_REORDERING: u32 = 300;
@@ -34,8 +35,8 @@ impl Sender {
         self.board.mark_lost(segment);
     }
 
-    /// `tcp_skb_spurious_retrans`: the echoed timestamp is older than the last transmission, so an earlier one was acknowledged (RFC 8985,
-    /// section 6.2, step 2).
+    /// `tcp_skb_spurious_retrans`: the echoed timestamp is older than the last transmission, so an earlier one was
+    /// acknowledged (RFC 8985, section 6.2, step 2).
     #[inline]
     pub(super) fn is_spurious_retransmission(&self, state_bits: u8, sent_us: u64) -> bool {
         state_bits & (state::RETRANS | state::EVER_RETRANS) != 0 && self.echo_precedes(sent_us)
@@ -159,11 +160,12 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, IsLost: three SACKed segments above. That is both of its conditions: of three segments at most one, the last, is short, so
-    /// they hold more than two times the MSS; fewer than three hold no more and are no three SACKed ranges.
+    /// RFC 6675, IsLost: three SACKed segments above. That is both of its conditions: of three segments at most one,
+    /// the last, is short, so they hold more than two times the MSS; fewer than three hold no more and are no three
+    /// SACKed ranges.
     ///
-    /// The bound only moves up, so every segment is looked at once. What a timeout gave up and sent again before the bound came by is not
-    /// given up twice; what NextSeg's rules (3) and (4) sent again stays in flight.
+    /// The bound only moves up, so every segment is looked at once. What a timeout gave up and sent again before the
+    /// bound came by is not given up twice; what NextSeg's rules (3) and (4) sent again stays in flight.
     fn mark_lost_below_sacked(&mut self) {
         while self.sacked_above >= DUPLICATE_THRESHOLD {
             let segment = self.lost_below;

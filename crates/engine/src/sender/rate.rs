@@ -1,6 +1,6 @@
-//! Delivery-rate samples (Linux's tcp_rate.c; card bbr, "delivery rate").
+//! Delivery-rate samples (Linux's `tcp_rate.c`).
 
-use super::Gathered;
+use super::AckContext;
 use crate::clock::before;
 use crate::scoreboard::{Segment, state};
 use mechanism::sock::{RateSample, TcpSock};
@@ -50,8 +50,8 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
 
 /// Completes the sample of an acknowledgement that delivered and lost so many segments.
 #[inline]
-pub fn complete(sk: &mut TcpSock, gathered: &mut Gathered, delivered: u32, lost: u32) {
-    let rs = &mut gathered.rate;
+pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u32) {
+    let rs = &mut ack.rate;
     if sk.app_limited != 0 && before(sk.app_limited, sk.delivered) {
         sk.app_limited = 0;
     }

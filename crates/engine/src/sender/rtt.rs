@@ -1,4 +1,5 @@
-//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum. (RFC 6298 as Linux does it; card loss-recovery, section 6.)
+//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum. (RFC 6298 as Linux does
+//! it.)
 
 use crate::clock::{after, micros_to_jiffies};
 use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_smoothed_rtt_follows_rfc_6298() {
-        // Card loss-recovery, test vectors: samples 100, 120, 80, 100 ms.
+        // Samples of 100, 120, 80 and 100 ms.
         let mut sk = sock(0);
         let srtt: Vec<f64> = [100_000, 120_000, 80_000, 100_000]
             .iter()

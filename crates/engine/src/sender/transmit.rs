@@ -41,16 +41,10 @@ impl Sender {
             sent += 1;
         }
         if sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.sk.prr_out += sent;
+            }
             self.schedule_loss_probe(false, env.now);
-        }
-        self.note_sent(env, sent);
-    }
-
-    /// The end of `tcp_write_xmit`, after so many new segments.
-    #[inline]
-    pub(super) fn note_sent<T: Tap>(&mut self, env: &mut Env<T>, sent: u32) {
-        if self.in_cwnd_reduction() {
-            self.sk.prr_out += sent;
         }
         let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
         if sent > 0 || limited {
@@ -58,7 +52,16 @@ impl Sender {
         }
     }
 
+    /// The end of `tcp_write_xmit` after a probe.
+    #[cold]
+    pub(super) fn note_probe<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.sk.prr_out += self.in_cwnd_reduction() as u32;
+        let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
+        self.validate_cwnd(env, limited);
+    }
+
     /// `tcp_cwnd_validate`.
+    #[inline(always)]
     fn validate_cwnd<T: Tap>(&mut self, env: &mut Env<T>, limited: bool) {
         if !self.stack.cwnd_validation {
             // Every acknowledgement may grow the window, used or not.
@@ -140,8 +143,9 @@ impl Sender {
         self.stack.sack && !self.stack.rack && self.ca_state() == ca_state::RECOVERY
     }
 
-    /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a SACKed segment although it
-    /// is not known to be lost, (4) once in a recovery the end of what is outstanding, so that the loss of a tail is found out.
+    /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a
+    /// SACKed segment although it is not known to be lost, (4) once in a recovery the end of what is outstanding, so
+    /// that the loss of a tail is found out.
     pub(super) fn send_next_segments<T: Tap>(&mut self, env: &mut Env<T>) {
         self.retransmit_lost(env);
         self.transmit_new(env);

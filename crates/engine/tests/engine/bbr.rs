@@ -87,7 +87,8 @@ fn it_fills_the_link_and_keeps_the_queue_short() {
 fn startup_doubles_each_round() {
     let (_, series) = run_with_series(&bbr(1, 4.0), Nanos::from_millis(1));
     let flows = &series.flows;
-    // The handshake and the first round end at 50 and 100 ms; a round then takes 51.5 ms, the spacing of two packets included.
+    // The handshake and the first round end at 50 and 100 ms; a round then takes 51.5 ms, the spacing of two packets
+    // included.
     let at_round = |round: u32| {
         let end_s = 0.1005 + 0.0515 * round as f64;
         between(flows, &flows.cwnd_packets, end_s, end_s + 0.0015)[0] as f64

@@ -43,7 +43,8 @@ fn a_lone_flow_fills_the_link_exactly() {
     assert_eq!((flow.lost_packets, flow.retransmitted_packets), (0, 0));
 }
 
-/// The steady path's RTTs, too, are not equal: a host that wakes up reads its clock up to 3 us late. No packet leaves later for that.
+/// The steady path's RTTs, too, are not equal: a host that wakes up reads its clock up to 3 us late. No packet leaves
+/// later for that.
 #[test]
 fn a_host_reads_its_clock_a_little_late() {
     let mut s = scenario(65);
@@ -78,7 +79,8 @@ fn a_window_below_the_pipe_gives_window_over_rtt() {
     s.flows[0].stack = PROMPT;
     let run = records(&s);
     let rtt_s = (40.0 + 1.2 + 52.0 * 8.0 / 1e6) / 1e3;
-    // Only the head of each window's burst meets an empty queue; the rhythm of the acknowledgements then keeps it empty.
+    // Only the head of each window's burst meets an empty queue; the rhythm of the acknowledgements then keeps it
+    // empty.
     close(run.flows[0].rtt_ms_mean(), rtt_s * 1e3, 1e-4, "RTT");
     close(run.flows[0].throughput_mbps, 16.0 * 12_000.0 / rtt_s / 1e6, 1e-3, "throughput");
 }
@@ -120,7 +122,8 @@ fn a_full_buffer_delays_by_its_length_over_the_rate() {
     let run = records(&s);
     // The first packet, which sets the rhythm of the rest, left behind the handshake's 52 bytes.
     close(run.links[0].queue_delay.queue_delay_ms_max.unwrap(), 200.0, 1e-5, "longest wait");
-    // Base RTT, the queue, its own transmission and that of the acknowledgement, on a clock of microseconds that is read up to three late.
+    // Base RTT, the queue, its own transmission and that of the acknowledgement, on a clock of microseconds that is
+    // read up to three late.
     let longest = 40.0 + 200.0 + 4.0 + 52.0 * 8.0 / 1e6;
     let max = run.flows[0].rtt.rtt_ms_max.unwrap();
     assert!(max <= longest + 4e-3 && max > longest - 4.0, "largest RTT {max} ms, expected {longest}");
@@ -207,9 +210,9 @@ fn per_round_trip(run: &Run) -> (f64, f64) {
     (segments_a_second * flow.rtt_ms_mean() / 1e3, flow.lost_packets as f64 / flow.sent_packets as f64)
 }
 
-/// sqrt(3 / 2p) segments each round trip (Mathis et al. 1997; card reno), losses at equal distances as the model has them. The model
-/// leaves out the round trip that recovery takes, which weighs when a cycle has few; with it, a cycle of 1/p = 3/8 W^2 + W/2 packets takes
-/// W/2 + 1 round trips.
+/// sqrt(3 / 2p) segments each round trip (Mathis et al. 1997), losses at equal distances as the model has them. The
+/// model leaves out the round trip that recovery takes, which weighs when a cycle has few; with it, a cycle of 1/p =
+/// 3/8 W^2 + W/2 packets takes W/2 + 1 round trips.
 #[test]
 fn reno_obeys_the_square_root_law() {
     for (period, round_trips) in [(100, 4000), (400, 4000), (1000, 8000), (10_000, 12_000)] {
@@ -296,7 +299,8 @@ fn an_access_link_adds_transmission_and_delay() {
     s.flows[0].size = Some(Bytes(500));
     let direct = completion(&s);
     s.flows[0].access = scenario::model::Access { rate: Some(Rate(1_000_000)), delay: Nanos::from_millis(3) };
-    // SYN, acknowledgement and segment: 60, 52 and 552 bytes at 1 Mbit/s, where the bottleneck had the 52 to send; four crossings of 3 ms.
+    // SYN, acknowledgement and segment: 60, 52 and 552 bytes at 1 Mbit/s, where the bottleneck had the 52 to send;
+    // four crossings of 3 ms.
     let added = (60.0 + 52.0 + 552.0) * 8.0 / 1e6 - 52.0 * 8.0 / 1e7 + 4.0 * 0.003;
     close(completion(&s) - direct, added, 1e-6, "time added");
 }

@@ -47,7 +47,8 @@ fn a_probe_repairs_a_lost_tail_before_the_timeout() {
     assert!(fast + 0.1 < slow, "{fast} s with a probe, {slow} s without");
 }
 
-/// A lone segment may wait for a delayed acknowledgement, so the probe comes no earlier than the timeout would. It still saves the window.
+/// A lone segment may wait for a delayed acknowledgement, so the probe comes no earlier than the timeout would. It
+/// still saves the window.
 #[test]
 fn a_probe_of_a_lone_last_segment_takes_the_place_of_the_timeout() {
     let (flow, again) = outcome(&transfer(20, Stack::LINUX), losing([(19, 1)]));
@@ -62,8 +63,8 @@ fn two_lost_probes_end_in_a_timeout() {
     assert_eq!(flow.timeouts, 1);
 }
 
-/// A flow that the receiver's window limits loses a window and the probe after it. That is one loss episode: its probe is settled by the
-/// timeout, and what is acknowledged afterwards is no second one.
+/// A flow that the receiver's window limits loses a window and the probe after it. That is one loss episode: its
+/// probe is settled by the timeout, and what is acknowledged afterwards is no second one.
 #[test]
 fn a_timeout_settles_the_probe_before_it() {
     let mut s = transfer(600, Stack::LINUX);
@@ -77,7 +78,8 @@ fn a_timeout_settles_the_probe_before_it() {
     assert_eq!(thresholds.len(), 1, "ssthresh went through {thresholds:?}");
 }
 
-/// 20 segments, all that the receiver's window takes, wait 150 ms at the link; the probe, sent after two round trips, is not needed.
+/// 20 segments, all that the receiver's window takes, wait 150 ms at the link; the probe, sent after two round trips,
+/// is not needed.
 fn needless_probe(what: Seen) -> Vec<u32> {
     let mut s = transfer(400, Stack::LINUX);
     s.bottleneck.service = outage_of(40..190);
@@ -88,7 +90,8 @@ fn needless_probe(what: Seen) -> Vec<u32> {
     distinct(series_of(&s, |_, _| false).ssthresh_packets.iter().flatten().map(|shown| shown - 1))
 }
 
-/// It was a timer that sent the probe, not reordering that misled RACK, so its window stays (RFC 8985, section 7.4.2; `tcp_dsack_seen`).
+/// It was a timer that sent the probe, not reordering that misled RACK, so its window stays (RFC 8985, section 7.4.2;
+/// `tcp_dsack_seen`).
 #[test]
 fn a_needless_probe_does_not_widen_the_reordering_window() {
     assert_eq!(needless_probe(Seen::ReorderingSteps), [1]);
@@ -105,7 +108,8 @@ fn last_seen(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> u32 {
     series_of(s, loses).ssthresh_packets.iter().flatten().last().expect("it shows something") - 1
 }
 
-/// An acknowledgement may be a delayed one only if it is for a lone segment that is not full: full ones are what the next waits for.
+/// An acknowledgement may be a delayed one only if it is for a lone segment that is not full: full ones are what the
+/// next waits for.
 #[test]
 fn only_a_lone_runt_may_have_been_acknowledged_late() {
     let mut s = transfer(10, Stack::LINUX);
@@ -193,7 +197,8 @@ fn distinct(values: impl Iterator<Item = u32>) -> Vec<u32> {
     all
 }
 
-/// PRR lets seven tenths (CUBIC) of what is delivered go out, evenly; without it the sender falls silent until the pipe has drained.
+/// PRR lets seven tenths (CUBIC) of what is delivered go out, evenly; without it the sender falls silent until the
+/// pipe has drained.
 #[test]
 fn prr_spreads_the_reduction_over_a_round_trip() {
     let longest_silence = |stack: Stack| {
@@ -290,7 +295,8 @@ fn outage_of(silent: Range<u64>) -> Service {
     Service::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period }))
 }
 
-/// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent again.
+/// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent
+/// again.
 fn after_an_outage(stack: Stack) -> (u32, u64, u64) {
     let mut s = scenario(4);
     s.bottleneck = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
@@ -332,7 +338,8 @@ fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
     }
 }
 
-/// The timeout gives all up and is undone. One of the segments was lost indeed: RACK finds that as it would have without the timeout.
+/// The timeout gives all up and is undone. One of the segments was lost indeed: RACK finds that as it would have
+/// without the timeout.
 #[test]
 fn a_real_loss_among_those_of_a_spurious_timeout_takes_no_second_timeout() {
     for stack in [Stack { undo: true, ..NO_UNDO }, Stack { frto: true, undo: true, timestamps: false, ..NO_UNDO }] {
@@ -354,7 +361,8 @@ fn a_real_loss_among_those_of_a_spurious_timeout_takes_no_second_timeout() {
         assert!(timeouts >= 1);
         let (timeouts_with_loss, again_with_loss) = run(1);
         assert_eq!(timeouts_with_loss, timeouts, "{stack:?}");
-        // Without timestamps the timeout's retransmission misleads RACK, which then takes segments of one burst for lost.
+        // Without timestamps the timeout's retransmission misleads RACK, which then takes segments of one burst for
+        // lost.
         assert!(
             !stack.timestamps || again_with_loss == again + 1,
             "{again_with_loss} sent again, {again} without a loss"
@@ -388,7 +396,8 @@ fn a_mark_reduces_the_window_without_a_loss() {
     assert!(link.marks > 0);
     assert_eq!((link.drops, flow.retransmitted_packets, flow.timeouts), (0, 0, 0));
     let cwnd = outcome.series.unwrap().flows.cwnd_packets;
-    // The segment that carries CWR meets the queue still above its threshold and is marked itself: two reductions follow each other.
+    // The segment that carries CWR meets the queue still above its threshold and is marked itself: two reductions
+    // follow each other.
     let (least, most) = (cwnd[500..].iter().min().unwrap(), cwnd[500..].iter().max().unwrap());
     assert!(*least >= 15 && *most <= 66, "{least} to {most}: from pipe and threshold down to a quarter of them");
     // A reduction is told to the receiver, which then ends its echo (RFC 3168, section 6.1.3).
@@ -398,7 +407,8 @@ fn a_mark_reduces_the_window_without_a_loss() {
     assert!(ended > 0 && (ended..=2 * ended + 2).contains(&told), "{told} reductions told, {ended} echoes ended");
 }
 
-/// The sender tells its reduction: its window may be a single segment, so the receiver does not wait for a second (`tcp_ecn_accept_cwr`).
+/// The sender tells its reduction: its window may be a single segment, so the receiver does not wait for a second
+/// (`tcp_ecn_accept_cwr`).
 #[test]
 fn a_told_reduction_is_acknowledged_at_once() {
     let mut alone = 0;
@@ -418,7 +428,8 @@ fn a_told_reduction_is_acknowledged_at_once() {
     assert!(alone > 3, "{alone} that would have waited");
 }
 
-/// A probe of new data that is sent in CWR is one of the segments that the reduction lets out (`tcp_write_xmit` counts it into `prr_out`).
+/// A probe of new data that is sent in CWR is one of the segments that the reduction lets out (`tcp_write_xmit`
+/// counts it into `prr_out`).
 #[test]
 fn a_probe_counts_among_what_a_reduction_lets_out() {
     let mut s = scenario(2);
@@ -518,7 +529,8 @@ fn an_unused_window_does_not_grow() {
     assert!(without > 1000, "grew to {without} only, although every acknowledgement counts");
 }
 
-/// One lost SYN is forgiven, as Linux does it; two say that the path is congested. The first four timeouts are a second each, then they double.
+/// One lost SYN is forgiven, as Linux does it; two say that the path is congested. The first four timeouts are a
+/// second each, then they double.
 #[test]
 fn two_lost_syns_leave_a_window_of_one() {
     for (lost, opening_s, window) in [(1, 1.0, 10), (2, 2.0, 1), (5, 5.0, 1), (6, 7.0, 1), (7, 11.0, 1)] {
@@ -534,7 +546,8 @@ fn two_lost_syns_leave_a_window_of_one() {
     }
 }
 
-/// Without timestamps nothing tells which of two SYNs was answered, so that there is no round-trip time yet: not a minimum of zero.
+/// Without timestamps nothing tells which of two SYNs was answered, so that there is no round-trip time yet: not a
+/// minimum of zero.
 #[test]
 fn a_connection_without_a_sample_has_no_minimum() {
     let mut s = transfer(10, Stack { timestamps: false, ..Stack::LINUX });
@@ -630,7 +643,8 @@ fn a_short_last_segment_out_of_order_counts_its_own_bytes() {
     assert!((delivered - size as f64).abs() < 1e-3, "{delivered} bytes of {size}");
 }
 
-/// A whole window is lost and goes out again after the timeout. Without RACK three SACKs above do not prove that loss a second time.
+/// A whole window is lost and goes out again after the timeout. Without RACK three SACKs above do not prove that loss
+/// a second time.
 #[test]
 fn what_a_timeout_sent_again_is_not_given_up_for_its_first_loss() {
     let mut sent = 0;
