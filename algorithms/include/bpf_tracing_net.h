@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a congestion control calls by the kernel's names: constants, socket casts, sequence arithmetic. A file that defines one of
- * the functions itself (as the kernel's examples have done between 6.1 and 6.10) keeps its own: whoever builds it says so with
- * -DUNBLOAT_OWN_name.
+ * What a congestion control calls by the kernel's names: constants, socket casts, sequence arithmetic. A file that
+ * defines one of the functions itself (as the kernel's examples have done between 6.1 and 6.10) keeps its own:
+ * whoever builds it says so with -DUNBLOAT_OWN_name.
  */
 #ifndef __BPF_TRACING_NET_H__
 #define __BPF_TRACING_NET_H__
@@ -114,15 +114,18 @@ static __always_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
 }
 #endif
 
-/* Only a window that is in use may grow (card reno): in slow start up to twice the flight, later what the last round found. */
+/*
+ * Only a window that is in use may grow: one that the last round found too small, and in slow start up to twice the
+ * flight.
+ */
 #ifndef UNBLOAT_OWN_tcp_is_cwnd_limited
 static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 {
 	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
 
-	if (tp->snd_cwnd < tp->snd_ssthresh)
-		return tp->snd_cwnd < 2 * tp->max_packets_out;
-	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 #endif
 

@@ -1,7 +1,8 @@
 //! A set of segment numbers inside a window that moves up, as bits in a ring.
 //!
-//! Above the bits stand summaries, one bit for each word below that is not empty, so that the next member is found in a few steps however far
-//! away it is. That is what keeps recovery from a large window's losses independent of the window.
+//! Above the bits stand summaries, one bit for each word below that is not empty, so that the next member is found in
+//! a few steps however far away it is. That is what keeps recovery from a large window's losses independent of the
+//! window.
 
 /// Summaries above the bits: 64^3 segments are found without a walk.
 const LEVELS: usize = 3;

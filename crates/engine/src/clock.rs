@@ -34,13 +34,7 @@ pub fn jiffies_at(micros: u64) -> u32 {
     (micros * 1000 / JIFFY) as u32
 }
 
-/// The clock of the timestamps option: 1 ms.
-#[inline]
-pub fn timestamp(now: Nanos) -> u32 {
-    (ktime(now).0 / MILLISECOND) as u32
-}
-
-/// That of another host, which is ahead or behind, and may drift.
+/// The clock of the timestamps option (RFC 7323) of another host, which is ahead or behind, and may drift.
 #[derive(Clone, Copy, Debug)]
 pub struct TimestampClock {
     /// ns.
@@ -83,8 +77,9 @@ pub fn micros_to_jiffies(us: u64) -> u32 {
     ((us * 1000 + JIFFY - 1) / JIFFY) as u32
 }
 
-/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The kernel's timer wheel looks
-/// at those more than 62 jiffies off with every 8th tick only, at those more than 503 off with every 64th, and so on by eights.
+/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The
+/// kernel's timer wheel looks at those more than 62 jiffies off with every 8th tick only, at those more than 503 off
+/// with every 64th, and so on by eights.
 #[inline]
 pub fn timer(now: Nanos, jiffies: u32) -> Nanos {
     const LAST_LEVEL: u32 = 8;
@@ -123,7 +118,7 @@ mod tests {
     #[test]
     fn a_clock_without_offset_shows_what_the_sender_s_does() {
         for now in [Nanos::ZERO, Nanos(1_999_999), HOUR] {
-            assert_eq!(shows(0, 0, false, now), timestamp(now));
+            assert_eq!(shows(0, 0, false, now), (micros(now) / 1000) as u32);
             assert_eq!(shows(0, 0, true, now), micros(now) as u32);
         }
     }
@@ -134,7 +129,7 @@ mod tests {
         let hour_ms = 3_600_000;
         for now in [Nanos::ZERO, HOUR] {
             for (offset, ms) in [(HOUR.0 as i64, hour_ms), (-(HOUR.0 as i64), -hour_ms), (-1_000_000, -1)] {
-                assert_eq!(shows(offset, 0, false, now).wrapping_sub(timestamp(now)), ms as u32);
+                assert_eq!(shows(offset, 0, false, now).wrapping_sub((micros(now) / 1000) as u32), ms as u32);
                 assert_eq!(shows(offset, 0, true, now).wrapping_sub(micros(now) as u32), (ms as i64 * 1000) as u32);
             }
         }

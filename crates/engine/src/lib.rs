@@ -1,10 +1,13 @@
 //! The discrete-event simulator: give it a scenario, get records.
 //!
-//! Time passes in two places only: in the ports of the network (crate `path`), and in the timers of `sender` and `receiver`. The `simulation`
-//! takes the earliest event of both, again and again.
+//! Time passes in two places only: in the ports of the network (crate `path`), and in the timers of `sender` and
+//! `receiver`. The `simulation` takes the earliest event of both, again and again.
+//!
+//! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
 
 mod bits;
 mod clock;
+mod initial_sequence;
 mod monitor;
 pub mod packet;
 mod pcap;
@@ -23,6 +26,9 @@ use simulation::Simulation;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tap::{Fingerprint, Silent, Tap};
+
+/// The version of Linux whose TCP the profile `linux` is.
+pub const LINUX: &str = "6.12";
 
 /// What to keep of a run besides its records.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +50,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Data packets sent, over all flows and the whole run: the unit of speed figures.
     pub data_packets: u64,
-    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent, lost or arrives.
+    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent,
+    /// lost or arrives.
     pub fingerprint: Option<u64>,
 }
 

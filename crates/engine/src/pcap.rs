@@ -1,13 +1,12 @@
 //! A packet trace that Wireshark opens: what a capture at the senders' interfaces would hold.
 //!
-//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time they
-//! leave their host, acknowledgements at the time they are back at it; the run's
-//! start is the epoch. Headers, options and checksums are those of the simulated packets, payloads are zeros, so the
-//! file grows by some 32 bytes more than each packet's IP length; it is written as the run goes on.
+//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time
+//! they leave their host, acknowledgements at the time they are back at it; the run's start is the epoch. Headers,
+//! options and checksums are those of the simulated packets, payloads are zeros, so the file grows by some 32 bytes
+//! more than each packet's IP length; it is written as the run goes on.
 //!
 //! Where the file is not what a capture of the real thing would be:
 //!
-//! * Initial sequence numbers are 0.
 //! * Nothing is closed: there are no FINs.
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
@@ -16,7 +15,9 @@
 //! it found one in the handshake) it takes for "out of order". What the record counts as retransmitted, and the
 //! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
 
+use crate::initial_sequence::InitialSequence;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
+use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
@@ -34,8 +35,6 @@ const RECEIVER_PORT: u16 = 5001;
 const FIRST_SENDER_PORT: u16 = 40_000;
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
-/// What the sender, to whom nobody sends, offers.
-const SENDER_WINDOW: u16 = u16::MAX;
 /// Written to the file at a time.
 const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
@@ -70,6 +69,7 @@ struct Flow {
     group: u32,
     /// Bytes that the application writes.
     size: u64,
+    isn: InitialSequence,
     /// The receiver's timestamp, to be echoed.
     receiver_tsval: u32,
     /// IP identification of the next packet from the sender and from the receiver.
@@ -86,15 +86,19 @@ enum Host {
 impl Pcap {
     /// Creates the file, and describes in it where the packets come from.
     pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
-        let origin = Origin { scenario: &scenario.name, hardware: "simulated", os: "the TCP of the unbloat simulator" };
+        let origin = Origin {
+            scenario: &scenario.name,
+            hardware: "simulated",
+            os: &format!("the TCP of the unbloat simulator, as in Linux {}", crate::LINUX),
+        };
         let file = PacketFile::create(path, &origin, BYTES_AT_A_TIME)?;
         let groups = scenario.openings().into_iter().zip(0..);
+        let flows = groups.flat_map(|(openings, group)| openings.into_iter().map(move |opening| (group, opening)));
+        let isn = |flow| InitialSequence::draw(scenario.seed, flow);
         Ok(Pcap {
             file,
             connections: scenario.flows.iter().map(Connection::new).collect(),
-            flows: groups
-                .flat_map(|(openings, group)| openings.into_iter().map(move |opening| Flow::new(group, &opening)))
-                .collect(),
+            flows: flows.zip(0..).map(|((group, opening), flow)| Flow::new(group, &opening, isn(flow))).collect(),
             packet: Vec::new(),
             failure: None,
         })
@@ -147,9 +151,14 @@ impl Tap for Pcap {
 }
 
 impl Flow {
-    fn new(group: u32, opening: &Opening) -> Flow {
+    fn new(group: u32, opening: &Opening, isn: InitialSequence) -> Flow {
         let size = opening.size.map_or(u64::MAX, |size| size.0);
-        Flow { group, size, receiver_tsval: 0, identification: [0; 2] }
+        Flow { group, size, isn, receiver_tsval: 0, identification: [0; 2] }
+    }
+
+    /// Sequence number of the only byte, the SYN, that the receiver sends, and of what would follow it.
+    fn receiver_seq(&self, syn: bool) -> u32 {
+        self.isn.receiver.wrapping_add(!syn as u32)
     }
 }
 
@@ -175,20 +184,20 @@ impl Connection {
     /// Sequence number of a segment's first byte. The last segment of a transfer may be short.
     fn sequence(&self, flow: &Flow, segment: u32) -> u32 {
         let bytes_before = (segment as u64 * self.mss as u64).min(flow.size);
-        (bytes_before as u32).wrapping_add(1)
+        flow.isn.sender.wrapping_add(bytes_before as u32).wrapping_add(1)
     }
 
     fn data_header(&self, flow: &Flow, data: &Data) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
-            sequence_number: if syn { 0 } else { self.sequence(flow, data.segment) },
-            acknowledgment_number: if syn { 0 } else { 1 },
+            sequence_number: if syn { flow.isn.sender } else { self.sequence(flow, data.segment) },
+            acknowledgment_number: if syn { 0 } else { flow.receiver_seq(false) },
             syn,
             ack: !syn,
             psh: data.flags & flag::LAST != 0,
             ece: data.flags & flag::ECE != 0,
             cwr: data.flags & flag::CWR != 0,
-            window_size: SENDER_WINDOW,
+            window_size: OWN_WINDOW as u16,
             ..Default::default()
         };
         set_options(&mut tcp, &self.options(syn, data.tsval, flow.receiver_tsval));
@@ -198,7 +207,7 @@ impl Connection {
     fn ack_header(&self, flow: &Flow, ack: &Ack) -> TcpHeader {
         let syn = ack.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
-            sequence_number: if syn { 0 } else { 1 },
+            sequence_number: flow.receiver_seq(syn),
             acknowledgment_number: self.sequence(flow, ack.next),
             syn,
             ack: true,

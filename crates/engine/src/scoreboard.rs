@@ -1,8 +1,8 @@
 //! What the sender knows of each segment between snd_una and snd_nxt.
 //!
-//! Three views of one ring: by number (the ring itself), by state (two sets: still undelivered; lost and waiting to be sent
-//! again) and by the time of the last transmission (a linked list through the ring, as RACK needs it). Every step costs the same
-//! however large the window is.
+//! Three views of one ring: by number (the ring itself), by state (two sets: still undelivered; lost and waiting to
+//! be sent again) and by the time of the last transmission (a linked list through the ring, as RACK needs it). Every
+//! step costs the same however large the window is.
 
 use crate::bits::SegmentSet;
 
@@ -53,9 +53,10 @@ pub struct Scoreboard {
     pub nxt: u32,
     /// One above the highest selectively acknowledged segment; `una` if there is none.
     pub highest_sacked: u32,
-    /// Every segment from this one on was sent once and is in flight, and nothing more is known of it.
-    plain_from: u32,
-    /// All but the selectively acknowledged; also what stands for no segment, so that segments sent once and acknowledged in order leave it alone.
+    /// From this segment on none has a tag (`TCP_SKB_CB(skb)->sacked` is zero): each was sent once and is in flight.
+    untagged_from: u32,
+    /// All but the selectively acknowledged segments. Numbers outside the window count as members too, so that a
+    /// segment which is sent once and acknowledged in order never changes it.
     undelivered: SegmentSet,
     /// Lost, and its retransmission not in flight.
     to_resend: SegmentSet,
@@ -72,7 +73,7 @@ impl Scoreboard {
             una: 0,
             nxt: 0,
             highest_sacked: 0,
-            plain_from: 0,
+            untagged_from: 0,
             undelivered: SegmentSet::full(FIRST_CAPACITY),
             to_resend: SegmentSet::new(FIRST_CAPACITY),
             oldest: NONE,
@@ -138,13 +139,14 @@ impl Scoreboard {
 
     /// True if every segment was sent once and is in flight: an acknowledgement then takes them as one.
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.una >= self.plain_from
+    pub fn is_untagged(&self) -> bool {
+        self.una >= self.untagged_from
     }
 
-    /// Removes the plain segments below `next`, of which there is at least one; gives what was known of the first and of the last.
+    /// Removes the untagged segments below `next`, of which there is at least one; gives what was known of the first
+    /// and of the last.
     #[inline]
-    pub fn pop_plain(&mut self, next: u32) -> (Segment, Segment) {
+    pub fn pop_untagged(&mut self, next: u32) -> (Segment, Segment) {
         let (first, last) = (*self.get(self.una), *self.get(next - 1));
         self.una = next;
         self.highest_sacked = self.highest_sacked.max(next);
@@ -157,8 +159,8 @@ impl Scoreboard {
         (first, last)
     }
 
-    fn no_longer_plain(&mut self, number: u32) {
-        self.plain_from = self.plain_from.max(number + 1);
+    fn tagged(&mut self, number: u32) {
+        self.untagged_from = self.untagged_from.max(number + 1);
     }
 
     /// The lowest segment of `from..to` that has not been delivered.
@@ -170,7 +172,7 @@ impl Scoreboard {
     /// Notes a selective acknowledgement.
     #[inline]
     pub fn mark_sacked(&mut self, number: u32) {
-        self.no_longer_plain(number);
+        self.tagged(number);
         self.get_mut(number).state |= state::SACKED;
         self.undelivered.remove(number);
         self.to_resend.remove(number);
@@ -181,17 +183,41 @@ impl Scoreboard {
     /// Notes a loss: the segment waits to be sent again.
     #[inline]
     pub fn mark_lost(&mut self, number: u32) {
-        self.no_longer_plain(number);
+        self.tagged(number);
         let s = self.get_mut(number);
         s.state = (s.state | state::LOST) & !state::RETRANS;
         self.to_resend.insert(number);
         self.unlist(number);
     }
 
-    /// Takes back a loss.
-    pub fn unmark_lost(&mut self, number: u32) {
-        self.get_mut(number).state &= !state::LOST;
-        self.to_resend.remove(number);
+    /// Takes back every loss (`tcp_undo_cwnd_reduction`): what waited to be sent again is in flight after all, and
+    /// stands in the list where its transmission puts it.
+    pub fn unmark_all_lost(&mut self) {
+        let mut in_flight = vec![];
+        for number in self.una..self.nxt {
+            let s = self.get_mut(number);
+            s.state &= !state::LOST;
+            s.listed = false;
+            if s.state & state::SACKED == 0 {
+                in_flight.push((s.sent_us, number));
+            }
+            self.to_resend.remove(number);
+        }
+        in_flight.sort_unstable();
+        (self.oldest, self.newest) = (NONE, NONE);
+        for (_, number) in in_flight {
+            self.list_as_newest(number);
+        }
+    }
+
+    /// Notes that a segment is lost which has been sent again on suspicion: that transmission stays in flight.
+    pub fn mark_lost_after_resending(&mut self, number: u32) {
+        self.get_mut(number).state |= state::LOST;
+    }
+
+    /// The highest segment that has not been delivered.
+    pub fn highest_undelivered(&self) -> Option<u32> {
+        (self.una..self.nxt).rev().find(|number| self.get(*number).state & state::SACKED == 0)
     }
 
     /// The lowest segment that waits to be sent again.
@@ -203,7 +229,7 @@ impl Scoreboard {
     /// Notes a new transmission of a segment: it becomes the newest of those in flight.
     #[inline]
     pub fn resent(&mut self, number: u32) {
-        self.no_longer_plain(number);
+        self.tagged(number);
         self.to_resend.remove(number);
         self.unlist(number);
         self.list_as_newest(number);
@@ -283,6 +309,22 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_that_is_taken_back_stands_where_it_was_sent() {
+        let mut board = sent(6);
+        board.mark_sacked(3);
+        board.mark_lost(1);
+        board.mark_lost(0);
+        board.get_mut(0).sent_us = 9;
+        board.get_mut(0).state |= state::RETRANS;
+        board.resent(0);
+        board.mark_lost(4);
+        assert_eq!(in_flight(&board), [2, 5, 0]);
+        board.unmark_all_lost();
+        assert_eq!(in_flight(&board), [1, 2, 4, 5, 0]);
+        assert_eq!(board.next_to_resend(), None);
+    }
+
+    #[test]
     fn growing_keeps_every_view() {
         let mut board = sent(60);
         board.mark_sacked(7);
@@ -297,18 +339,18 @@ mod tests {
     }
 
     #[test]
-    fn plain_segments_are_taken_as_one() {
+    fn untagged_segments_are_taken_as_one() {
         let mut board = sent(9);
         board.mark_sacked(2);
-        assert!(!board.is_plain());
+        assert!(!board.is_untagged());
         for _ in 0..3 {
             board.pop();
         }
-        assert!(board.is_plain());
-        let (first, last) = board.pop_plain(7);
+        assert!(board.is_untagged());
+        let (first, last) = board.pop_untagged(7);
         assert_eq!((first.sent_us, last.sent_us), (3, 6));
         assert_eq!((board.una, in_flight(&board), board.undelivered_in(0, 9)), (7, vec![7, 8], Some(7)));
-        board.pop_plain(9);
+        board.pop_untagged(9);
         assert_eq!((board.is_empty(), in_flight(&board)), (true, vec![]));
     }
 

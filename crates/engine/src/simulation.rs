@@ -2,7 +2,7 @@
 
 use crate::monitor::Monitor;
 use crate::packet::{Ack, Data, Packet};
-use crate::receiver::{Answers, Receiver};
+use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
@@ -107,7 +107,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let room = self.scenario.ample_window(group);
-            self.receivers.push(Receiver::new(flow, group, room, own_echo, sender.sk.mss_cache, meter));
+            let mss = sender.sk.mss_cache;
+            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, room, own_echo, mss, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }
@@ -166,7 +167,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.monitor.tap.data(now, Event::Arrived, data);
         let control = &self.controls[self.group_of[data.flow as usize] as usize];
         let receiver = &mut self.receivers[data.flow as usize];
-        let (early, answers): Answers = receiver.on_data(control, now, data);
+        let (early, answers): AckDecision = receiver.on_data(control, now, data);
         if let Some(ack) = early {
             self.reply_first(now, ack);
         }

@@ -41,13 +41,15 @@ struct Packet {
     bytes: Vec<u8>,
     ip: Ipv4Header,
     tcp: TcpHeader,
+    /// Initial sequence numbers of the data's sender and of its receiver.
+    isn: (u32, u32),
 }
 
 impl Packet {
     fn parse(at: Duration, bytes: &[u8]) -> Packet {
         let (ip, rest) = Ipv4Header::from_slice(bytes).expect("an IPv4 header");
         let (tcp, _) = TcpHeader::from_slice(rest).expect("a TCP header");
-        Packet { at, bytes: bytes.to_vec(), ip, tcp }
+        Packet { at, bytes: bytes.to_vec(), ip, tcp, isn: (0, 0) }
     }
 
     fn flow(&self) -> usize {
@@ -70,8 +72,18 @@ impl Packet {
         &self.bytes[self.ip.header_len() + self.tcp.header_len()..]
     }
 
+    // Relative to the initial sequence numbers, as Wireshark shows them.
+
+    fn seq(&self) -> u32 {
+        self.tcp.sequence_number.wrapping_sub(if self.is_from_sender() { self.isn.0 } else { self.isn.1 })
+    }
+
+    fn ack(&self) -> u32 {
+        self.tcp.acknowledgment_number.wrapping_sub(if self.is_from_sender() { self.isn.1 } else { self.isn.0 })
+    }
+
     fn end(&self) -> u32 {
-        self.tcp.sequence_number + self.payload().len() as u32
+        self.seq() + self.payload().len() as u32
     }
 
     fn options(&self) -> Vec<TcpOptionElement> {
@@ -91,7 +103,12 @@ impl Packet {
             .into_iter()
             .find_map(|option| match option {
                 TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
-                    Some(std::iter::once(first).chain(rest.into_iter().flatten()).collect())
+                    let blocks = std::iter::once(first).chain(rest.into_iter().flatten());
+                    Some(
+                        blocks
+                            .map(|(start, end)| (start.wrapping_sub(self.isn.0), end.wrapping_sub(self.isn.0)))
+                            .collect(),
+                    )
                 }
                 _ => None,
             })
@@ -137,7 +154,19 @@ fn read(path: &Path) -> Vec<Packet> {
     assert_eq!(reader.section().endianness, Endianness::Little);
     assert_eq!(interface.linktype, DataLink::RAW);
     assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+    for i in 0..packets.len() {
+        packets[i].isn = isn(&packets, packets[i].flow());
+    }
     packets
+}
+
+/// What the two SYNs of a flow say; zero where the trace has none.
+fn isn(packets: &[Packet], flow: usize) -> (u32, u32) {
+    let of = |from_sender| {
+        let syn = |p: &&Packet| p.flow() == flow && p.tcp.syn && p.is_from_sender() == from_sender;
+        packets.iter().find(syn).map_or(0, |syn| syn.tcp.sequence_number)
+    };
+    (of(true), of(false))
 }
 
 /// What the loss recoveries differ in.
@@ -166,6 +195,21 @@ fn headers_are_sound() {
     }
 }
 
+/// Both ends of both flows start where the seed says, and no two alike.
+#[test]
+fn initial_sequence_numbers_are_drawn_from_the_seed() {
+    let starts = |seed: &str| {
+        let (_, packets) = trace("initial", &[("duration", "1s"), ("seed", seed)]);
+        [isn(&packets, 0), isn(&packets, 1)].into_iter().flat_map(|(a, b)| [a, b]).collect::<Vec<u32>>()
+    };
+    assert_eq!(starts("1"), starts("1"));
+    let mut all: Vec<u32> = ["1", "2", "3", "4"].into_iter().flat_map(starts).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 16);
+    assert!(all.iter().any(|isn| *isn > u32::MAX - (4 << 20)), "none of {all:?} is near the wrap");
+}
+
 #[test]
 fn identifications_count_the_packets_of_each_host() {
     let (_, packets) = trace("identifications", &[]);
@@ -184,7 +228,7 @@ fn a_connection_opens_with_three_packets() {
         let flags: Vec<_> =
             opening[..3].iter().map(|packet| (packet.is_from_sender(), packet.tcp.syn, packet.tcp.ack)).collect();
         assert_eq!(flags, [(true, true, false), (false, true, true), (true, false, true)]);
-        assert_eq!((opening[2].tcp.sequence_number, opening[2].tcp.acknowledgment_number), (1, 1));
+        assert_eq!((opening[2].seq(), opening[2].ack()), (1, 1));
     }
 }
 
@@ -198,10 +242,10 @@ fn sequence_numbers_are_continuous_and_retransmissions_those_of_the_record() {
         for packet in packets.iter().filter(|packet| packet.is_data()) {
             let flow = packet.flow();
             sent[flow] += 1;
-            if packet.tcp.sequence_number == next[flow] {
+            if packet.seq() == next[flow] {
                 next[flow] = packet.end();
             } else {
-                assert!(packet.end() <= next[flow], "a hole before {}", packet.tcp.sequence_number);
+                assert!(packet.end() <= next[flow], "a hole before {}", packet.seq());
                 sent_again[flow] += 1;
             }
         }
@@ -225,10 +269,11 @@ fn the_last_segment_is_short_and_pushed() {
     }
     let acknowledged =
         packets.iter().rfind(|packet| packet.is_ack() && packet.flow() == 1).expect("an acknowledgement");
-    assert_eq!(acknowledged.tcp.acknowledgment_number, 1 + SIZE);
+    assert_eq!(acknowledged.ack(), 1 + SIZE);
 }
 
-/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a duplicate.
+/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a
+/// duplicate.
 fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
     let (mut next, mut una) = ([1, 1], [1, 1]);
     let (mut most, mut duplicates) = (0, 0);
@@ -237,7 +282,7 @@ fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
         if packet.is_data() {
             next[flow] = packet.end().max(next[flow]);
         } else if packet.is_ack() {
-            let acknowledged = packet.tcp.acknowledgment_number;
+            let acknowledged = packet.ack();
             assert!(acknowledged <= next[flow] && acknowledged >= una[flow]);
             una[flow] = acknowledged;
             let blocks = packet.sack_blocks();
@@ -278,8 +323,10 @@ fn an_echo_is_the_value_seen_last() {
         let (value, echo) = packet.timestamp().expect("timestamps are on");
         if packet.is_from_sender() {
             assert_eq!(echo, seen[packet.flow()]);
-            // The clock of the option ticks in milliseconds; the simulated hosts have been up for 1000 s.
-            assert_eq!(value as u128, 1_000_000 + packet.at.as_millis());
+            // The clock of the option ticks in milliseconds; the simulated hosts have been up for 1000 s, and read it
+            // up to 3 us late.
+            let late = packet.at + Duration::from_micros(3);
+            assert!((packet.at.as_millis()..=late.as_millis()).contains(&(value as u128 - 1_000_000)));
         } else {
             assert!(value >= seen[packet.flow()] && echo as u128 <= 1_000_000 + packet.at.as_millis());
             seen[packet.flow()] = value;
@@ -324,7 +371,7 @@ fn the_sender_stays_within_the_window() {
             highest = packet.end().max(highest);
             assert!(highest <= edge);
         } else if !packet.is_from_sender() {
-            edge = packet.tcp.acknowledgment_number + packet.tcp.window_size as u32;
+            edge = packet.ack() + packet.tcp.window_size as u32;
         }
     }
     assert!(edge - highest <= WINDOW);
@@ -341,7 +388,7 @@ fn the_handshake_shows_the_switches() {
     assert!(packets[1].tcp.syn && packets[1].tcp.ack);
     // The sender's end sees the answer a round trip later: 20 ms and 60 bytes at 10 Mbit/s, each way.
     assert_eq!((packets[0].at, packets[1].at), (Duration::ZERO, Duration::from_micros(40_096)));
-    assert_eq!((packets[1].tcp.sequence_number, packets[1].tcp.acknowledgment_number), (0, 1));
+    assert_eq!((packets[1].seq(), packets[1].ack()), (0, 1));
 
     let bare = r#"{ base = "newreno", window_scaling = false }"#;
     let (_, packets) = trace("handshake", &[("duration", "1s"), ("profile", bare)]);

@@ -30,10 +30,7 @@ impl Compiled {
         let (length, behind) = rest.split_first_chunk()?;
         let (warnings, image) = behind.split_at_checked(u64::from_le_bytes(*length) as usize)?;
         let is_whole = Sha256::digest(rest)[..] == *sum;
-        is_whole.then(|| Compiled {
-            warnings: String::from_utf8_lossy(warnings).into_owned(),
-            image: image.to_vec(),
-        })
+        is_whole.then(|| Compiled { warnings: String::from_utf8_lossy(warnings).into_owned(), image: image.to_vec() })
     }
 }
 

@@ -166,7 +166,9 @@ impl Compiler {
         let member = complaint.split('\'').nth(1).filter(|_| is_about_constants)?;
         let types = std::fs::read_to_string(self.include.join("vmlinux.h")).ok()?;
         let mut constants = types.lines().filter(|line| line.contains("const "));
-        constants.any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member)).then_some(member)
+        constants
+            .any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member))
+            .then_some(member)
     }
 
     /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
@@ -205,7 +207,9 @@ impl Compiler {
             match words[..] {
                 [".loc", _, number, ..] if number != "0" => line = Some(number),
                 [] | [".globl" | ".type" | ".section" | ".file", ..] => {}
-                [_, ref called @ ..] if called.iter().any(|word| word.split(|c| !is_name(c)).any(|w| w == function)) => {
+                [_, ref called @ ..]
+                    if called.iter().any(|word| word.split(|c| !is_name(c)).any(|w| w == function)) =>
+                {
                     return Some(format!("{}:{}", source.path.display(), line?));
                 }
                 _ => {}
@@ -250,7 +254,8 @@ fn is_of_compiler(header: &Path) -> bool {
     if header.ends_with("stdc-predef.h") {
         return true;
     }
-    header.is_absolute() && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
+    header.is_absolute()
+        && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
 }
 
 /// A function of the compiler's own for floating-point numbers, such as `__muldf3` or `__floatunsidf`.
@@ -298,7 +303,8 @@ fn refuse_large_frames(source: &Source, object: &Object, work: &Path) -> Result<
     let usage = std::fs::read_to_string(work.join("program.su")).unwrap_or_default();
     for line in usage.lines() {
         let mut fields = line.split('\t');
-        let (Some(place), Some(bytes)) = (fields.next(), fields.next().and_then(|bytes| bytes.parse::<u64>().ok())) else {
+        let (Some(place), Some(bytes)) = (fields.next(), fields.next().and_then(|bytes| bytes.parse::<u64>().ok()))
+        else {
             continue;
         };
         if bytes > STACK + SAVED_REGISTERS {

@@ -248,14 +248,22 @@ impl Control {
     /// `tcp_congestion_ops.pkts_acked`.
     #[inline]
     pub fn pkts_acked(&self, sk: &mut TcpSock, sample: &AckSample) {
-        self.act(Callback::PktsAcked, self.ops.pkts_acked, &[sk as *mut TcpSock as u64, sample as *const AckSample as u64]);
+        self.act(
+            Callback::PktsAcked,
+            self.ops.pkts_acked,
+            &[sk as *mut TcpSock as u64, sample as *const AckSample as u64],
+        );
     }
     /// `tcp_congestion_ops.cong_control`; a program written before Linux 6.10 takes the socket and the sample only.
     #[inline]
     pub fn cong_control(&self, sk: &mut TcpSock, ack: u32, flag: i32, sample: &RateSample) {
         let sample = sample as *const RateSample as u64;
         if self.cong_control_takes_ack {
-            self.act(Callback::CongControl, self.ops.cong_control, &[sk as *mut TcpSock as u64, ack as u64, flag as u32 as u64, sample]);
+            self.act(
+                Callback::CongControl,
+                self.ops.cong_control,
+                &[sk as *mut TcpSock as u64, ack as u64, flag as u32 as u64, sample],
+            );
         } else {
             self.act(Callback::CongControl, self.ops.cong_control, &[sk as *mut TcpSock as u64, sample]);
         }
@@ -331,11 +339,7 @@ fn is_window(cwnd: u32) -> bool {
 
 /// A window as its author sees it, who may have meant a negative one.
 fn shown(cwnd: u32) -> String {
-    if cwnd as i32 >= -(1 << 20) && (cwnd as i32) < 0 {
-        format!("{cwnd} ({})", cwnd as i32)
-    } else {
-        cwnd.to_string()
-    }
+    if cwnd as i32 >= -(1 << 20) && (cwnd as i32) < 0 { format!("{cwnd} ({})", cwnd as i32) } else { cwnd.to_string() }
 }
 
 impl Identity {

@@ -170,7 +170,8 @@ pub struct Minmax {
     pub s: [MinmaxSample; 3],
 }
 
-/// `struct tcp_sock`. Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said otherwise.
+/// `struct tcp_sock`. Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said
+/// otherwise.
 #[repr(C)]
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -327,6 +328,8 @@ impl Default for TcpSock {
         let mut sk: TcpSock = unsafe { core::mem::zeroed() };
         sk.snd_cwnd_clamp = u32::MAX;
         sk.snd_ssthresh = INFINITE_SSTHRESH;
+        // `tcp_init_sock`: no sample yet is more than any.
+        sk.rtt_min.s = [MinmaxSample { t: 0, v: u32::MAX }; 3];
         sk.inet_conn.sk.sk_max_pacing_rate = u64::MAX;
         sk.inet_conn.sk.sk_pacing_rate = u64::MAX;
         sk.inet_conn.sk.sk_gso_max_size = 65_536;

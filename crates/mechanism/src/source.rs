@@ -101,7 +101,8 @@ impl Source {
 
     /// Where a type is defined, as `file:line`.
     pub(crate) fn place_of_type(&self, kind: &str) -> Option<String> {
-        let begins = |line: &str| line.trim_start().strip_prefix(kind).is_some_and(|rest| rest.trim_start().starts_with('{'));
+        let begins =
+            |line: &str| line.trim_start().strip_prefix(kind).is_some_and(|rest| rest.trim_start().starts_with('{'));
         self.files.iter().find_map(|(path, bytes)| {
             let line = String::from_utf8_lossy(bytes).lines().position(begins)?;
             Some(format!("{}:{}", path.display(), line + 1))
@@ -367,7 +368,10 @@ mod tests {
         let types = |text: &str| Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
         assert_eq!(types("struct mine *ca = inet_csk_ca(sk);"), ["struct mine"]);
         assert_eq!(types("const struct mine *const_ca, *ca;\nint a;\nca = inet_csk_ca(sk);"), [] as [&str; 0]);
-        assert_eq!(types("mine_t *ca; ca = inet_csk_ca(sk); struct other *b = inet_csk_ca(sk);"), ["mine_t", "struct other"]);
+        assert_eq!(
+            types("mine_t *ca; ca = inet_csk_ca(sk); struct other *b = inet_csk_ca(sk);"),
+            ["mine_t", "struct other"]
+        );
         assert_eq!(types("return ((struct mine *)inet_csk_ca(sk))->a;"), ["struct mine"]);
         for none in ["return inet_csk_ca(sk);", "void *ca = inet_csk_ca(sk);", "x(inet_csk_ca(sk))", "inet_csk_ca("] {
             assert_eq!(types(none), [] as [&str; 0], "{none}");

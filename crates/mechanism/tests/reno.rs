@@ -22,13 +22,21 @@ fn one_more_segment_for_each_window_acknowledged() {
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let (control, mut sk) = (builtin("reno"), socket(10, 12));
-    sk.max_packets_out = 5;
-    control.cong_avoid(&mut sk, 0, 5);
-    assert_eq!(sk.snd_cwnd, 10);
-    sk.snd_ssthresh = 5;
     sk.is_cwnd_limited = 0;
-    control.cong_avoid(&mut sk, 0, 10);
-    assert_eq!(sk.snd_cwnd, 10);
+    for (ssthresh, max_packets_out) in [(12, 5), (5, 5), (5, 10)] {
+        (sk.snd_ssthresh, sk.max_packets_out) = (ssthresh, max_packets_out);
+        control.cong_avoid(&mut sk, 0, 10);
+        assert_eq!(sk.snd_cwnd, 10, "ssthresh {ssthresh}, {max_packets_out} packets out");
+    }
+}
+
+/// `tcp_is_cwnd_limited` of Linux since 6.1: a window that held the sender back grows in slow start too, however few packets were out.
+#[test]
+fn a_window_that_held_the_sender_back_grows() {
+    let (control, mut sk) = (builtin("reno"), socket(10, 12));
+    (sk.max_packets_out, sk.is_cwnd_limited) = (5, 1);
+    control.cong_avoid(&mut sk, 0, 1);
+    assert_eq!(sk.snd_cwnd, 11);
 }
 
 #[test]

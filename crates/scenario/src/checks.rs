@@ -141,6 +141,13 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
         {
             size.complain("most", format!("{most} must be more than the mean, {mean}"));
         }
+        if let Some(size) = group.size.filter(|size| *size > group.largest_size()) {
+            let (most, packet) = (group.largest_size(), group.packet);
+            section.complain(
+                "size",
+                format!("{size} is too much for one flow; with packets of {packet} it may be {most}"),
+            );
+        }
         let Some(window) = group.receive_window else { continue };
         if window < group.packet {
             section.complain("receive_window", format!("{window} has no room for one packet of {}", group.packet));

@@ -384,6 +384,21 @@ pub struct FlowGroup {
     pub stack: Stack,
 }
 
+impl FlowGroup {
+    /// Payload of a full data packet.
+    pub fn mss(&self) -> Bytes {
+        const HEADERS: u64 = 40;
+        const TIMESTAMP_OPTION: u64 = 12;
+        Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
+    }
+
+    /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of which the last number
+    /// stands for a flow without end.
+    pub fn largest_size(&self) -> Bytes {
+        Bytes((u32::MAX as u64 - 1) * self.mss().0)
+    }
+}
+
 /// A congestion control with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CongestionControl {

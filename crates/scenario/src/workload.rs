@@ -69,7 +69,7 @@ impl Scenario {
     fn openings_of(&self, group: &FlowGroup, number: u64) -> Vec<Opening> {
         let mut draws = draws(self.seed, SIZE_DRAWS + number);
         let mut draw = group.sizes.map(|sizes| sizes.sampler());
-        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut draws)));
+        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut draws).min(group.largest_size())));
         self.times(group, number).into_iter().map(|at| Opening { at, size: size() }).collect()
     }
 

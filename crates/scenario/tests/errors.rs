@@ -284,6 +284,8 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:17: flows.0.stop: must lie after the last flow's start, as start and stagger set it"),
     ("count = 2", "receive_window = \"1kb\"",
      "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
+    ("count = 2", "size = \"207gb\"\npacket = \"100b\"",
+     "base.toml:15: flows.0.size: 207gb is too much for one flow; with packets of 100b it may be 206158430112b"),
     ("count = 2", "receive_window = \"70kb\"\nprofile = { window_scaling = false }",
      "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be advertised"),
     ("rate = \"20mbit\"", "rate = \"20mbit\"\ntrace = \"x\"",

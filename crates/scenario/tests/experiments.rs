@@ -417,3 +417,16 @@ fn paths_are_links_by_name() {
     assert_eq!(scenario.propagation_rtt(&scenario.flows[0]), Nanos::from_millis(50));
     assert_eq!(scenario.bottleneck_of(&scenario.flows[0]).name, "home");
 }
+
+/// A limit that means "no limit" is no small one: what follows from it stays at the largest number.
+#[test]
+fn a_huge_limit_gives_a_huge_window() {
+    for limit in ["18446744073709551615p", "5000000000000000000b"] {
+        let text = format!(
+            "duration = \"1s\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"1ms\"\nqueue = {{ limit = \"{limit}\" }}\n[[flows]]\ncc = \"reno\"\n"
+        );
+        let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let scenario = &experiment.cells[0].scenario;
+        assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
+    }
+}

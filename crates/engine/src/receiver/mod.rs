@@ -1,18 +1,19 @@
-//! The receiving end: reassembly, and what an acknowledgement says. `out_of_order` keeps what came too early, `schedule` decides when to
-//! acknowledge.
+//! The receiving end: reassembly, and what an acknowledgement says. `out_of_order` keeps what came too early,
+//! `delayed_ack` decides when to acknowledge.
 
+mod delayed_ack;
 mod out_of_order;
-mod schedule;
 
 use crate::clock::TimestampClock;
+use crate::initial_sequence::InitialSequence;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
+use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::{Bytes, Nanos};
-use schedule::Schedule;
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
@@ -23,7 +24,9 @@ pub struct Receiver {
     flow: u32,
     stack: Stack,
     mss: u32,
-    window: u32,
+    /// Sequence number of the first data byte, where a control has a socket to see it in.
+    first_seq: u32,
+    rcv_wnd: u32,
     /// The next segment in order.
     next: u32,
     /// What the last acknowledgement said.
@@ -34,22 +37,30 @@ pub struct Receiver {
     /// The timestamp to echo (RFC 7323, section 4).
     ts_recent: u32,
     clock: TimestampClock,
-    schedule: Schedule,
-    echo_ce: bool,
+    delayed_ack: DelayedAck,
+    /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
+    ecn_seen: bool,
+    /// The next acknowledgement may not be delayed (`ICSK_ACK_NOW`).
+    ack_now: bool,
+    /// What every acknowledgement carries: ECT if the control needs ECN, ECE while a mark is echoed.
+    ack_flags: u8,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
     socket: Option<Box<TcpSock>>,
     pub meter: ReceiverMeter,
 }
 
-/// What one segment calls forth: an acknowledgement for the state before it, and whether the state after it is to be acknowledged.
-pub type Answers = (Option<Ack>, bool);
+/// What one segment calls forth: an acknowledgement for the state before it, and whether the state after it is to be
+/// acknowledged.
+pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow`. `room`: the window that it comes to offer; `control`: of its flow, if it needs ECN.
+    /// The receiver of flow `flow` in a run with this seed. `receive_buffer`: the window that it comes to offer;
+    /// `control`: of its flow, if it needs ECN.
     pub fn new(
+        seed: u64,
         flow: u32,
         group: &FlowGroup,
-        room: Bytes,
+        receive_buffer: Bytes,
         control: Option<&Control>,
         mss: u32,
         meter: ReceiverMeter,
@@ -58,8 +69,13 @@ impl Receiver {
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
         let socket = control.map(|control| {
-            let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, rcv_nxt: 1, snd_cwnd: 10, ..Default::default() };
+            let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
             let mut sk = Box::new(own);
+            let isn = InitialSequence::draw(seed, flow);
+            (sk.snd_una, sk.snd_nxt) = (isn.receiver.wrapping_add(1), isn.receiver.wrapping_add(1));
+            sk.write_seq = sk.snd_nxt;
+            (sk.rcv_nxt, sk.rcv_wup) = (isn.sender.wrapping_add(1), isn.sender.wrapping_add(1));
+            (sk.copied_seq, sk.rcv_wnd) = (sk.rcv_nxt, window);
             control.init(&mut sk);
             sk
         });
@@ -67,15 +83,18 @@ impl Receiver {
             flow,
             stack,
             mss,
-            window,
+            first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
+            rcv_wnd: window,
             next: 0,
             acked: 0,
             out_of_order: OutOfOrder::new(),
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
-            schedule: Schedule::new(&stack, room.0.min(window as u64) as u32, mss),
-            echo_ce: false,
+            delayed_ack: DelayedAck::new(&stack, receive_buffer.0.min(window as u64) as u32, mss),
+            ecn_seen: false,
+            ack_now: false,
+            ack_flags: if control.is_some() { flag::ECT } else { 0 },
             socket,
             meter,
         }
@@ -84,7 +103,7 @@ impl Receiver {
     /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.schedule.deadline()
+        self.delayed_ack.deadline()
     }
 
     /// A timer of the schedule rang.
@@ -92,37 +111,40 @@ impl Receiver {
         if self.deadline() > now {
             return None;
         }
-        self.schedule.delay_expired(now);
+        self.delayed_ack.delay_expired(now);
         Some(self.acknowledge(now))
     }
 
     /// A segment arrives. If the answer is true, `acknowledge` comes next.
-    pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> Answers {
+    pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if data.is_handshake() {
             return (self.on_handshake(now, data), false);
         }
         self.meter.arrived(now, data.bytes as u32);
-        self.schedule.measure_round_trip(now);
-        let early = self.note_congestion(control, now, data);
+        self.delayed_ack.measure_round_trip(now);
         if data.segment <= self.acked {
             self.ts_recent = data.tsval;
         }
+        if data.segment == self.next {
+            self.delayed_ack.in_order(now);
+        }
+        let early = if self.stack.ecn { self.note_ecn(control, now, data) } else { None };
         let (early, urgent) = if data.segment == self.next {
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
-            self.schedule.duplicate();
+            self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             (early, true)
         } else {
             let flushed = self.out_of_order(now, data);
             if flushed.is_some() {
-                // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was scheduled.
+                // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was
+                // scheduled.
                 return (early.or(flushed), false);
             }
             (early, false)
         };
-        let forced = self.take_forced_acknowledgement();
-        (early, urgent || forced || self.acknowledges_now(now))
+        (early, urgent || self.ack_now || self.acknowledges_now(now))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -130,7 +152,7 @@ impl Receiver {
         if packet.flags & flag::SYN != 0 {
             return Some(self.syn_ack(now, packet));
         }
-        self.schedule.measure_round_trip(now);
+        self.delayed_ack.measure_round_trip(now);
         None
     }
 
@@ -138,15 +160,15 @@ impl Receiver {
         let agreed = self.stack.ecn && syn.flags & flag::ECE != 0;
         let mut ack = self.acknowledge(now);
         ack.bytes = SYN_BYTES as u16;
-        ack.flags = flag::SYN | if agreed { flag::ECE } else { 0 };
-        self.schedule.answered_syn(now);
+        ack.flags = self.ack_flags & flag::ECT | flag::SYN | if agreed { flag::ECE } else { 0 };
+        self.delayed_ack.answered_syn(now);
         ack
     }
 
-    /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled (RFC 5681, section 4.2).
+    /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled
+    /// (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
-        self.schedule.in_order(now);
-        self.schedule.widen(self.out_of_order.len() + 1);
+        self.delayed_ack.widen(self.out_of_order.len() + 1);
         let had_holes = !self.out_of_order.is_empty();
         self.next += 1;
         if had_holes {
@@ -161,16 +183,16 @@ impl Receiver {
         had_holes && !holes
     }
 
-    /// Keeps a segment that came too early. Some: an acknowledgement for the state before, lest its SACK blocks be forgotten unsaid
-    /// (`tcp_sack_new_ofo_skb`).
+    /// Keeps a segment that came too early. Some: an acknowledgement for the state before, lest its SACK blocks be
+    /// forgotten unsaid (`tcp_sack_new_ofo_skb`).
     fn out_of_order(&mut self, now: Nanos, data: &Data) -> Option<Ack> {
         if self.out_of_order.holds(data.segment) {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             return None;
         }
-        let flush = self.schedule.compresses() && self.out_of_order.strays(data.segment);
+        let flush = self.delayed_ack.compresses() && self.out_of_order.strays(data.segment);
         let early = flush.then(|| self.acknowledge(now));
-        self.schedule.widen(self.out_of_order.len());
+        self.delayed_ack.widen(self.out_of_order.len());
         self.out_of_order.add(data.segment, self.next);
         self.out_of_order.short_by += self.mss as u64 - self.payload(data);
         early
@@ -184,7 +206,7 @@ impl Receiver {
     /// Whether to acknowledge now; if not, the schedule has set a timer.
     fn acknowledges_now(&mut self, now: Nanos) -> bool {
         let holes = !self.out_of_order.is_empty();
-        let at_once = self.schedule.acknowledges_now(now, self.next, self.next - self.acked, holes);
+        let at_once = self.delayed_ack.acknowledges_now(now, self.next, self.next - self.acked, holes);
         if let Some(sk) = &mut self.socket
             && !at_once
         {
@@ -198,7 +220,8 @@ impl Receiver {
     pub fn acknowledge(&mut self, now: Nanos) -> Ack {
         let ack = self.acknowledgement_of(self.next, now);
         self.acked = self.next;
-        self.schedule.acknowledged();
+        self.ack_now = false;
+        self.delayed_ack.acknowledged();
         if let Some(sk) = &mut self.socket {
             sk.inet_conn.icsk_ack.pending = 0;
             sk.rcv_wup = sk.rcv_nxt;
@@ -216,9 +239,9 @@ impl Receiver {
             next,
             tsval: self.clock.read(now),
             tsecr: if self.stack.timestamps { self.ts_recent } else { 0 },
-            window: self.window,
+            window: self.rcv_wnd,
             bytes: ack_bytes(self.stack.timestamps, count),
-            flags: if self.echo_ce { flag::ECE } else { 0 },
+            flags: self.ack_flags,
             block_count: count as u8,
             blocks,
         }
@@ -238,55 +261,78 @@ impl Receiver {
 
     // ECN (RFC 3168; DCTCP's own echo where the control asks for it).
 
-    /// Takes note of a mark. Some: an acknowledgement for the state before this segment.
-    fn note_congestion(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
-        if !self.stack.ecn {
+    /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked at
+    /// (`tcp_data_queue`). Some: an acknowledgement for the state before it.
+    #[inline(never)]
+    fn note_ecn(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
+        if data.flags & flag::CWR != 0 {
+            self.accept_cwr();
+        }
+        if data.segment < self.next {
             return None;
         }
+        let next = if data.segment == self.next { self.next + 1 } else { self.next };
+        self.check_ce(control, now, data, next)
+    }
+
+    fn set_echo(&mut self, echo: bool) {
+        self.ack_flags = self.ack_flags & !flag::ECE | if echo { flag::ECE } else { 0 };
+    }
+
+    /// `tcp_ecn_accept_cwr`: the sender has heard the echo. Its window may be a single segment now, so it shall not
+    /// wait.
+    fn accept_cwr(&mut self) {
+        self.set_echo(false);
+        self.ack_now = true;
+        if let Some(sk) = &mut self.socket {
+            sk.ecn_flags &= !ecn::DEMAND_CWR;
+        }
+    }
+
+    /// `tcp_ecn_check_ce`, for a segment that makes `next` the next in order. Some: an acknowledgement for the state
+    /// before it.
+    fn check_ce(&mut self, control: &Control, now: Nanos, data: &Data, next: u32) -> Option<Ack> {
         let marked = data.flags & flag::CE != 0;
-        if self.socket.is_some() {
-            let event = if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE };
-            return self.ask_control(control, event, now);
-        }
-        if data.flags & flag::CWR != 0 {
-            self.echo_ce = false;
-        }
-        if marked {
-            if !self.echo_ce {
-                self.schedule.acknowledge_quickly(2);
+        if data.flags & (flag::ECT | flag::CE) == 0 {
+            // Not a new segment, if those before were capable: a retransmission, whose sender is in trouble.
+            if self.ecn_seen {
+                self.delayed_ack.enter_quickack_mode(2);
             }
-            self.echo_ce = true;
+            return None;
+        }
+        self.ecn_seen = true;
+        if self.socket.is_some() {
+            return self.ask_control(control, marked, now, next);
+        }
+        if marked && self.ack_flags & flag::ECE == 0 {
+            self.delayed_ack.enter_quickack_mode(2);
+            self.set_echo(true);
         }
         None
     }
 
-    /// The control's receiving half decides what is echoed from now on.
-    fn ask_control(&mut self, control: &Control, event: u32, now: Nanos) -> Option<Ack> {
+    /// The control's receiving half decides what is echoed from now on. As in Linux the socket's `rcv_nxt` counts the
+    /// segment already.
+    fn ask_control(&mut self, control: &Control, marked: bool, now: Nanos, next: u32) -> Option<Ack> {
         let mut sk = self.socket.take()?;
-        let isn = 1u32;
-        sk.rcv_nxt = isn.wrapping_add(self.next.wrapping_mul(self.mss));
+        sk.rcv_nxt = self.first_seq.wrapping_add(next.wrapping_mul(self.mss));
+        sk.copied_seq = sk.rcv_nxt;
         let prior_echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
-        control.cwnd_event(&mut sk, event);
-        let early = (std::mem::take(&mut sk.sim.send_ack_pending) != 0).then_some(sk.sim.send_ack_rcv_nxt);
+        control.cwnd_event(&mut sk, if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE });
+        let early = std::mem::take(&mut sk.sim.send_ack_pending) != 0;
+        let not_in_it = sk.rcv_nxt.wrapping_sub(sk.sim.send_ack_rcv_nxt).div_ceil(self.mss);
         let echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
-        self.socket = Some(sk);
-        let answer = early.map(|rcv_nxt| {
-            // The acknowledgement held back reports the state before the change.
-            self.echo_ce = prior_echo;
-            let next = rcv_nxt.wrapping_sub(isn) / self.mss;
-            self.acked = next;
-            self.acknowledgement_of(next, now)
-        });
-        self.echo_ce = echo;
-        answer
-    }
-
-    /// The control set `ICSK_ACK_NOW`.
-    fn take_forced_acknowledgement(&mut self) -> bool {
-        let Some(sk) = &mut self.socket else { return false };
-        let forced = sk.inet_conn.icsk_ack.pending & ack_pending::NOW != 0;
+        self.ack_now |= sk.inet_conn.icsk_ack.pending & ack_pending::NOW != 0;
         sk.inet_conn.icsk_ack.pending &= !ack_pending::NOW;
-        forced
+        self.socket = Some(sk);
+        let answer = early.then(|| {
+            // The acknowledgement held back reports the state before the change.
+            self.set_echo(prior_echo);
+            self.acked = next.saturating_sub(not_in_it);
+            self.acknowledgement_of(self.acked, now)
+        });
+        self.set_echo(echo);
+        answer
     }
 
     /// Frees what the control holds for this end's socket.

@@ -16,7 +16,8 @@ pub struct OutOfOrder {
     /// SACK blocks, the one that changed last first.
     pub blocks: [Block; MAX_SACK_BLOCKS],
     pub block_count: usize,
-    /// Payload that the last segment of a transfer, if it waits here, lacks to a full one: it leaves when all have left.
+    /// Payload that the last segment of a transfer, if it waits here, lacks to a full one: it leaves when all have
+    /// left.
     pub short_by: u64,
 }
 
@@ -52,7 +53,8 @@ impl OutOfOrder {
         self.received.len()
     }
 
-    /// Adds a segment above `next`, and brings the SACK blocks up to date: the block that holds it goes first (RFC 2018, section 4).
+    /// Adds a segment above `next`, and brings the SACK blocks up to date: the block that holds it goes first (RFC
+    /// 2018, section 4).
     pub fn add(&mut self, segment: u32, next: u32) {
         while segment - next >= self.capacity {
             self.received = self.received.grown(self.capacity * 2, next, self.top.max(next));

@@ -1,7 +1,7 @@
 //! What an acknowledgement changes, in the order in which the kernel's `tcp_ack` works.
 
-use super::recovery::Next;
-use super::{Env, Gathered, Phase, Sender, ack_flag as flag, rate, rtt, window};
+use super::recovery::Rexmit;
+use super::{AckContext, Env, Phase, Sender, ack_flag as flag, rate, rtt, window};
 use crate::clock::{self, after, before};
 use crate::packet::{Ack, flag as packet_flag};
 use crate::scoreboard::state;
@@ -11,7 +11,7 @@ use scenario::units::Nanos;
 
 /// What the segments that an acknowledgement removes from the window tell.
 #[derive(Default)]
-struct Removed {
+struct Acked {
     count: u32,
     /// Transmission time of the first and last segment that was never sent twice and not SACKed, us.
     first_us: Option<u64>,
@@ -54,7 +54,7 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
-        if let Some(rtt_us) = self.handshake_rtt_us(env.now, ack.tsecr) {
+        if let Some(rtt_us) = self.handshake_rtt_us(ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
             rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
@@ -70,16 +70,16 @@ impl Sender {
     }
 
     /// Karn: which of two SYNs was answered only a timestamp tells.
-    fn handshake_rtt_us(&self, now: Nanos, tsecr: u32) -> Option<u32> {
+    fn handshake_rtt_us(&self, tsecr: u32) -> Option<u32> {
         if self.sk.total_retrans == 0 {
             return Some((self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32);
         }
-        self.stack.timestamps.then(|| self.rtt_by_timestamp(now, tsecr))
+        self.stack.timestamps.then(|| self.rtt_by_timestamp(tsecr))
     }
 
     /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us.
-    fn rtt_by_timestamp(&self, now: Nanos, echo: u32) -> u32 {
-        let ticks = self.timestamp(now).wrapping_sub(echo);
+    fn rtt_by_timestamp(&self, echo: u32) -> u32 {
+        let ticks = self.timestamp().wrapping_sub(echo);
         if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
     }
 
@@ -87,7 +87,7 @@ impl Sender {
         let prior_una = self.board.una;
         let prior_highest_sacked = self.board.highest_sacked;
         let (prior_delivered, prior_lost) = (self.sk.delivered, self.sk.lost);
-        let mut g = Gathered::default();
+        let mut g = AckContext::default();
         g.rate.prior_in_flight = self.sk.packets_in_flight();
         g.rate.rtt_us = -1;
         if ack.next > prior_una {
@@ -96,7 +96,7 @@ impl Sender {
         }
         self.read_header(env, ack, &mut g);
         if self.board.is_empty() {
-            return;
+            return self.process_without_queue(env, prior_una, &mut g);
         }
         let removed = self.clean_retransmission_queue(ack.next, &mut g);
         self.sample_rtt(env, &removed, prior_highest_sacked, &mut g);
@@ -104,8 +104,8 @@ impl Sender {
         if self.sk.tlp_high_seq != 0 {
             self.process_tlp_ack(env.control, g.flags);
         }
-        self.sk.snd_una = self.seq(self.board.una);
-        let next = if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Next::InTurn };
+        let rexmit =
+            if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Rexmit::None };
         if g.flags & flag::SET_XMIT_TIMER != 0 {
             self.set_transmit_timer(env.now);
         }
@@ -116,16 +116,29 @@ impl Sender {
         rate::complete(&mut self.sk, &mut g, newly_acked, lost);
         self.control_congestion(env, &g, lost);
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
-        self.recover(env, next);
+        self.recover(env, rexmit);
         self.partially_acked |= self.ca_state() == ca_state::RECOVERY && g.flags & flag::SND_UNA_ADVANCED != 0;
     }
 
+    /// The end of `tcp_ack` where nothing was outstanding: a reduction may prove spurious, a probe needless.
+    #[cold]
+    fn process_without_queue<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut AckContext) {
+        if g.flags & flag::DSACKING_ACK != 0 {
+            self.run_state_machine(env, prior_una, g);
+            self.meter.cwnd(env.now, self.sk.snd_cwnd);
+        }
+        if self.sk.tlp_high_seq != 0 {
+            self.process_tlp_ack(env.control, g.flags);
+        }
+    }
+
     /// `tcp_xmit_recovery`: what the state machine asked for.
-    fn recover<T: Tap>(&mut self, env: &mut Env<T>, next: Next) {
-        match next {
-            Next::InTurn => {}
-            Next::Lost => self.retransmit_lost(env),
-            Next::Probe => {
+    fn recover<T: Tap>(&mut self, env: &mut Env<T>, rexmit: Rexmit) {
+        match rexmit {
+            Rexmit::None => {}
+            Rexmit::Lost if self.follows_rfc_6675() => self.send_next_segments(env),
+            Rexmit::Lost => self.retransmit_lost(env),
+            Rexmit::New => {
                 self.transmit_new(env);
                 if !after(self.sk.snd_nxt, self.sk.high_seq) {
                     self.sk.frto = 0;
@@ -136,11 +149,12 @@ impl Sender {
     }
 
     /// SACK blocks, ECN echo, `in_ack_event`.
-    fn read_header<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, g: &mut Gathered) {
+    fn read_header<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, g: &mut AckContext) {
         let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
         if advanced {
-            self.sk.snd_una = self.seq(ack.next);
-            self.sk.bytes_acked += (ack.next - self.board.una) as u64 * self.mss as u64;
+            let una = self.seq(ack.next);
+            self.sk.bytes_acked += una.wrapping_sub(self.sk.snd_una) as u64;
+            self.sk.snd_una = una;
         }
         if ack.flags & packet_flag::ECE != 0 && self.sk.ecn_flags & ecn::OK != 0 {
             g.flags |= flag::ECE;
@@ -163,17 +177,19 @@ impl Sender {
     }
 
     /// `tcp_sacktag_write_queue`.
-    fn read_sack_blocks(&mut self, ack: &Ack, g: &mut Gathered) {
+    fn read_sack_blocks(&mut self, ack: &Ack, g: &mut AckContext) {
         let blocks = ack.blocks();
         let first = blocks[0];
-        // RFC 2883: the first block reports a duplicate if it lies below the acknowledgement or inside the second block.
+        // RFC 2883: the first block reports a duplicate if it lies below the acknowledgement or inside the second
+        // block.
         let inside = blocks.get(1).is_some_and(|b| first.start >= b.start && first.end <= b.end);
         let duplicate = first.start < ack.next || inside;
         if duplicate {
             self.on_dsack(first.start, first.end, g);
         }
         let ece = g.flags & flag::ECE != 0;
-        // In the order of the segments, not of the blocks' age: else one acknowledgement that reports several blocks would look like reordering.
+        // In the order of the segments, not of the blocks' age: else one acknowledgement that reports several blocks
+        // would look like reordering.
         let mut ascending = ack.blocks;
         let ascending = &mut ascending[duplicate as usize..blocks.len()];
         ascending.sort_unstable_by_key(|block| block.start);
@@ -191,20 +207,48 @@ impl Sender {
         }
     }
 
-    fn on_dsack(&mut self, start: u32, end: u32, g: &mut Gathered) {
-        g.flags |= flag::DSACKING_ACK;
-        self.sk.rack.dsack_seen = 1;
-        self.sk.dsack_dups += end - start;
-        if self.sk.tlp_high_seq != 0 && self.seq(end) == self.sk.tlp_high_seq {
+    /// `tcp_dsack_seen`, and what `tcp_check_dsack` and `tcp_sacktag_one` do with its result: segments arrived twice.
+    #[cold]
+    fn on_dsack(&mut self, start: u32, end: u32, g: &mut AckContext) {
+        let duplicates = end - start;
+        if duplicates == 1 && self.sk.tlp_high_seq != 0 && self.seq(end) == self.sk.tlp_high_seq {
             g.flags |= flag::DSACK_TLP;
         }
-        if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(end), self.sk.undo_marker) {
-            self.sk.undo_retrans = (self.sk.undo_retrans - (end - start) as i32).max(0);
+        self.sk.dsack_dups += duplicates;
+        // More duplicates than retransmissions: the network made them.
+        if self.sk.dsack_dups > self.sk.total_retrans {
+            return;
+        }
+        // RACK widens its window for reordering only: a probe is sent by a timer, not by RACK.
+        if self.sk.reord_seen != 0 && g.flags & flag::DSACK_TLP == 0 {
+            self.sk.rack.dsack_seen = 1;
+        }
+        g.flags |= flag::DSACKING_ACK;
+        self.count_delivered(duplicates, g.flags & flag::ECE != 0);
+        for segment in start..end {
+            self.on_duplicate(segment, g);
+        }
+    }
+
+    /// A retransmission was not needed. While it is outstanding and SACKed, the scoreboard shows it; then it was
+    /// reordering, too.
+    fn on_duplicate(&mut self, segment: u32, g: &mut AckContext) {
+        if (self.board.una..self.board.nxt).contains(&segment) {
+            let bits = self.board.get(segment).state;
+            if bits & (state::RETRANS | state::EVER_RETRANS) == 0 {
+                return;
+            }
+            if bits & state::SACKED != 0 {
+                g.reordered = Some(g.reordered.map_or(segment, |low| low.min(segment)));
+            }
+        }
+        if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(segment + 1), self.sk.undo_marker) {
+            self.sk.undo_retrans -= 1;
         }
     }
 
     /// `tcp_sacktag_one`, for a segment that was not SACKed before.
-    fn on_sacked(&mut self, segment: u32, ece: bool, g: &mut Gathered) {
+    fn on_sacked(&mut self, segment: u32, ece: bool, g: &mut AckContext) {
         let known = *self.board.get(segment);
         let end_seq = self.seq(segment + 1);
         self.rack_advance(known.state, end_seq, known.sent_us);
@@ -244,13 +288,13 @@ impl Sender {
 
     /// `tcp_clean_rtx_queue`: removes the segments below `next`.
     #[inline]
-    fn clean_retransmission_queue(&mut self, next: u32, g: &mut Gathered) -> Removed {
+    fn clean_retransmission_queue(&mut self, next: u32, g: &mut AckContext) -> Acked {
         if self.board.una >= next {
-            return Removed::default();
+            return Acked::default();
         }
         let ece = g.flags & flag::ECE != 0;
         let removed =
-            if self.board.is_plain() { self.remove_plain(next, ece, g) } else { self.remove_each(next, ece, g) };
+            if self.board.is_untagged() { self.remove_untagged(next, ece, g) } else { self.remove_each(next, ece, g) };
         g.flags |= flag::DATA_ACKED;
         if !self.stack.sack {
             self.remove_duplicates(removed.count, ece);
@@ -261,13 +305,13 @@ impl Sender {
         removed
     }
 
-    /// The same at once for segments that were sent once and are in flight: what `remove_head` makes of the last of them covers what it
-    /// would make of those before, for they went out in their order.
+    /// The same at once for segments that were sent once and are in flight: what `remove_head` makes of the last of
+    /// them covers what it would make of those before, for they went out in their order.
     #[inline]
-    fn remove_plain(&mut self, next: u32, ece: bool, g: &mut Gathered) -> Removed {
+    fn remove_untagged(&mut self, next: u32, ece: bool, g: &mut AckContext) -> Acked {
         let head = self.board.una;
         let count = next - head;
-        let (first, last) = self.board.pop_plain(next);
+        let (first, last) = self.board.pop_untagged(next);
         let end_seq = self.seq(next);
         self.sk.packets_out -= count;
         rate::on_delivered(&mut self.sk, &mut g.rate, &last, end_seq);
@@ -281,11 +325,11 @@ impl Sender {
             }
         }
         self.lost_below = self.lost_below.max(next);
-        Removed { count, first_us: Some(first.sent_us), last_us: last.sent_us, lowest_original: Some(head) }
+        Acked { count, first_us: Some(first.sent_us), last_us: last.sent_us, lowest_original: Some(head) }
     }
 
-    fn remove_each(&mut self, next: u32, ece: bool, g: &mut Gathered) -> Removed {
-        let mut removed = Removed::default();
+    fn remove_each(&mut self, next: u32, ece: bool, g: &mut AckContext) -> Acked {
+        let mut removed = Acked::default();
         while self.board.una < next {
             self.remove_head(ece, &mut removed, g);
         }
@@ -293,7 +337,7 @@ impl Sender {
     }
 
     #[inline]
-    fn remove_head(&mut self, ece: bool, removed: &mut Removed, g: &mut Gathered) {
+    fn remove_head(&mut self, ece: bool, removed: &mut Acked, g: &mut AckContext) {
         let number = self.board.una;
         let known = self.board.pop();
         let end_seq = self.seq(number + 1);
@@ -318,7 +362,7 @@ impl Sender {
             self.sk.sacked_out -= 1;
         } else if self.stack.sack {
             self.count_delivered(1, ece);
-            if self.stack.rack {
+            if self.stack.rack && !self.is_spurious_retransmission(bits, known.sent_us) {
                 self.rack_advance(bits, end_seq, known.sent_us);
             }
         }
@@ -330,7 +374,7 @@ impl Sender {
 
     /// RTT sample, timer flag, `pkts_acked`: the second half of `tcp_clean_rtx_queue`.
     #[inline]
-    fn sample_rtt<T: Tap>(&mut self, env: &mut Env<T>, removed: &Removed, prior_highest_sacked: u32, g: &mut Gathered) {
+    fn sample_rtt<T: Tap>(&mut self, env: &mut Env<T>, removed: &Acked, prior_highest_sacked: u32, g: &mut AckContext) {
         let now_us = self.sk.tcp_mstamp;
         let mut sample_us = None;
         let mut latest_us = None;
@@ -339,7 +383,7 @@ impl Sender {
         {
             sample_us = Some((now_us - first) as u32);
             latest_us = Some((now_us - removed.last_us) as u32);
-            if removed.count == 1 && self.board.is_empty() && self.sk.sacked_out == 0 {
+            if removed.count == 1 && self.is_lone_runt(g) {
                 g.flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
@@ -376,20 +420,34 @@ impl Sender {
         }
     }
 
+    /// The one segment that was acknowledged is less than full and was alone for a round trip: the receiver may have
+    /// waited for a second (the condition in `tcp_clean_rtx_queue`). Only the last segment of a transfer is short.
+    #[inline]
+    fn is_lone_runt(&self, g: &AckContext) -> bool {
+        self.board.una == self.segments
+            && self.last_payload < self.mss
+            && g.rate.prior_delivered.wrapping_add(1) == self.sk.delivered
+    }
+
     /// `tcp_ack_update_rtt`: `sample_us` feeds the timeout, `latest_us` the congestion control.
     #[inline]
-    fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut Gathered) -> bool {
-        // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section 4).
+    fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut AckContext) -> bool {
+        // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section
+        // 4).
         let by_timestamp = || {
             let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
-            echoed.then(|| self.rtt_by_timestamp(now, self.sk.rx_opt.rcv_tsecr))
+            echoed.then(|| self.rtt_by_timestamp(self.sk.rx_opt.rcv_tsecr))
         };
         let Some(sample) = sample_us.or_else(by_timestamp) else {
             return false;
         };
         let latest = latest_us.unwrap_or(sample);
         g.rate.rtt_us = latest as i64;
-        rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+        // `tcp_update_rtt_min`: of suspected delayed acknowledgements the filter would learn their delay when it
+        // expires.
+        if g.flags & flag::ACK_MAYBE_DELAYED == 0 || latest <= self.sk.min_rtt_us() {
+            rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+        }
         rtt::estimate(&mut self.sk, sample);
         rtt::set_timeout(&mut self.sk);
         self.sk.inet_conn.icsk_backoff = 0;
@@ -397,7 +455,7 @@ impl Sender {
         true
     }
 
-    /// `tcp_ack_is_dubious`: anything but plain progress in the Open state.
+    /// `tcp_ack_is_dubious`: anything but mere progress in the Open state.
     fn is_dubious(&self, flags: u32) -> bool {
         flags & flag::DATA_ACKED == 0
             || flags & (flag::DATA_SACKED | flag::ECE | flag::DSACKING_ACK) != 0
@@ -406,11 +464,12 @@ impl Sender {
 
     /// `tcp_cong_control`: the window after this acknowledgement.
     #[inline]
-    fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &Gathered, lost: u32) {
+    fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &AckContext, lost: u32) {
         let ack = self.sk.snd_una;
         if env.control.has_cong_control() {
             env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
-            // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence the flow for good.
+            // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence
+            // the flow for good.
             self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
             return;
         }
@@ -427,8 +486,8 @@ impl Sender {
         self.update_pacing_rate(env.control);
     }
 
-    /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may cover much that had arrived before.
-    /// Linux counts all of it.
+    /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may
+    /// cover much that had arrived before. Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
         let textbook = !self.stack.prr;
         if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }

@@ -1,4 +1,5 @@
-//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search for its breach.
+//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search
+//! for its breach.
 
 use super::{Phase, Sender, rtt};
 use crate::scoreboard::state;
@@ -11,6 +12,8 @@ const RECOUNTED: u32 = 128;
 impl Sender {
     /// Panics, naming the flow, if the sender contradicts itself after an event at `now`.
     pub fn check_invariants(&self, now: Nanos) {
+        #[cfg(test)]
+        super::kept_members::observe(&self.sk);
         if self.phase == Phase::Established {
             self.check_counters();
             self.check_progress();
@@ -90,6 +93,9 @@ impl Sender {
                 bits & state::SACKED == 0 || bits & (state::LOST | state::RETRANS) == 0,
                 "flow {flow}: segment {n} is SACKed and given up"
             );
+            // RACK looks at what is in flight: not delivered, and not lost unless sent again.
+            let in_flight = bits & state::SACKED == 0 && (bits & state::LOST == 0 || bits & state::RETRANS != 0);
+            assert_eq!(self.board.get(n).listed, in_flight, "flow {flow}: segment {n} ({bits:#x}) in RACK's list");
         }
     }
 }

@@ -12,6 +12,8 @@
 mod ack;
 #[cfg(debug_assertions)]
 mod invariants;
+#[cfg(test)]
+mod kept_members;
 mod rack;
 mod rate;
 mod recovery;
@@ -21,6 +23,7 @@ mod transmit;
 mod window;
 
 use crate::clock;
+use crate::initial_sequence::InitialSequence;
 use crate::monitor::Monitor;
 use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
@@ -69,10 +72,11 @@ enum Phase {
 
 /// `reordering` and duplicate threshold at the start (`tcp_reordering`).
 pub const DUPLICATE_THRESHOLD: u32 = 3;
-/// Sequence number of the SYN; the first data byte follows.
-const INITIAL_SEQUENCE: u32 = 0;
-/// A host that was idle reads its clock so much after something has happened, us, now this and now that: to wake up takes its time.
-/// Without it the RTTs of a steady path would be equal to the nanosecond, and a control that asks whether they grow would say no.
+/// What the sending end offers to the other, which sends no data, bytes.
+pub const OWN_WINDOW: u32 = u16::MAX as u32;
+/// A host that was idle needs a random time to wake up, us, before it reads its clock. Without it the RTTs of a
+/// steady path would be equal to the nanosecond, and a control that asks whether they grow would always find that
+/// they do not.
 const WAKING_US: Range<u64> = 0..4;
 /// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
 const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
@@ -92,6 +96,10 @@ pub struct Sender {
     mss: u32,
     /// IP header, TCP header and options of a data segment.
     header: u32,
+    /// Sequence number of the first data byte; the SYN is one before it.
+    first_seq: u32,
+    /// The same of the other end.
+    peer_first_seq: u32,
     /// Segments that the application will write.
     segments: u32,
     /// Payload of the last of them.
@@ -109,6 +117,10 @@ pub struct Sender {
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
     sacked_above: u32,
+    /// The same: above all that this recovery has sent again (RFC 6675, HighRxt), rescue retransmission excepted ...
+    high_rxt: u32,
+    /// ... which it has sent (RescueRxt).
+    rescued: bool,
     waking: path::Draws,
     /// How late the clock is read since the host woke up, us.
     late_us: u64,
@@ -128,11 +140,15 @@ impl Sender {
     ) -> Sender {
         let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
-        let mss = group.packet.0 as u32 - header;
+        let mss = group.mss().0 as u32;
         let (segments, last_payload) = match opening.size {
             None => (ENDLESS, mss),
-            Some(size) => (size.0.div_ceil(mss as u64) as u32, ((size.0 - 1) % mss as u64 + 1) as u32),
+            Some(size) => {
+                let segments = u32::try_from(size.0.div_ceil(mss as u64)).expect("no scenario has a larger size");
+                (segments, ((size.0 - 1) % mss as u64 + 1) as u32)
+            }
         };
+        let isn = InitialSequence::draw(seed, flow);
         let mut sender = Sender {
             sk: TcpSock::default(),
             board: Scoreboard::new(),
@@ -141,6 +157,8 @@ impl Sender {
             phase: Phase::Closed,
             mss,
             header,
+            first_seq: isn.sender.wrapping_add(1),
+            peer_first_seq: isn.receiver.wrapping_add(1),
             segments,
             last_payload,
             start: opening.at,
@@ -151,6 +169,8 @@ impl Sender {
             partially_acked: false,
             lost_below: 0,
             sacked_above: 0,
+            high_rxt: 0,
+            rescued: false,
             waking: path::draws(seed, WAKING_DRAWS + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
@@ -167,8 +187,9 @@ impl Sender {
         sk.tcp_header_len = (self.header - 20) as u16;
         sk.reordering = DUPLICATE_THRESHOLD;
         sk.rack.reo_wnd_steps = 1;
-        sk.snd_una = INITIAL_SEQUENCE;
-        sk.snd_nxt = INITIAL_SEQUENCE;
+        sk.snd_una = self.first_seq.wrapping_sub(1);
+        sk.write_seq = self.first_seq;
+        sk.snd_nxt = self.first_seq;
         sk.inet_conn.icsk_rto = rtt::TIMEOUT_INIT;
         sk.inet_conn.icsk_rto_min = clock::micros_to_jiffies(stack.rto_min.as_micros());
         sk.rx_opt.sack_ok = stack.sack as u8;
@@ -182,7 +203,7 @@ impl Sender {
     /// Sequence number of the first byte of a segment.
     #[inline]
     fn seq(&self, segment: u32) -> u32 {
-        let seq = (INITIAL_SEQUENCE + 1).wrapping_add(segment.wrapping_mul(self.mss));
+        let seq = self.first_seq.wrapping_add(segment.wrapping_mul(self.mss));
         if segment == self.segments { seq.wrapping_sub(self.mss - self.last_payload) } else { seq }
     }
 
@@ -213,11 +234,12 @@ impl Sender {
         self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
     }
 
-    /// What the timestamps option of a segment shows that leaves now. In microseconds even a late look at the clock can be seen, and has to
-    /// agree with the times that the sender keeps.
+    /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes
+    /// from the same reading of the clock as the times that the sender keeps, so that no echo can look older than the
+    /// segment that it is the echo of.
     #[inline]
-    fn timestamp(&self, now: Nanos) -> u32 {
-        if self.stack.tcp_usec_ts { self.sk.tcp_mstamp as u32 } else { clock::timestamp(now) }
+    fn timestamp(&self) -> u32 {
+        self.ticks(self.sk.tcp_mstamp)
     }
 
     /// A time of the sender's own clock, us, in the ticks of its timestamps.
@@ -266,7 +288,7 @@ impl Sender {
 
     fn finish(&mut self) {
         self.phase = Phase::Finished;
-        self.timer = Timer::none();
+        self.clear_timer();
         self.pace_at = Nanos::NEVER;
     }
 
@@ -275,12 +297,14 @@ impl Sender {
         let sk = &mut self.sk;
         self.phase = Phase::Established;
         sk.inet_conn.sk.sk_state = 1; // TCP_ESTABLISHED
-        sk.snd_una = INITIAL_SEQUENCE + 1;
-        sk.snd_nxt = INITIAL_SEQUENCE + 1;
-        sk.write_seq = INITIAL_SEQUENCE + 1;
+        sk.snd_una = self.first_seq;
+        (sk.rcv_nxt, sk.rcv_wup, sk.copied_seq) = (self.peer_first_seq, self.peer_first_seq, self.peer_first_seq);
+        sk.snd_wl1 = self.peer_first_seq.wrapping_sub(1);
+        sk.rcv_wnd = OWN_WINDOW;
         sk.snd_wnd = window;
         sk.max_window = window;
         sk.delivered = 1;
+        sk.bytes_acked = 1; // The SYN, as `tcp_snd_una_update` counts it.
         sk.delivered_mstamp = sk.tcp_mstamp;
         sk.snd_cwnd = cwnd;
         sk.snd_cwnd_stamp = clock::jiffies(env.now);
@@ -289,7 +313,7 @@ impl Sender {
         sk.inet_conn.icsk_retransmits = 0;
         sk.retrans_stamp = 0;
         sk.total_retrans = 0;
-        self.timer = Timer::none();
+        self.clear_timer();
         env.control.init(&mut self.sk);
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
@@ -346,9 +370,10 @@ impl Sender {
     }
 }
 
-/// What one acknowledgement brought, gathered on the way through `ack`.
+/// What one acknowledgement brought, collected on the way through `ack`: the kernel's `tcp_sacktag_state`,
+/// `rate_sample` and flags.
 #[derive(Default)]
-struct Gathered {
+struct AckContext {
     flags: u32,
     rate: RateSample,
     /// Transmission time of the first and the last segment newly SACKed and never sent twice, us.

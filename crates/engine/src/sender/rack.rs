@@ -6,7 +6,8 @@ use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
 
-/// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a walk.
+/// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
+/// walk.
 const WALK: usize = 16;
 /// `max_reordering`.
 pub const MAX_REORDERING: u32 = 300;
@@ -34,6 +35,13 @@ impl Sender {
         self.board.mark_lost(segment);
     }
 
+    /// `tcp_skb_spurious_retrans`: the echoed timestamp is older than the last transmission, so an earlier one was
+    /// acknowledged (RFC 8985, section 6.2, step 2).
+    #[inline]
+    pub(super) fn is_spurious_retransmission(&self, state_bits: u8, sent_us: u64) -> bool {
+        state_bits & (state::RETRANS | state::EVER_RETRANS) != 0 && self.echo_precedes(sent_us)
+    }
+
     /// `tcp_rack_advance`: a segment was delivered; remember the one sent last.
     #[inline]
     pub(super) fn rack_advance(&mut self, state_bits: u8, end_seq: u32, sent_us: u64) {
@@ -57,7 +65,7 @@ impl Sender {
         if sk.reord_seen == 0 && (self.ca_state() >= ca_state::RECOVERY || sk.sacked_out >= sk.reordering) {
             return 0;
         }
-        ((sk.min_rtt_us() >> 2) * sk.rack.reo_wnd_steps as u32).min(sk.srtt_us >> 3)
+        ((sk.min_rtt_us() >> 2).saturating_mul(sk.rack.reo_wnd_steps as u32)).min(sk.srtt_us >> 3)
     }
 
     /// How long until a segment counts as lost, us; not positive: it is.
@@ -152,8 +160,12 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, IsLost: three SACKed segments above. The bound only moves up, so every segment is looked at once. What a timeout gave up
-    /// and sent again before the bound came by is not given up twice.
+    /// RFC 6675, IsLost: three SACKed segments above. That is both of its conditions: of three segments at most one,
+    /// the last, is short, so they hold more than two times the MSS; fewer than three hold no more and are no three
+    /// SACKed ranges.
+    ///
+    /// The bound only moves up, so every segment is looked at once. What a timeout gave up and sent again before the
+    /// bound came by is not given up twice; what NextSeg's rules (3) and (4) sent again stays in flight.
     fn mark_lost_below_sacked(&mut self) {
         while self.sacked_above >= DUPLICATE_THRESHOLD {
             let segment = self.lost_below;
@@ -163,6 +175,10 @@ impl Sender {
                     break;
                 }
                 self.sacked_above -= 1;
+            } else if known & state::LOST == 0 && known & state::RETRANS != 0 {
+                self.sk.lost_out += 1;
+                self.sk.lost += 1;
+                self.board.mark_lost_after_resending(segment);
             } else if known & state::LOST == 0 {
                 self.mark_lost(segment);
             }

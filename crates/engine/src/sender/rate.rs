@@ -1,6 +1,6 @@
-//! Delivery-rate samples (Linux's tcp_rate.c; card bbr, "delivery rate").
+//! Delivery-rate samples (Linux's `tcp_rate.c`).
 
-use super::Gathered;
+use super::AckContext;
 use crate::clock::before;
 use crate::scoreboard::{Segment, state};
 use mechanism::sock::{RateSample, TcpSock};
@@ -41,7 +41,7 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
         rs.prior_delivered_ce = segment.delivered_ce;
         rs.prior_mstamp = segment.delivered_us;
         rs.is_app_limited = (segment.state & state::APP_LIMITED != 0) as u8;
-        rs.is_retrans = (segment.state & state::RETRANS != 0) as u8;
+        rs.is_retrans = (segment.state & (state::RETRANS | state::EVER_RETRANS) != 0) as u8;
         rs.last_end_seq = end_seq;
         sk.first_tx_mstamp = segment.sent_us;
         rs.interval_us = (segment.sent_us - segment.first_tx_us) as i64;
@@ -50,8 +50,8 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
 
 /// Completes the sample of an acknowledgement that delivered and lost so many segments.
 #[inline]
-pub fn complete(sk: &mut TcpSock, gathered: &mut Gathered, delivered: u32, lost: u32) {
-    let rs = &mut gathered.rate;
+pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u32) {
+    let rs = &mut ack.rate;
     if sk.app_limited != 0 && before(sk.app_limited, sk.delivered) {
         sk.app_limited = 0;
     }

@@ -1,6 +1,7 @@
-//! The states Open, Disorder, CWR, Recovery and Loss, and the ways between them (`tcp_fastretrans_alert` and what it calls).
+//! The states Open, Disorder, CWR, Recovery and Loss, and the ways between them (`tcp_fastretrans_alert` and what it
+//! calls).
 
-use super::{DUPLICATE_THRESHOLD, Env, Gathered, Sender, ack_flag as flag, rack, window};
+use super::{AckContext, DUPLICATE_THRESHOLD, Env, Sender, ack_flag as flag, rack, window};
 use crate::clock::{self, after, before};
 use crate::scoreboard::state;
 use crate::tap::Tap;
@@ -8,20 +9,20 @@ use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, ca_event, ca_state, ecn};
 use scenario::units::Nanos;
 
-/// What may be sent once the window is set.
+/// What may be sent once the window is set: the kernel's `REXMIT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Nothing out of turn.
-    InTurn,
+pub enum Rexmit {
+    /// New data as usual.
+    None,
     /// Lost segments first.
     Lost,
     /// New data first: its acknowledgement shows whether the timeout was spurious.
-    Probe,
+    New,
 }
 
 impl Sender {
     /// Moves the state machine by one acknowledgement.
-    pub(super) fn run_state_machine<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut Gathered) -> Next {
+    pub(super) fn run_state_machine<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut AckContext) -> Rexmit {
         let duplicate = g.flags & (flag::SND_UNA_ADVANCED | flag::DATA_ACKED | flag::DSACKING_ACK) == 0;
         if g.flags & flag::ECE != 0 {
             self.sk.prior_ssthresh = 0;
@@ -29,7 +30,7 @@ impl Sender {
         if self.ca_state() == ca_state::OPEN {
             self.sk.retrans_stamp = 0;
         } else if !before(self.sk.snd_una, self.sk.high_seq) && self.leave_state(env) {
-            return Next::InTurn;
+            return Rexmit::None;
         }
         match self.ca_state() {
             ca_state::RECOVERY => self.on_ack_in_recovery(env, prior_una, duplicate, g),
@@ -65,13 +66,13 @@ impl Sender {
         env: &mut Env<T>,
         prior_una: u32,
         duplicate: bool,
-        g: &mut Gathered,
-    ) -> Next {
+        g: &mut AckContext,
+    ) -> Rexmit {
         let ece = g.flags & flag::ECE != 0;
         if g.flags & flag::SND_UNA_ADVANCED == 0 {
             self.add_duplicate(duplicate, ece);
         } else if self.try_undo_partial(env, prior_una) {
-            return Next::InTurn;
+            return Rexmit::None;
         }
         if self.try_undo_dsack(env) {
             self.try_to_open(env.control, g.flags);
@@ -79,14 +80,14 @@ impl Sender {
         self.identify_loss(&mut g.flags, env.now);
         if self.ca_state() != ca_state::RECOVERY {
             if self.sk.lost_out == 0 {
-                return Next::InTurn;
+                return Rexmit::None;
             }
             self.enter_recovery(env.control, ece);
         }
-        Next::Lost
+        Rexmit::Lost
     }
 
-    fn on_ack_in_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut Gathered) -> Next {
+    fn on_ack_in_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
         let next = self.process_loss(env, duplicate, g);
         self.identify_loss(&mut g.flags, env.now);
         if self.ca_state() != ca_state::OPEN && g.flags & flag::LOST_RETRANS == 0 {
@@ -95,7 +96,7 @@ impl Sender {
         self.on_ack_otherwise(env, false, g)
     }
 
-    fn on_ack_otherwise<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut Gathered) -> Next {
+    fn on_ack_otherwise<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
         let ece = g.flags & flag::ECE != 0;
         if !self.stack.sack {
             if g.flags & flag::SND_UNA_ADVANCED != 0 {
@@ -109,10 +110,10 @@ impl Sender {
         self.identify_loss(&mut g.flags, env.now);
         if self.sk.lost_out == 0 {
             self.try_to_open(env.control, g.flags);
-            return Next::InTurn;
+            return Rexmit::None;
         }
         self.enter_recovery(env.control, ece);
-        Next::Lost
+        Rexmit::Lost
     }
 
     /// `tcp_enter_recovery`.
@@ -137,6 +138,8 @@ impl Sender {
         self.sk.prr_delivered = 0;
         self.sk.prr_out = 0;
         self.partially_acked = false;
+        self.high_rxt = self.board.una;
+        self.rescued = false;
         self.sk.snd_ssthresh = control.ssthresh(&mut self.sk);
         self.queue_cwr();
         if !self.stack.prr && !control.has_cong_control() {
@@ -225,6 +228,7 @@ impl Sender {
         }
         self.set_ca_state(control, ca_state::LOSS);
         self.sk.high_seq = self.sk.snd_nxt;
+        self.sk.tlp_high_seq = 0;
         self.queue_cwr();
         self.sk.frto = (self.stack.frto && (first_of_episode || self.sk.inet_conn.icsk_retransmits > 0)) as u8;
     }
@@ -245,16 +249,16 @@ impl Sender {
     }
 
     /// `tcp_process_loss`: is the timeout spurious (F-RTO, RFC 5682)?
-    fn process_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut Gathered) -> Next {
+    fn process_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
         let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
         let recovered = !before(self.sk.snd_una, self.sk.high_seq);
         if advanced && self.try_undo_loss(env, false) {
-            return Next::InTurn;
+            return Rexmit::None;
         }
         if self.sk.frto != 0 {
             // Step 3.b: data that was never sent again has been acknowledged.
             if g.flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(env, true) {
-                return Next::InTurn;
+                return Rexmit::None;
             }
             if after(self.sk.snd_nxt, self.sk.high_seq) {
                 if g.flags & flag::DATA_SACKED != 0 || duplicate {
@@ -264,14 +268,14 @@ impl Sender {
                 self.sk.high_seq = self.sk.snd_nxt;
                 // Step 2.b: probe with new data, if there is any and the receiver has room.
                 if self.has_new_data() {
-                    return Next::Probe;
+                    return Rexmit::New;
                 }
                 self.sk.frto = 0;
             }
         }
         if recovered {
             self.try_undo_recovery(env);
-            return Next::InTurn;
+            return Rexmit::None;
         }
         if !self.stack.sack {
             if after(self.sk.snd_nxt, self.sk.high_seq) && duplicate {
@@ -280,7 +284,7 @@ impl Sender {
                 self.sk.sacked_out = 0;
             }
         }
-        Next::Lost
+        Rexmit::Lost
     }
 
     // Undo: a reduction that proves spurious is taken back.
@@ -288,34 +292,38 @@ impl Sender {
     /// `tcp_init_undo`.
     fn init_undo(&mut self) {
         self.sk.undo_marker = self.sk.snd_una;
-        self.sk.undo_retrans = if self.sk.retrans_out > 0 { self.sk.retrans_out as i32 } else { -1 };
-        if self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0 {
-            self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
-        }
+        let probes_out = (self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0) as u32;
+        let retransmissions_out = (self.sk.retrans_out + probes_out) as i32;
+        // Zero would say that each of them has proved spurious.
+        self.sk.undo_retrans = if retransmissions_out > 0 { retransmissions_out } else { -1 };
     }
 
-    /// Eifel (RFC 3522): the echoed timestamp is older than the first retransmission.
-    fn echo_precedes_retransmission(&self) -> bool {
+    /// `tcp_tsopt_ecr_before`: the echoed timestamp is older than a transmission.
+    #[inline]
+    pub(super) fn echo_precedes(&self, sent_us: u64) -> bool {
         let echo = self.sk.rx_opt.rcv_tsecr;
-        self.stack.timestamps
-            && echo != 0
-            && self.sk.retrans_stamp != 0
-            && before(echo, self.ticks(self.sk.retrans_stamp))
+        self.stack.timestamps && echo != 0 && before(echo, self.ticks(sent_us))
+    }
+
+    /// `tcp_packet_delayed`: what was taken for lost was late. Its echo is older than the first retransmission
+    /// (Eifel, RFC 3522), or there has been none yet, because the pacer held it. Without SACK the stamp is also gone
+    /// where the state is held at `high_seq`.
+    fn was_delayed(&self) -> bool {
+        match self.sk.retrans_stamp {
+            0 => self.stack.sack || before(self.sk.snd_una, self.sk.high_seq),
+            first_retransmission => self.echo_precedes(first_retransmission),
+        }
     }
 
     /// `tcp_may_undo`.
     fn may_undo(&self) -> bool {
-        self.stack.undo
-            && self.sk.undo_marker != 0
-            && (self.sk.undo_retrans == 0 || self.echo_precedes_retransmission())
+        self.stack.undo && self.sk.undo_marker != 0 && (self.sk.undo_retrans == 0 || self.was_delayed())
     }
 
     /// `tcp_undo_cwnd_reduction`.
     fn undo_reduction(&mut self, control: &Control, now: Nanos, unmark: bool) {
         if unmark {
-            for segment in self.board.una..self.board.nxt {
-                self.board.unmark_lost(segment);
-            }
+            self.board.unmark_all_lost();
             self.sk.lost_out = 0;
         }
         if self.sk.prior_ssthresh != 0 {
@@ -330,7 +338,8 @@ impl Sender {
         self.sk.rack.advanced = 1;
     }
 
-    /// `tcp_try_undo_recovery`. True: without SACK the state is held until something above high_seq is acknowledged (RFC 6582, section 4).
+    /// `tcp_try_undo_recovery`. True: without SACK the state is held until something above high_seq is acknowledged
+    /// (RFC 6582, section 4).
     fn try_undo_recovery<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         if self.may_undo() {
             self.undo_reduction(env.control, env.now, false);
@@ -349,7 +358,7 @@ impl Sender {
 
     /// `tcp_try_undo_partial`. True: hold still until the retransmissions in flight are accounted for.
     fn try_undo_partial<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32) -> bool {
-        if !self.stack.undo || self.sk.undo_marker == 0 || !self.echo_precedes_retransmission() {
+        if !self.stack.undo || self.sk.undo_marker == 0 || !self.was_delayed() {
             return false;
         }
         self.note_reordering(prior_una);
@@ -406,8 +415,9 @@ impl Sender {
         }
     }
 
-    /// RFC 6582, section 4, the "impatient" variant: of the partial acknowledgements of a recovery only the first restarts the timer. Where many
-    /// segments are lost, one round trip for each would take longer than a timeout and slow start.
+    /// RFC 6582, section 4, the "impatient" variant: of the partial acknowledgements of a recovery only the first
+    /// restarts the timer. Where many segments are lost, one round trip for each would take longer than a timeout and
+    /// slow start.
     pub(super) fn leaves_timer_running(&self) -> bool {
         !self.stack.sack
             && !self.stack.prr

@@ -1,4 +1,5 @@
-//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum. (RFC 6298 as Linux does it; card loss-recovery, section 6.)
+//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum. (RFC 6298 as Linux does
+//! it.)
 
 use crate::clock::{after, micros_to_jiffies};
 use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
@@ -62,7 +63,7 @@ pub fn set_timeout(sk: &mut TcpSock) {
 pub fn update_minimum(min: &mut Minmax, now: u32, rtt_us: u32) {
     let sample = MinmaxSample { t: now, v: rtt_us.max(1) };
     let s = &mut min.s;
-    if s[0].v == 0 || sample.v <= s[0].v || now.wrapping_sub(s[2].t) > MIN_RTT_WINDOW_JIFFIES {
+    if sample.v <= s[0].v || now.wrapping_sub(s[2].t) > MIN_RTT_WINDOW_JIFFIES {
         *s = [sample; 3];
         return;
     }
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_smoothed_rtt_follows_rfc_6298() {
-        // Card loss-recovery, test vectors: samples 100, 120, 80, 100 ms.
+        // Samples of 100, 120, 80 and 100 ms.
         let mut sk = sock(0);
         let srtt: Vec<f64> = [100_000, 120_000, 80_000, 100_000]
             .iter()
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_old_minimum_is_forgotten() {
-        let mut min = Minmax::default();
+        let mut min = TcpSock::default().rtt_min;
         update_minimum(&mut min, 1, 100);
         for second in 1..=400 {
             update_minimum(&mut min, 1 + second * HZ as u32, 200);

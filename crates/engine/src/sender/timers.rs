@@ -8,44 +8,69 @@ use scenario::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN_US: u64 = 2_000;
+/// So many SYNs are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
-/// What happens when the timer rings (`icsk_pending`).
+/// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Retransmit,
-    Probe,
-    Reordering,
+pub enum IcskTime {
+    Retrans = 1,
+    LossProbe = 5,
+    ReoTimeout = 6,
 }
 
 /// At most one of the three is set.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
-    pub kind: Kind,
+    pub kind: IcskTime,
     pub at: Nanos,
 }
 
 impl Timer {
     pub fn none() -> Timer {
-        Timer { kind: Kind::Retransmit, at: Nanos::NEVER }
+        Timer { kind: IcskTime::Retrans, at: Nanos::NEVER }
     }
 }
 
 impl Sender {
-    fn arm(&mut self, kind: Kind, jiffies: u32, now: Nanos) {
+    fn arm(&mut self, kind: IcskTime, jiffies: u32, now: Nanos) {
         self.timer = Timer { kind, at: clock::timer(now, jiffies.clamp(1, rtt::RTO_MAX)) };
+        self.sk.inet_conn.icsk_pending = kind as u8;
+    }
+
+    /// `inet_csk_clear_xmit_timer`.
+    pub(super) fn clear_timer(&mut self) {
+        self.timer = Timer::none();
+        self.sk.inet_conn.icsk_pending = 0;
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Nanos) {
-        self.arm(Kind::Retransmit, self.sk.inet_conn.icsk_rto, now);
+        self.arm_after_pacing(IcskTime::Retrans, self.sk.inet_conn.icsk_rto, now);
+    }
+
+    /// `tcp_reset_xmit_timer`: the timer runs from when the pacer lets the next segment go.
+    #[inline]
+    fn arm_after_pacing(&mut self, kind: IcskTime, mut jiffies: u32, now: Nanos) {
+        if self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache {
+            jiffies += self.pacing_delay();
+        }
+        self.arm(kind, jiffies, now);
+    }
+
+    /// `tcp_pacing_delay`, jiffies.
+    #[cold]
+    fn pacing_delay(&self) -> u32 {
+        let held_ns = self.sk.tcp_wstamp_ns - self.sk.tcp_clock_cache;
+        (held_ns / (1_000_000_000 / HZ)).min(rtt::RTO_MAX as u64) as u32
     }
 
     /// True while RACK waits for reordered segments.
     pub(super) fn waits_for_reordering(&self) -> bool {
-        self.timer.at != Nanos::NEVER && self.timer.kind == Kind::Reordering
+        self.timer.at != Nanos::NEVER && self.timer.kind == IcskTime::ReoTimeout
     }
 
     pub(super) fn arm_reordering_timer(&mut self, wait_us: u64, now: Nanos) {
-        self.arm(Kind::Reordering, micros_to_jiffies(wait_us + TIMEOUT_MIN_US), now);
+        self.arm(IcskTime::ReoTimeout, micros_to_jiffies(wait_us + TIMEOUT_MIN_US), now);
     }
 
     /// `tcp_set_xmit_timer`: new data was acknowledged.
@@ -65,17 +90,18 @@ impl Sender {
     /// `tcp_rearm_rto`: the time that a probe or the reordering timer waited counts.
     pub(super) fn rearm_retransmit(&mut self, now: Nanos) {
         if self.board.is_empty() {
-            self.timer = Timer::none();
+            self.clear_timer();
             return;
         }
-        if self.timer.at != Nanos::NEVER && self.timer.kind != Kind::Retransmit {
+        if self.timer.at != Nanos::NEVER && self.timer.kind != IcskTime::Retrans {
             let left = self.timeout_in_us().max(1) as u64;
-            return self.arm(Kind::Retransmit, micros_to_jiffies(left), now);
+            return self.arm_after_pacing(IcskTime::Retrans, micros_to_jiffies(left), now);
         }
         self.arm_retransmit(now);
     }
 
     /// `tcp_schedule_loss_probe`: two RTTs, never later than the timeout.
+    #[inline(always)]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool, now: Nanos) -> bool {
         let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);
         if !self.stack.tlp || !self.stack.sack || self.sk.packets_out == 0 || !open {
@@ -96,22 +122,22 @@ impl Sender {
         if timeout_us > 0 {
             timeout = timeout.min(micros_to_jiffies(timeout_us as u64));
         }
-        self.arm(Kind::Probe, timeout, now);
+        self.arm_after_pacing(IcskTime::LossProbe, timeout, now);
         true
     }
 
     pub(super) fn timer_expired<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.phase == Phase::SynSent {
-            self.timer = Timer::none();
+            self.clear_timer();
             return self.send_syn(env);
         }
         match self.timer.kind {
-            Kind::Retransmit => {
-                self.timer = Timer::none();
+            IcskTime::Retrans => {
+                self.clear_timer();
                 self.retransmission_timeout(env);
             }
-            Kind::Probe => self.send_loss_probe(env),
-            Kind::Reordering => self.reordering_timeout(env),
+            IcskTime::LossProbe => self.send_loss_probe(env),
+            IcskTime::ReoTimeout => self.reordering_timeout(env),
         }
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
     }
@@ -127,24 +153,31 @@ impl Sender {
         self.resend(env, self.board.una);
         self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
         self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
-        self.arm_retransmit(env.now);
+        self.arm(IcskTime::Retrans, self.sk.inet_conn.icsk_rto, env.now);
     }
 
     /// `tcp_send_loss_probe`: a new segment, or the last one again; one probe a tail.
     fn send_loss_probe<T: Tap>(&mut self, env: &mut Env<T>) {
-        if self.sk.tlp_high_seq == 0 && !self.board.is_empty() {
-            self.sk.tlp_retrans = 0;
-            if self.has_new_data() {
-                self.send_new_segment(env);
-            } else {
-                let last = self.board.nxt - 1;
-                self.send_again(env, last);
-                self.sk.tlp_retrans = 1;
-            }
+        if self.sk.tlp_high_seq == 0 && !self.board.is_empty() && self.probe(env) {
             self.sk.tlp_high_seq = self.sk.snd_nxt;
-            self.timer = Timer::none();
+            self.clear_timer();
         }
         self.rearm_retransmit(env.now);
+    }
+
+    /// False if the pacer holds the new segment that would be the probe.
+    fn probe<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+        self.sk.tlp_retrans = !self.has_new_data() as u8;
+        if self.sk.tlp_retrans != 0 {
+            self.send_again(env, self.board.nxt - 1);
+            return true;
+        }
+        if self.pacer_holds(env) {
+            return false;
+        }
+        self.send_new_segment(env);
+        self.note_probe(env);
+        true
     }
 
     /// `tcp_rack_reo_timeout`.
@@ -163,18 +196,21 @@ impl Sender {
             }
             self.retransmit_lost(env);
         }
-        if wait.is_none() && self.timer.kind != Kind::Retransmit {
+        if wait.is_none() && self.timer.kind != IcskTime::Retrans {
             self.rearm_retransmit(env.now);
         }
     }
 
-    /// The SYN, again and again with doubled timeout until it is answered.
+    /// The SYN, again and again until it is answered: the first timeouts are equal, those after them double
+    /// (`tcp_retransmit_timer`).
     pub(super) fn send_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.first_tx_mstamp == 0 {
             self.sk.first_tx_mstamp = clock::micros(env.now);
         } else {
             self.sk.total_retrans += 1;
-            self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+            if self.sk.total_retrans > SYN_LINEAR_TIMEOUTS {
+                self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
+            }
         }
         self.emit_syn(env);
         self.arm_retransmit(env.now);

@@ -52,7 +52,16 @@ impl Sender {
         }
     }
 
+    /// The end of `tcp_write_xmit` after a probe.
+    #[cold]
+    pub(super) fn note_probe<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.sk.prr_out += self.in_cwnd_reduction() as u32;
+        let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
+        self.validate_cwnd(env, limited);
+    }
+
     /// `tcp_cwnd_validate`.
+    #[inline(always)]
     fn validate_cwnd<T: Tap>(&mut self, env: &mut Env<T>, limited: bool) {
         if !self.stack.cwnd_validation {
             // Every acknowledgement may grow the window, used or not.
@@ -110,11 +119,14 @@ impl Sender {
             if !room && !self.free_retransmission {
                 break;
             }
-            if self.sk.retrans_out >= self.sk.lost_out || self.pacer_holds(env) {
+            // Not so where rules (3) and (4) of NextSeg have sent again what is not known to be lost.
+            let all_sent = self.sk.retrans_out >= self.sk.lost_out && !self.follows_rfc_6675();
+            if all_sent || self.pacer_holds(env) {
                 break;
             }
             self.free_retransmission = false;
             self.resend(env, segment);
+            self.high_rxt = self.high_rxt.max(segment + 1);
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += 1;
             }
@@ -124,6 +136,40 @@ impl Sender {
         if rearm {
             self.arm_retransmit(env.now);
         }
+    }
+
+    /// In a recovery whose retransmissions RFC 6675 chooses, not RACK.
+    pub(super) fn follows_rfc_6675(&self) -> bool {
+        self.stack.sack && !self.stack.rack && self.ca_state() == ca_state::RECOVERY
+    }
+
+    /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a
+    /// SACKed segment although it is not known to be lost, (4) once in a recovery the end of what is outstanding, so
+    /// that the loss of a tail is found out.
+    pub(super) fn send_next_segments<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.retransmit_lost(env);
+        self.transmit_new(env);
+        while !self.has_new_data() && self.sk.packets_in_flight() < self.sk.snd_cwnd && !self.pacer_holds(env) {
+            let from = self.high_rxt.max(self.lost_below);
+            let suspected = self.board.undelivered_in(from, self.board.highest_sacked);
+            let Some(segment) = suspected.or_else(|| self.rescue()) else { break };
+            self.resend(env, segment);
+            if suspected.is_some() {
+                self.high_rxt = segment + 1;
+            }
+            if self.in_cwnd_reduction() {
+                self.sk.prr_out += 1;
+            }
+        }
+    }
+
+    /// Rule (4): the highest segment that has not been SACKed, unless it is on its way again.
+    fn rescue(&mut self) -> Option<u32> {
+        if self.rescued {
+            return None;
+        }
+        self.rescued = true;
+        self.board.highest_undelivered().filter(|segment| self.board.get(*segment).state & state::RETRANS == 0)
     }
 
     /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight.
@@ -152,7 +198,7 @@ impl Sender {
             self.board.resent(segment);
         }
         self.sk.total_retrans += 1;
-        self.sk.bytes_retrans += self.mss as u64;
+        self.sk.bytes_retrans += (self.segment_bytes(segment) - self.header) as u64;
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         self.emit(env, segment, flag::RETRANSMISSION | if ect { flag::ECT } else { 0 });
     }
@@ -164,7 +210,7 @@ impl Sender {
             flags |= flag::LAST;
         }
         let bytes = self.segment_bytes(segment);
-        let data = Data { flow: self.flow, segment, tsval: self.timestamp(env.now), bytes: bytes as u16, flags };
+        let data = Data { flow: self.flow, segment, tsval: self.timestamp(), bytes: bytes as u16, flags };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -189,11 +235,13 @@ impl Sender {
 
     fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
         let tsval = self.ticks(clock::micros(env.now));
+        let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
+        let flags = flags | if ect { flag::ECT } else { 0 };
         env.send(Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags });
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.
-    fn pacer_holds<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+    pub(super) fn pacer_holds<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         let due = Nanos(self.sk.tcp_wstamp_ns);
         if self.sk.inet_conn.sk.sk_pacing_status == 0 || due <= clock::ktime(env.now) {
             return false;

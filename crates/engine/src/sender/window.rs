@@ -3,7 +3,7 @@
 use crate::clock::before;
 use mechanism::sock::TcpSock;
 
-/// One step of PRR (RFC 6937 as Linux does it; card loss-recovery, section 3): how many segments may be in flight now.
+/// One step of PRR (RFC 6937 as Linux does it): how many segments may be in flight now.
 ///
 /// `delivered`: newly acknowledged or SACKed; `lost`: newly marked lost; `advanced`: snd_una moved.
 pub fn proportional_rate_reduction(sk: &mut TcpSock, delivered: u32, lost: u32, advanced: bool) {
@@ -45,7 +45,7 @@ pub fn is_cwnd_limited(sk: &TcpSock) -> bool {
     sk.is_cwnd_limited != 0 || (sk.in_slow_start() && sk.snd_cwnd < 2 * sk.max_packets_out)
 }
 
-/// Lets a window decay that the application does not use (`tcp_cwnd_validate`, second half; card reno, "application-limited").
+/// Lets a window decay that the application does not use (`tcp_cwnd_validate`, second half).
 pub fn decay_unused(sk: &mut TcpSock, now: u32, initial_window: u32) {
     if is_cwnd_limited(sk) {
         sk.snd_cwnd_used = 0;
@@ -65,7 +65,7 @@ pub fn decay_unused(sk: &mut TcpSock, now: u32, initial_window: u32) {
     sk.snd_cwnd_stamp = now;
 }
 
-/// Halves the window once for each timeout that passed idle beyond the first (`tcp_cwnd_restart`; card reno, "idle").
+/// Halves the window once for each timeout that passed idle beyond the first (`tcp_cwnd_restart`).
 pub fn restart_after_idle(sk: &mut TcpSock, idle: u32, now: u32, initial_window: u32) {
     let floor = initial_window.min(sk.snd_cwnd);
     sk.snd_ssthresh = current_ssthresh(sk);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn prr_sends_seven_for_ten_delivered() {
-        // Card loss-recovery: prior 100, ssthresh 70, one delivered at a time.
+        // Prior 100, ssthresh 70, one delivered at a time.
         let mut sk = TcpSock { prior_cwnd: 100, snd_ssthresh: 70, packets_out: 100, ..Default::default() };
         let mut sent = vec![];
         for _ in 0..10 {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn idle_halves_the_window_once_a_timeout() {
-        // Card reno: idle 3.1 RTO at cwnd 80, initial window 10: 80, 40, 20, 10; idle exactly 3 RTO: 20.
+        // Idle 3.1 RTO at cwnd 80, initial window 10: 80, 40, 20, 10; idle exactly 3 RTO: 20.
         for (idle, expected) in [(3100, 10), (3000, 20)] {
             let mut sk = TcpSock { snd_cwnd: 80, snd_ssthresh: 40, ..Default::default() };
             sk.inet_conn.icsk_rto = 1000;

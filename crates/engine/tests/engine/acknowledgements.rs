@@ -14,7 +14,8 @@ fn scenario_100m() -> Scenario {
     s
 }
 
-/// The same with 400 packets in flight, more than the path holds, and a receiver whose window has widened before any loss.
+/// The same with 400 packets in flight, more than the path holds, and a receiver whose window has widened before any
+/// loss.
 fn settled(stack: Stack) -> Scenario {
     let mut s = scenario_100m();
     s.flows[0].cc = fixed_window(400);
@@ -32,8 +33,8 @@ fn gaps(acks: &[(Nanos, Ack)]) -> Vec<f64> {
     acks.windows(2).map(|pair| (pair[1].0 - pair[0].0).as_millis_f64()).collect()
 }
 
-/// The window of the receiver widens from 64 kB to a segment less than four times the path's 1 MB, by two segments with each that comes: so long each is
-/// acknowledged.
+/// The window of the receiver widens from 64 kB to a segment less than four times the path's 1 MB, by two segments
+/// with each that comes: so long each is acknowledged.
 #[test]
 fn each_segment_is_acknowledged_while_the_window_widens() {
     let mut s = scenario_100m();
@@ -66,7 +67,8 @@ fn a_textbook_receiver_reports_each_duplicate() {
     assert!(prompt > 150, "{prompt} of {}", duplicates.len());
 }
 
-/// The segment that fills the last hole calls forth an acknowledgement at once, though duplicates wait (RFC 5681, section 4.2).
+/// The segment that fills the last hole calls forth an acknowledgement at once, though duplicates wait (RFC 5681,
+/// section 4.2).
 #[test]
 fn a_filled_hole_is_acknowledged_at_once() {
     let (_, script) = watch(&settled(Stack::LINUX), &Options::default(), Script::new(losing([(1000, 1)])));
@@ -76,6 +78,19 @@ fn a_filled_hole_is_acknowledged_at_once() {
     // At most the queue lies between, and no timer.
     assert!(after.0 >= repaired + transit);
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
+}
+
+/// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
+/// acknowledged at once (`tcp_ecn_check_ce`), the retransmission and the next.
+#[test]
+fn a_retransmission_among_capable_segments_is_answered_quickly() {
+    let singles = |ecn| {
+        let acks = acknowledgements(&settled(Stack { ecn, ..Stack::LINUX }), losing([(1000, 1)]));
+        let repaired = acks.iter().position(|(_, ack)| ack.next > 1000).expect("it is repaired");
+        let steps = acks[repaired..].windows(2).map(|pair| pair[1].1.next - pair[0].1.next);
+        steps.take_while(|step| *step == 1).count()
+    };
+    assert_eq!((singles(true), singles(false)), (1, 0));
 }
 
 /// A new block beyond the second would push an older one out of the list, so what waits is reported first.
@@ -92,8 +107,8 @@ fn a_third_block_sends_what_waits() {
     assert!((acks[third].0 - acks[third - 1].0).as_millis_f64() > 0.5, "{ack:?}: the third block itself may wait");
 }
 
-/// The segment that sends what waits is itself taken for acknowledged, so where each begins a new block, every second one calls forth an
-/// acknowledgement.
+/// The segment that sends what waits is itself taken for acknowledged, so where each begins a new block, every second
+/// one calls forth an acknowledgement.
 #[test]
 fn a_segment_that_sends_what_waits_does_not_wait_itself() {
     let acks =
@@ -106,8 +121,8 @@ fn a_segment_that_sends_what_waits_does_not_wait_itself() {
     assert!(reports.len() > 15 && reports.windows(2).all(|pair| pair[1] - pair[0] == 4), "{reports:?}");
 }
 
-/// One acknowledgement that reports two blocks at once, the newer first, is no sign of reordering: each loss is repaired when it is reported, as Linux does
-/// (card loss-recovery, section 4).
+/// One acknowledgement that reports two blocks at once, the newer first, is no sign of reordering: each loss is
+/// repaired when it is reported, as Linux does.
 #[test]
 fn blocks_that_come_together_are_no_reordering() {
     let mut s = scenario_100m();

@@ -55,6 +55,27 @@ pub fn fixed_window(packets: i64) -> CongestionControl {
     CongestionControl { source: CcSource::File(path), params: params.into() }
 }
 
+/// A window of so many packets that shows one more than a member of its socket, as ssthresh.
+pub fn socket_seen(window: i64, what: Seen) -> CongestionControl {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/socket_seen.bpf.c"));
+    let params = [("window", window), ("what", what as i64)];
+    let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value)));
+    CongestionControl { source: CcSource::File(path), params: params.into() }
+}
+
+/// What [`socket_seen`] shows.
+#[derive(Clone, Copy)]
+pub enum Seen {
+    ReorderingSteps,
+    Delivered,
+    DelayedSamples,
+    RetransmittedSamples,
+    NoMinimum,
+    BytesAcked,
+    BytesRetransmitted,
+    PrrOut,
+}
+
 /// One endless flow of 1500-byte packets.
 pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup {
@@ -116,6 +137,8 @@ pub struct Script<F> {
     loses: F,
     /// Data packets, when they left the sender.
     pub sent: Vec<(Nanos, Data)>,
+    /// Data packets, when they reached the receiver.
+    pub arrived: Vec<(Nanos, Data)>,
     /// Acknowledgements, when they left the receiver.
     pub acks: Vec<(Nanos, Ack)>,
     /// Acknowledgements, when they reached the sender.
@@ -125,7 +148,7 @@ pub struct Script<F> {
 impl<F: FnMut(Nanos, &Data) -> bool> Script<F> {
     /// `loses` sees every data packet as it leaves, SYNs included.
     pub fn new(loses: F) -> Script<F> {
-        Script { loses, sent: vec![], acks: vec![], returned: vec![] }
+        Script { loses, sent: vec![], arrived: vec![], acks: vec![], returned: vec![] }
     }
 
     /// When segments left for a second time.
@@ -136,8 +159,10 @@ impl<F: FnMut(Nanos, &Data) -> bool> Script<F> {
 
 impl<F: FnMut(Nanos, &Data) -> bool> Tap for Script<F> {
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
-        if event == Event::Sent {
-            self.sent.push((now, *data));
+        match event {
+            Event::Sent => self.sent.push((now, *data)),
+            Event::Arrived => self.arrived.push((now, *data)),
+            _ => {}
         }
     }
 

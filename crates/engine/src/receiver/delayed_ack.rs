@@ -1,5 +1,5 @@
-//! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time. As Linux does it
-//! (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
+//! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
+//! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
 use crate::clock::{self, micros_to_jiffies};
 use mechanism::sock::HZ;
@@ -27,22 +27,22 @@ const COMPRESSION_SHARE: u64 = 20;
 /// The timer may ring so much later (`tcp_comp_sack_slack_ns`). On a host that nothing else wakes it does.
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
-/// What is left of quick acknowledgements, and which acknowledgement is held back until when.
-pub struct Schedule {
-    delayed_ack: bool,
+/// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
+pub struct DelayedAck {
+    enabled: bool,
     quick_ack: bool,
     sack_compression: bool,
     mss: u32,
     /// What a segment that waits takes of the window, bytes.
     segment_memory: u32,
-    /// What is offered in the end, bytes.
-    room: u32,
-    /// What is offered so far (`rcv_ssthresh`), bytes.
-    offered: u32,
+    /// The window that is offered in the end, bytes.
+    receive_buffer: u32,
+    /// The window that is offered so far, bytes.
+    rcv_ssthresh: u32,
     /// Segments still to be acknowledged at once.
     quick: u8,
-    /// `ato`: how long an acknowledgement is held back, jiffies; zero before the first data.
-    delay: u32,
+    /// How long an acknowledgement is held back, jiffies; zero before the first data.
+    ato: u32,
     /// When the last segment in order came, jiffies.
     last_in_order: u32,
     /// When an acknowledgement held back for a second segment is due.
@@ -54,6 +54,8 @@ pub struct Schedule {
     /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
     timeout: u32,
     longest_delay: u32,
+    /// `tcp_delack_max`: a jiffy less than the least timeout of the sender, jiffies.
+    delack_max: u32,
     /// Duplicates acknowledged at once since `duplicates_of` was the next segment in order.
     duplicates: u8,
     duplicates_of: u32,
@@ -62,25 +64,28 @@ pub struct Schedule {
     compressed_until: Nanos,
 }
 
-impl Schedule {
-    /// For a receiver that offers `room` bytes in the end; at first it is `FIRST_WINDOW`, and each segment widens it by two.
-    pub fn new(stack: &Stack, room: u32, mss: u32) -> Schedule {
-        Schedule {
+impl DelayedAck {
+    /// For a receiver that offers `receive_buffer` bytes in the end; at first it is `FIRST_WINDOW`, and each segment
+    /// widens it by two.
+    pub fn new(stack: &Stack, receive_buffer: u32, mss: u32) -> DelayedAck {
+        let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
+        DelayedAck {
             mss,
             segment_memory: memory_of_segment(mss),
-            room,
-            offered: FIRST_WINDOW,
-            delayed_ack: stack.delayed_ack,
+            receive_buffer,
+            rcv_ssthresh: FIRST_WINDOW,
+            enabled: stack.delayed_ack,
             quick_ack: stack.quick_ack,
             sack_compression: stack.sack && stack.sack_compression,
             quick: 0,
-            delay: 0,
+            ato: 0,
             last_in_order: 0,
             delayed_until: Nanos::NEVER,
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
-            longest_delay: ATO_MIN,
+            longest_delay: ATO_MIN.min(delack_max),
+            delack_max,
             duplicates: 0,
             duplicates_of: 0,
             compressed: 0,
@@ -94,10 +99,11 @@ impl Schedule {
         self.delayed_until.min(self.compressed_until)
     }
 
-    /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer (`tcp_delack_timer_handler`).
+    /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer
+    /// (`tcp_delack_timer_handler`).
     pub fn delay_expired(&mut self, now: Nanos) {
         if self.delayed_until <= now {
-            self.delay = (self.delay * 2).min(self.timeout);
+            self.ato = (self.ato * 2).min(self.timeout).min(DELACK_MAX);
         }
     }
 
@@ -114,7 +120,7 @@ impl Schedule {
             // RFC 6298, section 2.2, with Linux's floor.
             let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
             self.timeout = micros_to_jiffies(timeout.as_micros());
-            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).clamp(ATO_MIN, DELACK_MAX);
+            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
         }
     }
 
@@ -124,44 +130,45 @@ impl Schedule {
         let now = clock::jiffies(now);
         let gap = now - self.last_in_order;
         self.last_in_order = now;
-        if self.delay == 0 {
-            self.delay = ATO_MIN;
+        if self.ato == 0 {
+            self.ato = ATO_MIN;
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else if gap <= ATO_MIN / 2 {
-            self.delay = self.delay / 2 + ATO_MIN / 2;
-        } else if gap < self.delay {
-            self.delay = (self.delay / 2 + gap).min(self.timeout);
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(self.timeout).min(DELACK_MAX);
         } else if gap > self.timeout {
             // The sender may start over with a small window.
             self.acknowledge_quickly(MAX_QUICKACKS);
         }
     }
 
-    /// A new segment came, beside `held` others that the application cannot read yet: if there is room to widen the window, the sender
-    /// shall know at once (`tcp_grow_window`). One segment of the room is never offered (`tcp_init_buffer_space`).
+    /// A new segment came, beside `held` others that the application cannot read yet: if there is receive_buffer to
+    /// widen the window, the sender shall know at once (`tcp_grow_window`). One segment of the receive_buffer is
+    /// never rcv_ssthresh (`tcp_init_buffer_space`).
     #[inline]
     pub fn widen(&mut self, held: u32) {
         if !self.quick_ack {
             return;
         }
         let taken = held.saturating_mul(self.segment_memory).max(self.mss);
-        let most = self.room.saturating_sub(taken);
-        if self.offered < most {
-            self.offered = most.min(self.offered + 2 * self.mss);
+        let most = self.receive_buffer.saturating_sub(taken);
+        if self.rcv_ssthresh < most {
+            self.rcv_ssthresh = most.min(self.rcv_ssthresh + 2 * self.mss);
             self.quick |= 1;
         }
     }
 
-    /// A duplicate came: the sender may be in slow start after a timeout (`tcp_enter_quickack_mode`).
-    pub fn duplicate(&mut self) {
-        self.delay = ATO_MIN;
-        self.acknowledge_quickly(MAX_QUICKACKS);
+    /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
+    pub fn enter_quickack_mode(&mut self, most: u8) {
+        self.ato = ATO_MIN;
+        self.acknowledge_quickly(most);
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window.
-    pub fn acknowledge_quickly(&mut self, most: u8) {
+    fn acknowledge_quickly(&mut self, most: u8) {
         if self.quick_ack {
-            let window = self.room / self.mss;
+            let window = self.receive_buffer / self.mss;
             let by_window = if window < 2 { 2 } else { window / 2 };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
@@ -169,16 +176,17 @@ impl Schedule {
 
     /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
     ///
-    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, `holes`: some segments came out of order.
+    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, `holes`: some segments
+    /// came out of order.
     #[inline]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, holes: bool) -> bool {
-        if waiting >= 2 || self.quick > 0 || !self.delayed_ack {
+        if waiting >= 2 || self.quick > 0 || !self.enabled {
             return true;
         }
         if holes {
             return !self.compress(now, next);
         }
-        self.delayed_until = self.delayed_until.min(clock::timer(now, self.delay.min(self.longest_delay)));
+        self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
         false
     }
 
@@ -218,10 +226,14 @@ impl Schedule {
     }
 }
 
-/// What a segment that waits takes of the window: half of its memory, for Linux 6.1 offers half of that.
+/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`), which
+/// is the payload's share in 1/256 (`scaling_ratio`).
 fn memory_of_segment(mss: u32) -> u32 {
     const HEADERS: u32 = 52;
-    truesize((mss + HEADERS) as u64) as u32 / 2
+    const RATIO_BITS: u32 = 8;
+    let memory = truesize((mss + HEADERS) as u64) as u32;
+    let scaling_ratio = ((mss << RATIO_BITS) / memory).max(1);
+    (memory * scaling_ratio) >> RATIO_BITS
 }
 
 #[cfg(test)]
@@ -232,13 +244,13 @@ mod tests {
     const WINDOW: u32 = 100 * MSS;
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
-    fn settled(round_trip: Nanos) -> Schedule {
-        let mut schedule = Schedule::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, MSS);
-        schedule.answered_syn(Nanos::ZERO);
-        schedule.measure_round_trip(round_trip);
-        schedule.in_order(round_trip);
-        schedule.acknowledged();
-        schedule
+    fn settled(round_trip: Nanos) -> DelayedAck {
+        let mut delayed = DelayedAck::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, MSS);
+        delayed.answered_syn(Nanos::ZERO);
+        delayed.measure_round_trip(round_trip);
+        delayed.in_order(round_trip);
+        delayed.acknowledged();
+        delayed
     }
 
     fn ms(n: u64) -> Nanos {
@@ -247,15 +259,15 @@ mod tests {
 
     #[test]
     fn a_delay_that_expires_doubles_up_to_the_round_trip() {
-        let mut schedule = settled(ms(70));
+        let mut delayed = settled(ms(70));
         let mut now = ms(1000);
         let mut waited = vec![];
         for _ in 0..3 {
-            assert!(!schedule.acknowledges_now(now, 5, 1, false));
-            waited.push(schedule.deadline() - now);
-            now = schedule.deadline();
-            schedule.delay_expired(now);
-            schedule.acknowledged();
+            assert!(!delayed.acknowledges_now(now, 5, 1, false));
+            waited.push(delayed.deadline() - now);
+            now = delayed.deadline();
+            delayed.delay_expired(now);
+            delayed.acknowledged();
         }
         // From one tick, 4 ms, until the tick after 10 and 18 jiffies.
         assert_eq!(waited, [ms(44), ms(76), ms(76)]);
@@ -263,41 +275,41 @@ mod tests {
 
     #[test]
     fn segments_close_together_bring_the_delay_back_to_40_ms() {
-        let mut schedule = settled(ms(70));
-        schedule.delay = 40;
+        let mut delayed = settled(ms(70));
+        delayed.ato = 40;
         for n in 0..12 {
-            schedule.in_order(ms(1000 + 20 * n));
+            delayed.in_order(ms(1000 + 20 * n));
         }
-        assert_eq!(schedule.delay, ATO_MIN);
+        assert_eq!(delayed.ato, ATO_MIN);
     }
 
     /// The timeout after a handshake of 70 ms is 270 ms, 68 jiffies; the handshake ends 2 ms after a tick.
     #[test]
     fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
         for (gap, expected) in [(273, 0), (274, 16)] {
-            let mut schedule = settled(ms(70));
-            schedule.quick_ack = true;
-            schedule.in_order(ms(70 + gap));
-            assert_eq!(schedule.quick, expected, "after {gap} ms");
+            let mut delayed = settled(ms(70));
+            delayed.quick_ack = true;
+            delayed.in_order(ms(70 + gap));
+            assert_eq!(delayed.quick, expected, "after {gap} ms");
         }
     }
 
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
         for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut schedule = Schedule::new(&Stack::LINUX, window * MSS, MSS);
-            schedule.in_order(ms(70));
-            assert_eq!(schedule.quick, expected, "window {window}");
+            let mut delayed = DelayedAck::new(&Stack::LINUX, window * MSS, MSS);
+            delayed.in_order(ms(70));
+            assert_eq!(delayed.quick, expected, "window {window}");
         }
     }
 
     /// How many of 50 segments widen the window, `held` others waiting each time.
     fn widened(held: u32) -> usize {
-        let mut schedule = Schedule::new(&Stack::LINUX, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&Stack::LINUX, WINDOW, MSS);
         let widens = |_: &u32| {
-            schedule.widen(held);
-            let at_once = schedule.acknowledges_now(ms(500), 1, 1, false);
-            schedule.acknowledged();
+            delayed.widen(held);
+            let at_once = delayed.acknowledges_now(ms(500), 1, 1, false);
+            delayed.acknowledged();
             at_once
         };
         (0..50).filter(widens).count()
@@ -311,39 +323,39 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_hole_leaves_less_to_offer() {
-        // Ten segments take 1152 bytes each.
-        assert_eq!(widened(10), (WINDOW - 11_520 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
+        // Each takes 2304 bytes of memory, of which 160/256 are rcv_ssthresh.
+        assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
     }
 
     #[test]
     fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
         for (round_trip, expected) in [(ms(70), 1100), (ms(10), 600)] {
-            let mut schedule = settled(round_trip);
+            let mut delayed = settled(round_trip);
             for _ in 0..3 {
-                assert!(schedule.acknowledges_now(ms(500), 5, 0, true));
-                schedule.acknowledged();
+                assert!(delayed.acknowledges_now(ms(500), 5, 0, true));
+                delayed.acknowledged();
             }
-            assert!(!schedule.acknowledges_now(ms(500), 5, 0, true));
-            assert_eq!(schedule.deadline(), ms(500) + Nanos::from_micros(expected));
-            assert!(!schedule.acknowledges_now(ms(501), 5, 0, true));
-            assert_eq!(schedule.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
+            assert!(!delayed.acknowledges_now(ms(500), 5, 0, true));
+            assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected));
+            assert!(!delayed.acknowledges_now(ms(501), 5, 0, true));
+            assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
         }
     }
 
     #[test]
     fn a_new_hole_is_reported_at_once_again() {
-        let mut schedule = settled(ms(70));
-        let prompt = |schedule: &mut Schedule, next| {
-            (0..9).filter(|_| schedule.acknowledges_now(ms(500), next, 0, true)).count()
+        let mut delayed = settled(ms(70));
+        let prompt = |delayed: &mut DelayedAck, next| {
+            (0..9).filter(|_| delayed.acknowledges_now(ms(500), next, 0, true)).count()
         };
-        assert_eq!((prompt(&mut schedule, 5), prompt(&mut schedule, 6)), (3, 3));
+        assert_eq!((prompt(&mut delayed, 5), prompt(&mut delayed, 6)), (3, 3));
     }
 
     #[test]
     fn the_forty_fifth_duplicate_waits_no_longer() {
-        let mut schedule = settled(ms(70));
-        let now = |schedule: &mut Schedule| schedule.acknowledges_now(ms(500), 5, 0, true);
-        let first_48: Vec<bool> = (0..48).map(|_| now(&mut schedule)).collect();
+        let mut delayed = settled(ms(70));
+        let now = |delayed: &mut DelayedAck| delayed.acknowledges_now(ms(500), 5, 0, true);
+        let first_48: Vec<bool> = (0..48).map(|_| now(&mut delayed)).collect();
         assert_eq!(first_48.iter().filter(|at_once| **at_once).count(), 4);
         assert!(first_48[47]);
     }

@@ -1,0 +1,139 @@
+//! Initial sequence numbers (RFC 9293, section 3.4.1): drawn from the run's seed, so that a control which forgets
+//! that sequence numbers start anywhere and wrap around does in the simulator what it does in a kernel.
+
+use rand::{Rng, RngCore};
+
+/// The first of the random streams of these draws, one for each flow.
+const INITIAL_SEQUENCE_DRAWS: u64 = 1 << 35;
+/// One connection end in so many starts shortly before the wrap.
+const NEAR_THE_WRAP: u32 = 4;
+/// And at most so many bytes before it: a few seconds of a few Mbit/s.
+const SHORTLY: u32 = 4 << 20;
+
+/// Sequence numbers of the two SYNs of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitialSequence {
+    /// Of the end that sends the data.
+    pub sender: u32,
+    /// Of the end that receives it.
+    pub receiver: u32,
+}
+
+impl InitialSequence {
+    /// Those of flow `flow` in a run with this seed.
+    pub fn draw(seed: u64, flow: u32) -> InitialSequence {
+        #[cfg(test)]
+        if let Some(forced) = tests::FORCED.get() {
+            return forced;
+        }
+        let mut draws = path::draws(seed, INITIAL_SEQUENCE_DRAWS + flow as u64);
+        InitialSequence { sender: draw_one(&mut draws), receiver: draw_one(&mut draws) }
+    }
+}
+
+fn draw_one(draws: &mut path::Draws) -> u32 {
+    if draws.random_range(0..NEAR_THE_WRAP) == 0 {
+        0u32.wrapping_sub(draws.random_range(1..=SHORTLY))
+    } else {
+        draws.next_u32()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Simulation;
+    use crate::tap::Fingerprint;
+    use mechanism::Library;
+    use std::cell::Cell;
+    use std::ops::ControlFlow;
+    use std::path::Path;
+
+    thread_local! {
+        /// What the connections of this thread's simulations start with, in place of the draws.
+        pub static FORCED: Cell<Option<InitialSequence>> = const { Cell::new(None) };
+    }
+
+    #[test]
+    fn each_flow_and_each_seed_has_its_own() {
+        let mut all: Vec<u32> = (1..=50)
+            .flat_map(|seed| (0..20).map(move |flow| InitialSequence::draw(seed, flow)))
+            .flat_map(|isn| [isn.sender, isn.receiver])
+            .collect();
+        assert_eq!(InitialSequence::draw(7, 3), InitialSequence::draw(7, 3));
+        let near = all.iter().filter(|isn| **isn >= 0u32.wrapping_sub(SHORTLY)).count();
+        assert!((400..600).contains(&near), "{near} of 2000 shortly before the wrap");
+        assert!(all.iter().any(|isn| *isn < 1 << 30) && all.iter().any(|isn| (1 << 31..3 << 30).contains(isn)));
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() > 1990, "{} different ones of 2000", all.len());
+    }
+
+    /// Two flows with losses, marks where the control wants them, a timeout, a short last segment and a stop.
+    fn scenario(control: &str) -> scenario::model::Scenario {
+        let text = format!(
+            r#"
+            duration = "12s"
+            [link.bottleneck]
+            rate  = "10mbit"
+            delay = "10ms"
+            loss  = "0.5%"
+            queue = {{ kind = "droptail", limit = "60kb", ecn_threshold = "20kb" }}
+            [link.bottleneck.reverse]
+            loss  = "0.5%"
+            [[flows]]
+            cc    = "{control}"
+            [[flows]]
+            cc    = "{control}"
+            size  = "2000001b"
+            start = "100ms"
+            access = {{ delay = "5ms" }}
+            "#
+        );
+        let experiment = scenario::load_text(&text, "test.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        experiment.cells.into_iter().next().expect("one run").scenario
+    }
+
+    /// Every packet event and the records of a run whose connections start with `isn`.
+    fn run_from(control: &str, library: &Library, isn: InitialSequence) -> (u64, String) {
+        FORCED.set(Some(isn));
+        let scenario = scenario(control);
+        let mut simulation = Simulation::new(&scenario, library, None, Fingerprint::new()).expect("a built-in control");
+        simulation.run(&mut |_| ControlFlow::Continue(())).expect("nothing interrupts it");
+        for sender in &simulation.senders {
+            assert_eq!(sender.sk.rcv_nxt, isn.receiver.wrapping_add(1));
+            let relative = sender.sk.snd_una.wrapping_sub(isn.sender);
+            assert!((1_000_000..1 << 26).contains(&relative), "{relative} bytes acknowledged");
+        }
+        FORCED.set(None);
+        let (outcome, fingerprint) = simulation.finish();
+        (fingerprint.0, serde_json::to_string(&outcome.run).expect("records are plain"))
+    }
+
+    /// RFC 9293, section 3.4: only differences of sequence numbers mean anything, so every control has to do the same
+    /// from wherever its connection starts; here the first half of each transfer lies before the wrap and the second
+    /// half behind it, or half of 2^32 away.
+    #[test]
+    fn no_built_in_control_minds_where_its_connection_starts() {
+        let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+        assert_eq!(library.names().iter().find(|control| minds_its_start(control, &library)), None);
+    }
+
+    #[test]
+    fn a_control_that_minds_where_its_connection_starts_is_found_out() {
+        let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+        let faulty = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/forgets_the_start.bpf.c");
+        assert!(minds_its_start(faulty, &library));
+    }
+
+    fn minds_its_start(control: &str, library: &Library) -> bool {
+        let run = |start: u32| {
+            let isn = InitialSequence { sender: start, receiver: start.wrapping_mul(3) };
+            run_from(control, library, isn)
+        };
+        let first = run(1 << 20);
+        [0, 0u32.wrapping_sub(900_000), (1 << 31) - 900_000, 1 << 31, u32::MAX]
+            .into_iter()
+            .any(|start| run(start) != first)
+    }
+}
