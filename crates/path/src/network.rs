@@ -225,7 +225,8 @@ impl<P: Packet, X> Network<P, X> {
         let (taken, next) = match &mut self.others[port as usize - 2] {
             Port::Access(access) => (access.take(), access.next()),
             Port::Delay(line) => (line.take(), line.next()),
-            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
+            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
+            Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
         };
         self.agenda.set(port, next);
         taken
@@ -288,7 +289,15 @@ impl<P: Packet, X> Network<P, X> {
                 line.send(now, transit);
                 line.next()
             }
-            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
+            Port::Fifo(fifo) => {
+                let fate = fifo.offer(now, bytes, transit, &mut self.packets);
+                let next = fifo.next();
+                if fate != Fate::Accepted {
+                    self.discard(now, fate, transit.id, context);
+                }
+                next
+            }
+            Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
         };
         self.agenda.set(port, next);
     }
