@@ -142,7 +142,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    #[inline]
+    /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports do.
+    #[inline(always)]
     fn packet_moves(&mut self, now: Nanos, port: PortId) {
         let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
         match *self.network.packets.remove(id) {

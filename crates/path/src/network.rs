@@ -188,8 +188,8 @@ impl<P: Packet, X> Network<P, X> {
         None
     }
 
-    /// A packet that has passed a port comes to the next, unless it is lost. Kept apart, for where all links are in a row of one it never happens.
-    #[inline(never)]
+    /// A packet that has passed a port comes to the next, unless it is lost.
+    #[inline(always)]
     fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C)
     where
         X: External<P, C>,
@@ -281,14 +281,15 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let next = match &mut self.others[port as usize - 2] {
-            Port::Access(access) => {
-                access.send(now, bytes, transit);
-                access.next()
-            }
-            Port::Delay(line) => {
-                line.send(now, transit);
-                line.next()
-            }
+            // Behind others it does not change what comes next.
+            Port::Access(access) => match access.send(now, bytes, transit) {
+                true => access.next(),
+                false => return,
+            },
+            Port::Delay(line) => match line.send(now, transit) {
+                true => line.next(),
+                false => return,
+            },
             Port::Fifo(fifo) => {
                 let fate = fifo.offer(now, bytes, transit, &mut self.packets);
                 let next = fifo.next();
@@ -365,7 +366,14 @@ impl<P: Packet, X> Network<P, X> {
                 }
                 fifo.next()
             }
-            Port::Access(_) | Port::Delay(_) => unreachable!("these are offered it directly"),
+            Port::Access(access) => {
+                access.send(now, packets.get(transit.id).bytes(), transit);
+                access.next()
+            }
+            Port::Delay(line) => {
+                line.send(now, transit);
+                line.next()
+            }
         };
         self.release_gone(now, gone, context);
         next

@@ -31,6 +31,12 @@ impl<T: Copy + Default> Ring<T> {
         self.pushed.wrapping_sub(self.popped)
     }
 
+    /// Holds it nothing?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pushed == self.popped
+    }
+
     /// Puts one in at the end.
     #[inline]
     pub fn push(&mut self, value: T) {
@@ -56,7 +62,7 @@ impl<T: Copy + Default> Ring<T> {
     /// The one that went in first.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        (self.len() > 0).then(|| &self.slots[self.slot(self.popped)])
+        (!self.is_empty()).then(|| &self.slots[self.slot(self.popped)])
     }
 
     /// Takes the one that went in first.
