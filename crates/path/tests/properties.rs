@@ -99,13 +99,7 @@ prop_compose! {
 /// A link that forwards at a rate and loses nothing, for arithmetic.
 fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
     let queue = Queue::Droptail { limit: None, ecn_threshold };
-    model::Link {
-        name: "link".into(),
-        service: Service::Rate(Rate(rate)),
-        delay: Nanos::ZERO,
-        queue,
-        loss: Loss::NONE,
-    }
+    model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: Loss::NONE }
 }
 
 /// What a port is made from.
@@ -310,7 +304,8 @@ impl<'a> Textbook<'a> {
     fn log_of(layout: &'a Layout, train: &[(u64, u32, Index)]) -> Log {
         let ports = layout.ports.len();
         let (free_at, starts) = (vec![Nanos::ZERO; ports], vec![vec![]; ports]);
-        let mut book = Textbook { layout, free_at, starts, in_flight: vec![VecDeque::new(); ports], log: Log::default() };
+        let mut book =
+            Textbook { layout, free_at, starts, in_flight: vec![VecDeque::new(); ports], log: Log::default() };
         let mut now = Nanos::ZERO;
         for (number, (gap_us, bytes, route)) in (0..).zip(train) {
             now += Nanos::from_micros(*gap_us);
