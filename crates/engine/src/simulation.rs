@@ -145,7 +145,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    #[inline]
+    /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports do.
+    #[inline(always)]
     fn packet_moves(&mut self, now: Nanos, port: PortId) {
         let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
         match *self.network.packets.remove(id) {
@@ -165,38 +166,24 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline]
     fn data_arrives(&mut self, now: Nanos, data: &Data) {
         self.monitor.tap.data(now, Event::Arrived, data);
-        let control = &self.controls[self.group_of[data.flow as usize] as usize];
-        let receiver = &mut self.receivers[data.flow as usize];
+        let Simulation { controls, group_of, receivers, network, monitor, .. } = self;
+        let control = &controls[group_of[data.flow as usize] as usize];
+        let receiver = &mut receivers[data.flow as usize];
         let (early, answers): AckDecision = receiver.on_data(control, now, data);
         if let Some(ack) = early {
-            self.reply_first(now, ack);
+            reply_first(now, ack, network, monitor);
         }
         if answers {
-            let ack = self.receivers[data.flow as usize].acknowledge(now);
-            self.reply(now, ack);
+            reply(now, receiver.acknowledge(now), network, monitor);
         }
-        let deadline = self.receivers[data.flow as usize].deadline();
+        let deadline = receiver.deadline();
         self.set_timer_no_later(Timer::Receiver(data.flow), deadline);
-    }
-
-    /// A receiver's acknowledgement leaves its host.
-    #[inline]
-    fn reply(&mut self, now: Nanos, ack: Ack) {
-        self.monitor.tap.ack(now, Event::Sent, &ack);
-        self.network.send(now, ack.route(), Packet::Ack(ack), &mut self.monitor);
-    }
-
-    /// The same for one that no segment causes, or that goes out before a segment is taken in; kept out of the common path.
-    #[cold]
-    fn reply_first(&mut self, now: Nanos, ack: Ack) {
-        self.reply(now, ack);
     }
 
     #[inline]
     fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
         self.monitor.tap.ack(now, Event::Arrived, ack);
-        self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
-        let deadline = self.senders[ack.flow as usize].deadline();
+        let deadline = self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
         self.set_timer_no_later(Timer::Sender(ack.flow), deadline);
     }
 
@@ -209,14 +196,17 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.set_timer(Timer::Sender(flow), deadline);
     }
 
+    /// Gives when the sender has to be woken after that.
     #[inline]
-    fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
+    fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) -> Nanos {
         let control = &self.controls[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
         let mut env = Env { now, control, network: &mut self.network, monitor: &mut self.monitor };
-        act(&mut self.senders[flow as usize], &mut env);
+        let sender = &mut self.senders[flow as usize];
+        act(sender, &mut env);
         #[cfg(debug_assertions)]
-        self.senders[flow as usize].check_invariants(now);
+        sender.check_invariants(now);
+        sender.deadline()
     }
 
     fn receiver_timer(&mut self, now: Nanos, flow: u32) {
@@ -224,7 +214,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let ack = receiver.wake(now);
         let deadline = receiver.deadline();
         if let Some(ack) = ack {
-            self.reply_first(now, ack);
+            reply_first(now, ack, &mut self.network, &mut self.monitor);
         }
         self.set_timer(Timer::Receiver(flow), deadline);
     }
@@ -278,6 +268,20 @@ impl<'a, T: Tap> Simulation<'a, T> {
             .map(|sampler| sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays()));
         (Outcome { run, series, data_packets, fingerprint: None }, self.monitor.tap)
     }
+}
+
+/// A receiver's acknowledgement leaves its host.
+#[inline]
+fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
+    monitor.tap.ack(now, Event::Sent, &ack);
+    network.send(now, ack.route(), Packet::Ack(ack), monitor);
+}
+
+/// The same for one that no segment causes, or that goes out before a segment is taken in; kept out of the common path.
+#[cold]
+#[inline(never)]
+fn reply_first<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
+    reply(now, ack, network, monitor);
 }
 
 /// A flow at this instant, for the series.

@@ -47,9 +47,10 @@ impl AccessPort {
         }
     }
 
-    /// Takes a packet of `bytes` at `now`, which never decreases from call to call.
+    /// Takes a packet of `bytes` at `now`, which never decreases from call to call. True if no other is before it.
     #[inline]
-    pub fn send(&mut self, now: Nanos, bytes: u32, transit: Transit) {
+    pub fn send(&mut self, now: Nanos, bytes: u32, transit: Transit) -> bool {
+        let first = self.in_flight.is_empty();
         let slot = self.transmitter.serve(now, bytes);
         self.total_bytes += bytes as u64;
         self.packets += (now >= self.from) as u64;
@@ -57,6 +58,7 @@ impl AccessPort {
             self.note_wait(now, slot.start, bytes);
         }
         self.in_flight.push((slot.end + self.delay, transit));
+        first
     }
 
     fn note_wait(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {

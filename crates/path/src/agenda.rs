@@ -25,7 +25,9 @@ fn time(entry: Entry) -> Nanos {
 /// A tournament: two sources meet, the earlier goes on to meet the winner beside it, and so on up to the earliest of all. A source that changes its
 /// time replays its own matches only, and stops at the first whose winner stays the same.
 pub struct Agenda {
-    /// Entry 1 is the winner of all; entries 2i and 2i + 1 met for place i; from `leaves` on stand the sources themselves.
+    /// The winner of all.
+    first: Entry,
+    /// Entry 1 is that winner too; entries 2i and 2i + 1 met for place i; from `leaves` on stand the sources themselves.
     matches: Vec<Entry>,
     leaves: usize,
 }
@@ -41,14 +43,13 @@ impl Agenda {
         for place in (1..leaves).rev() {
             matches[place] = matches[2 * place];
         }
-        Agenda { matches, leaves }
+        Agenda { first: matches[1], matches, leaves }
     }
 
     /// The earliest event.
     #[inline]
     pub fn first(&self) -> (Nanos, Source) {
-        let winner = self.matches[1];
-        (time(winner), winner as Source)
+        (time(self.first), self.first as Source)
     }
 
     /// When `source` has its event.
@@ -65,6 +66,7 @@ impl Agenda {
         while self.matches[place] != winner {
             self.matches[place] = winner;
             if place == 1 {
+                self.first = winner;
                 break;
             }
             winner = winner.min(self.matches[place ^ 1]);

@@ -8,7 +8,7 @@ use scenario::model::Loss;
 use scenario::units::Nanos;
 
 /// A packet on its route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {
     /// The packet.
     pub id: PacketId,
@@ -26,7 +26,7 @@ impl Transit {
 }
 
 /// A packet that is transmitted or propagates.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     arrival: Nanos,
     transit: Transit,

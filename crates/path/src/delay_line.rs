@@ -17,10 +17,12 @@ impl DelayLine {
         DelayLine { delay, in_flight: Ring::default() }
     }
 
-    /// Takes a packet at `now`, which never decreases from call to call.
+    /// Takes a packet at `now`, which never decreases from call to call. True if no other is before it.
     #[inline]
-    pub fn send(&mut self, now: Nanos, transit: Transit) {
+    pub fn send(&mut self, now: Nanos, transit: Transit) -> bool {
+        let first = self.in_flight.is_empty();
         self.in_flight.push((now + self.delay, transit));
+        first
     }
 
     /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.

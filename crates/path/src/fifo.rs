@@ -19,7 +19,7 @@ pub struct FifoPort {
     queue: Droptail,
     /// Transmitter, channel and statistics.
     pub output: LinkOutput,
-    /// Those of the channel's packets, its last, that may still wait in the queue: until when, and their size.
+    /// Those that waited in the queue when `advance` last looked: until when, and their size.
     waiting: Ring<(Nanos, u32)>,
 }
 
@@ -77,25 +77,16 @@ impl FifoPort {
     /// Takes the packet that `next` announced; its `next_hop` is [`Transit::LOST`] if the channel lost it.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
-        let packet = self.output.take();
-        // Nothing was offered since its transmission started.
-        if self.waiting.len() > self.output.channel().in_flight() {
-            self.dequeue();
-        }
-        packet
+        self.output.take()
     }
 
     /// Lets the packets leave the queue whose transmission has started by `now`.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        while self.waiting.front().is_some_and(|(start, _)| *start <= now) {
-            self.dequeue();
-        }
-    }
-
-    #[inline]
-    fn dequeue(&mut self) {
-        if let Some((_, bytes)) = self.waiting.pop() {
+        while let Some(&(start, bytes)) = self.waiting.front()
+            && start <= now
+        {
+            self.waiting.pop();
             self.queue.leave(bytes);
         }
     }
@@ -193,6 +184,7 @@ mod tests {
         }
         let got: Vec<_> = l.drain().iter().map(|(_, number)| *number).collect();
         assert_eq!(got, [0, 1, 2, 3, 4]);
+        l.port.advance(Nanos::from_secs(1));
         assert_eq!(l.port.backlog(), (0, 0));
     }
 

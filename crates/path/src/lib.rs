@@ -18,6 +18,7 @@ mod stats;
 mod topology;
 mod transmitter;
 
+pub use access::AccessPort;
 pub use agenda::{Agenda, Source};
 pub use channel::Transit;
 pub use delay_line::DelayLine;

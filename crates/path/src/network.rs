@@ -221,8 +221,8 @@ impl<P: Packet, X> Network<P, X> {
         None
     }
 
-    /// A packet that has passed a port comes to the next, unless it is lost. Kept apart, for where all links are in a row of one it never happens.
-    #[inline(never)]
+    /// A packet that has passed a port comes to the next, unless it is lost.
+    #[inline(always)]
     fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C)
     where
         X: External<P, C>,
@@ -258,7 +258,8 @@ impl<P: Packet, X> Network<P, X> {
         let (taken, next) = match &mut self.others[port as usize - 2] {
             Port::Access(access) => (access.take(), access.next()),
             Port::Delay(line) => (line.take(), line.next()),
-            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
+            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
+            Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
         };
         self.agenda.set(port, next);
         taken
@@ -313,15 +314,24 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let next = match &mut self.others[port as usize - 2] {
-            Port::Access(access) => {
-                access.send(now, bytes, transit);
-                access.next()
+            // Behind others it does not change what comes next.
+            Port::Access(access) => match access.send(now, bytes, transit) {
+                true => access.next(),
+                false => return,
+            },
+            Port::Delay(line) => match line.send(now, transit) {
+                true => line.next(),
+                false => return,
+            },
+            Port::Fifo(fifo) => {
+                let fate = fifo.offer(now, bytes, transit, &mut self.packets);
+                let next = fifo.next();
+                if fate != Fate::Accepted {
+                    self.discard(now, fate, transit.id, context);
+                }
+                next
             }
-            Port::Delay(line) => {
-                line.send(now, transit);
-                line.next()
-            }
-            Port::Fifo(_) | Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
+            Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
         };
         self.agenda.set(port, next);
     }
@@ -383,7 +393,14 @@ impl<P: Packet, X> Network<P, X> {
                 }
                 fifo.next()
             }
-            Port::Access(_) | Port::Delay(_) => unreachable!("these are offered it directly"),
+            Port::Access(access) => {
+                access.send(now, packets.get(transit.id).bytes(), transit);
+                access.next()
+            }
+            Port::Delay(line) => {
+                line.send(now, transit);
+                line.next()
+            }
         };
         self.release_gone(now, gone, context);
         next

@@ -20,7 +20,7 @@ pub trait Packet: Copy {
 }
 
 /// The place of a packet in a [`Pool`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketId(pub u32);
 
 impl PacketId {

@@ -3,10 +3,8 @@
 /// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// As many as were ever needed at once.
-    slots: Vec<T>,
-    /// Room for this many and one more.
-    mask: usize,
+    /// A power of two of them.
+    slots: Box<[T]>,
     /// Pushes and pops so far.
     pushed: usize,
     popped: usize,
@@ -14,46 +12,57 @@ pub(crate) struct Ring<T> {
 
 const FIRST_SLOTS: usize = 4;
 
-impl<T> Default for Ring<T> {
+impl<T: Copy + Default> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { slots: Vec::new(), mask: FIRST_SLOTS - 1, pushed: 0, popped: 0 }
+        Ring { slots: [T::default(); FIRST_SLOTS].into(), pushed: 0, popped: 0 }
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
+    /// The slot of the push or pop of this number. The compiler knows that it is there.
+    #[inline]
+    fn slot(&self, number: usize) -> usize {
+        number & (self.slots.len() - 1)
+    }
+
     /// How many it holds.
     #[inline]
     pub fn len(&self) -> usize {
         self.pushed.wrapping_sub(self.popped)
     }
 
+    /// Holds it nothing?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pushed == self.popped
+    }
+
     /// Puts one in at the end.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.len() > self.mask {
+        if self.len() == self.slots.len() {
             self.grow();
         }
-        // In the first round each place comes into being.
-        match self.slots.get_mut(self.pushed & self.mask) {
-            Some(slot) => *slot = value,
-            None => self.slots.push(value),
-        }
+        let slot = self.slot(self.pushed);
+        self.slots[slot] = value;
         self.pushed = self.pushed.wrapping_add(1);
     }
 
     /// Doubles a full ring.
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
-        self.slots.rotate_left(self.popped & self.mask);
+        let mut slots = Vec::with_capacity(2 * self.slots.len());
+        slots.extend(self.iter());
+        slots.resize(2 * self.slots.len(), T::default());
         (self.popped, self.pushed) = (0, self.len());
-        self.slots.reserve_exact(self.mask + 1);
-        self.mask = 2 * self.mask + 1;
+        self.slots = slots.into();
     }
 
     /// The one that went in first.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        (self.len() > 0).then(|| &self.slots[self.popped & self.mask])
+        (!self.is_empty()).then(|| &self.slots[self.slot(self.popped)])
     }
 
     /// Takes the one that went in first.
@@ -66,7 +75,7 @@ impl<T: Copy> Ring<T> {
 
     /// All of them, the first first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).map(|n| &self.slots[self.popped.wrapping_add(n) & self.mask])
+        (0..self.len()).map(|n| &self.slots[self.slot(self.popped.wrapping_add(n))])
     }
 }
 

@@ -1,33 +1,61 @@
-//! What every link does with every train of packets.
+//! What every network does with every train of packets.
 
-use path::{Fate, Link, Packet};
+use path::{AccessPort, DelayLine, Ecn, Fate, FifoPort, Network, Observer, Packet, Port, PortId, Routes};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use scenario::model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
-struct Parcel {
-    id: usize,
+struct Numbered {
+    number: u32,
+    route: u32,
     bytes: u32,
     marked: bool,
 }
 
-impl Packet for Parcel {
+impl Numbered {
+    /// Every other packet.
+    fn may_be_marked(&self) -> bool {
+        self.number & 1 == 0
+    }
+}
+
+impl Packet for Numbered {
     fn bytes(&self) -> u32 {
         self.bytes
     }
-    fn ecn_capable(&self) -> bool {
-        self.id & 1 == 0
+    fn ecn(&self) -> Ecn {
+        match (self.marked, self.may_be_marked()) {
+            (true, _) => Ecn::Ce,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        }
     }
     fn mark_ce(&mut self) {
         self.marked = true;
     }
+    fn tos(&self) -> u8 {
+        0
+    }
+    fn flow(&self) -> u32 {
+        self.route
+    }
+    fn hosts(&self) -> (u32, u32) {
+        (0, 1)
+    }
 }
+
+const END: Nanos = Nanos::from_secs(100);
 
 fn limit() -> impl Strategy<Value = Limit> {
     prop_oneof![(1u64..40).prop_map(Limit::Packets), (1500u64..60_000).prop_map(|b| Limit::Bytes(Bytes(b)))]
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    (100_000u64..100_000_000).prop_map(Rate)
 }
 
 fn service() -> impl Strategy<Value = Service> {
@@ -40,7 +68,7 @@ fn service() -> impl Strategy<Value = Service> {
         let period = opportunities[opportunities.len() - 1];
         Service::Trace(Arc::new(Trace { path: "random".into(), opportunities, period }))
     });
-    prop_oneof![(100_000u64..100_000_000).prop_map(|r| Service::Rate(Rate(r))), trace]
+    prop_oneof![rate().prop_map(Service::Rate), trace]
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
@@ -51,151 +79,366 @@ fn loss() -> impl Strategy<Value = Loss> {
     prop_oneof![Just(Loss::NONE), share().prop_map(Loss::Uniform), bursts]
 }
 
+fn delay() -> impl Strategy<Value = Nanos> {
+    (0u64..50).prop_map(Nanos::from_millis)
+}
+
 prop_compose! {
     fn link()(
         service in service(),
-        delay_ms in 0u64..50,
+        delay in delay(),
         limit in prop::option::of(limit()),
         ecn_threshold in prop::option::of(limit()),
         loss in loss(),
     ) -> model::Link {
         let queue = Queue::Droptail { limit, ecn_threshold };
-        model::Link { name: "link".into(), service, delay: Nanos::from_millis(delay_ms), queue, loss }
+        model::Link { name: "link".into(), service, delay, queue, loss }
     }
 }
 
-/// Packets with the time since the one before, us.
-fn train() -> impl Strategy<Value = Vec<(u64, u32)>> {
-    prop::collection::vec((prop_oneof![Just(0u64), 0u64..5_000, 0u64..100_000], 40u32..1501), 1..300)
+/// A link that forwards at a rate and loses nothing, for arithmetic.
+fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
+    let queue = Queue::Droptail { limit: None, ecn_threshold };
+    model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: Loss::NONE }
 }
 
-/// What the test knows of a link that it feeds and empties.
-struct Feeder {
-    link: Link<Parcel>,
-    /// Accepted and not lost, in order, with the announced arrival.
-    expected: VecDeque<(usize, Nanos)>,
-    doomed: usize,
-    drops: u64,
-    arrived: u64,
-    last_arrival: Nanos,
+/// What a port is made from.
+#[derive(Clone, Debug)]
+enum Plan {
+    Direction(model::Link),
+    Access(Rate, Nanos),
+    Delay(Nanos),
 }
 
-const END: Nanos = Nanos::from_secs(100);
+impl Plan {
+    fn port(&self, seed: u64, purpose: u64) -> Port<path::NoExternal> {
+        match self {
+            Plan::Direction(link) => {
+                let Queue::Droptail { limit, ecn_threshold } = link.queue else { unreachable!("made here") };
+                Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, Nanos::ZERO, END))
+            }
+            Plan::Access(rate, delay) => {
+                Port::Access(AccessPort::new("access".into(), *rate, *delay, Nanos::ZERO, END))
+            }
+            Plan::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
+        }
+    }
+}
 
-impl Feeder {
-    fn new(link: &model::Link, seed: u64) -> Feeder {
-        let link = Link::new(link, seed, 0, Nanos::ZERO, END);
-        Feeder { link, expected: VecDeque::new(), doomed: 0, drops: 0, arrived: 0, last_arrival: Nanos::ZERO }
+/// Ports, and the routes through them.
+#[derive(Clone, Debug)]
+struct Layout {
+    ports: Vec<Plan>,
+    routes: Vec<Vec<PortId>>,
+}
+
+impl Layout {
+    /// One link and one route over it, and the link's other direction.
+    fn of_one(link: &model::Link) -> Layout {
+        Layout { ports: vec![Plan::Direction(link.clone()), Plan::Direction(link.clone())], routes: vec![vec![0]] }
+    }
+}
+
+/// Both directions of one to five links, some access links and pure delays, in any order; routes share them as they like.
+fn layout(link: impl Strategy<Value = model::Link>) -> impl Strategy<Value = Layout> {
+    let other = prop_oneof![
+        (rate(), delay()).prop_map(|(rate, delay)| Plan::Access(rate, delay)),
+        delay().prop_map(Plan::Delay),
+    ];
+    let directions = prop::collection::vec(link.prop_map(Plan::Direction), 2..11);
+    let ports = (directions, prop::collection::vec(other, 0..4)).prop_map(|(a, b)| [a, b].concat()).prop_shuffle();
+    let routes = prop::collection::vec(prop::collection::vec(any::<Index>(), 1..7), 1..6);
+    (ports, routes).prop_map(|(ports, routes)| {
+        let route = |route: Vec<Index>| route.iter().map(|port| port.index(ports.len()) as PortId).collect();
+        let routes = routes.into_iter().map(route).collect();
+        Layout { ports, routes }
+    })
+}
+
+/// Packets: the time since the one before, us, the size, and the route.
+fn train() -> impl Strategy<Value = Vec<(u64, u32, Index)>> {
+    let gap = prop_oneof![Just(0u64), 0u64..5_000, 0u64..100_000];
+    prop::collection::vec((gap, 40u32..1501, any::<Index>()), 1..300)
+}
+
+/// Everything that happened to packets, in order.
+#[derive(Debug, Default, PartialEq)]
+struct Log {
+    arrived: Vec<(Nanos, u32)>,
+    gone: Vec<(Nanos, u32, Fate)>,
+}
+
+impl Observer<Numbered> for Log {
+    fn gone(&mut self, now: Nanos, arrival: Nanos, fate: Fate, packet: &Numbered) {
+        assert_eq!(now, arrival, "a first-in-first-out queue decides when a packet comes");
+        self.gone.push((now, packet.number, fate));
+    }
+}
+
+/// A network that the test feeds, and what it knows of it.
+struct Feeder<'a> {
+    layout: &'a Layout,
+    network: Network<Numbered>,
+    log: Log,
+    sent: u32,
+    /// The packets of each route that have not arrived and are not gone, in order.
+    inside: Vec<VecDeque<u32>>,
+    marked: u64,
+    last_event: Nanos,
+}
+
+impl<'a> Feeder<'a> {
+    fn new(layout: &'a Layout, seed: u64) -> Feeder<'a> {
+        let ports = (0..).zip(&layout.ports).map(|(purpose, plan)| plan.port(seed, purpose)).collect();
+        let mut routes = Routes::default();
+        layout.routes.iter().for_each(|route| routes.add(route.iter().copied()));
+        let counting = (0..layout.ports.len() as PortId).collect();
+        Feeder {
+            layout,
+            network: Network::new(ports, routes, counting),
+            log: Log::default(),
+            sent: 0,
+            inside: vec![VecDeque::new(); layout.routes.len()],
+            marked: 0,
+            last_event: Nanos::ZERO,
+        }
     }
 
-    /// Takes out what has reached the far end by `now`.
+    fn of_train(layout: &'a Layout, seed: u64, train: &[(u64, u32, Index)]) -> Feeder<'a> {
+        let mut feeder = Feeder::new(layout, seed);
+        let mut now = Nanos::ZERO;
+        for (gap_us, bytes, route) in train {
+            now += Nanos::from_micros(*gap_us);
+            feeder.send(now, *bytes, route.index(layout.routes.len()) as u32);
+        }
+        feeder.drain(Nanos(u64::MAX - 1));
+        feeder
+    }
+
+    /// Lets happen what is due by `now`.
     fn drain(&mut self, now: Nanos) {
-        while self.link.next() <= now {
-            let at = self.link.next();
-            assert!(at >= self.last_arrival, "arrivals run backwards");
-            self.last_arrival = at;
-            match self.link.take() {
-                Some(parcel) => {
-                    assert_eq!(self.expected.pop_front(), Some((parcel.id, at)), "first in, first out, when announced");
-                    self.arrived += 1;
-                }
-                None => self.doomed -= 1,
+        loop {
+            let (at, port) = self.network.next();
+            if at > now {
+                break;
+            }
+            assert!(at >= self.last_event, "time goes from {:?} back to {at:?}", self.last_event);
+            self.last_event = at;
+            let known_gone = self.log.gone.len();
+            let arrived = self.network.step(at, port, &mut self.log);
+            self.forget_gone(known_gone);
+            if let Some(id) = arrived {
+                let packet = *self.network.packets.remove(id);
+                assert!(!packet.marked || packet.may_be_marked());
+                self.marked += packet.marked as u64;
+                let first = self.inside[packet.route as usize].pop_front();
+                assert_eq!(first, Some(packet.number), "a route is first in, first out");
+                self.log.arrived.push((at, packet.number));
+            }
+            self.check();
+        }
+    }
+
+    fn send(&mut self, now: Nanos, bytes: u32, route: u32) {
+        self.drain(now);
+        let number = self.sent;
+        self.sent += 1;
+        self.inside[route as usize].push_back(number);
+        let known_gone = self.log.gone.len();
+        self.network.send(now, route, Numbered { number, route, bytes, marked: false }, &mut self.log);
+        self.forget_gone(known_gone);
+        self.check();
+    }
+
+    fn forget_gone(&mut self, known: usize) {
+        for (_, number, _) in &self.log.gone[known..] {
+            let place = self.inside.iter_mut().find_map(|route| {
+                let place = route.iter().position(|inside| inside == number)?;
+                Some((route, place))
+            });
+            let (route, place) = place.expect("gone once, and sent before");
+            route.remove(place);
+        }
+    }
+
+    /// Sent = arrived + gone + inside, and the pool has those that are inside; no queue is above its limit.
+    fn check(&self) {
+        let inside: usize = self.inside.iter().map(VecDeque::len).sum();
+        assert_eq!(self.network.packets.count(), inside);
+        assert_eq!(self.sent as usize, self.log.arrived.len() + self.log.gone.len() + inside);
+        for (number, plan) in (0..).zip(&self.layout.ports) {
+            let (Plan::Direction(link), Port::Fifo(port)) = (plan, self.network.port(number)) else { continue };
+            let (bytes, packets) = port.backlog();
+            match link.queue.limit() {
+                None => assert_eq!(port.output.stats.total_drops, 0),
+                Some(Limit::Packets(most)) => assert!(packets <= most),
+                Some(Limit::Bytes(most)) => assert!(bytes <= most.0),
             }
         }
     }
 
-    fn offer(&mut self, now: Nanos, id: usize, bytes: u32) {
-        match self.link.offer(now, Parcel { id, bytes, marked: false }) {
-            Fate::Arrives(at) => self.expected.push_back((id, at)),
-            Fate::LostOnTheWire => self.doomed += 1,
-            Fate::Dropped => self.drops += 1,
+    /// A sum over all directions of links.
+    fn sum(&self, count: impl Fn(&path::LinkStats) -> u64) -> u64 {
+        let ports = (0..self.layout.ports.len() as PortId).filter_map(|port| self.network.port(port).output());
+        ports.map(|output| count(&output.stats)).sum()
+    }
+
+    fn fates(&self, fate: Fate) -> u64 {
+        self.log.gone.iter().filter(|(_, _, f)| *f == fate).count() as u64
+    }
+}
+
+/// A network without losses as a textbook has it: a packet starts when it has come and the one before it is out.
+struct Textbook<'a> {
+    layout: &'a Layout,
+    /// When each port has sent all that it was given.
+    free_at: Vec<Nanos>,
+    /// When each of the packets that a port was given starts its transmission, and their sizes.
+    starts: Vec<Vec<(Nanos, u32)>>,
+    /// For each port: packets with the number of their hop, and when they are at the port's far end.
+    in_flight: Vec<VecDeque<(Nanos, Numbered, usize)>>,
+    log: Log,
+}
+
+impl<'a> Textbook<'a> {
+    fn log_of(layout: &'a Layout, train: &[(u64, u32, Index)]) -> Log {
+        let ports = layout.ports.len();
+        let (free_at, starts) = (vec![Nanos::ZERO; ports], vec![vec![]; ports]);
+        let mut book =
+            Textbook { layout, free_at, starts, in_flight: vec![VecDeque::new(); ports], log: Log::default() };
+        let mut now = Nanos::ZERO;
+        for (number, (gap_us, bytes, route)) in (0..).zip(train) {
+            now += Nanos::from_micros(*gap_us);
+            book.pass_until(now);
+            let route = route.index(layout.routes.len()) as u32;
+            book.offer(now, Numbered { number, route, bytes: *bytes, marked: false }, 0);
+        }
+        book.pass_until(Nanos(u64::MAX - 1));
+        book.log
+    }
+
+    fn pass_until(&mut self, now: Nanos) {
+        loop {
+            let heads = self.in_flight.iter().enumerate();
+            let next = heads.filter_map(|(port, queue)| Some((queue.front()?.0, port))).min();
+            let Some((at, port)) = next.filter(|(at, _)| *at <= now) else { break };
+            let (_, packet, hop) = self.in_flight[port].pop_front().expect("found above");
+            match hop + 1 < self.layout.routes[packet.route as usize].len() {
+                true => self.offer(at, packet, hop + 1),
+                false => self.log.arrived.push((at, packet.number)),
+            }
         }
     }
+
+    fn offer(&mut self, now: Nanos, packet: Numbered, hop: usize) {
+        let port = self.layout.routes[packet.route as usize][hop] as usize;
+        let waiting = || self.starts[port].iter().filter(|(start, _)| *start > now).map(|(_, bytes)| *bytes as u64);
+        let (rate, delay) = match &self.layout.ports[port] {
+            Plan::Delay(delay) => (None, *delay),
+            Plan::Access(rate, delay) => (Some(*rate), *delay),
+            Plan::Direction(link) => {
+                let full = match link.queue.limit() {
+                    None => false,
+                    Some(Limit::Packets(most)) => waiting().count() as u64 >= most,
+                    Some(Limit::Bytes(most)) => waiting().sum::<u64>() + packet.bytes as u64 > most.0,
+                };
+                if full {
+                    return self.log.gone.push((now, packet.number, Fate::Dropped));
+                }
+                let Service::Rate(rate) = link.service else { unreachable!("made without traces") };
+                (Some(rate), link.delay)
+            }
+        };
+        let mut out = now;
+        if let Some(rate) = rate {
+            let start = now.max(self.free_at[port]);
+            out = start + rate.time_to_send(Bytes(packet.bytes as u64));
+            self.free_at[port] = out;
+            self.starts[port].push((start, packet.bytes));
+        }
+        self.in_flight[port].push_back((out + delay, packet, hop));
+    }
+}
+
+/// A link at a constant rate that loses nothing.
+fn lossless() -> impl Strategy<Value = model::Link> {
+    (link(), rate()).prop_map(|(link, rate)| model::Link { service: Service::Rate(rate), loss: Loss::NONE, ..link })
 }
 
 proptest! {
-    /// Offered = dropped + lost + arrived + inside, after every step; the queue within its limit; order kept; nothing faster than the wire.
+    /// Sent = arrived + dropped + lost + inside after every event; queues within their limits; routes in order; time never goes back.
     #[test]
-    fn packets_are_conserved(model in link(), train in train(), seed: u16) {
-        let mut feeder = Feeder::new(&model, seed as u64);
-        let mut now = Nanos::ZERO;
-        for (id, (gap_us, bytes)) in train.iter().enumerate() {
-            now += Nanos::from_micros(*gap_us);
-            feeder.drain(now);
-            feeder.offer(now, id, *bytes);
-            let limit = model.queue.limit();
-            let (waiting_bytes, waiting_packets) = feeder.link.waiting();
-            match limit {
-                None => prop_assert_eq!(feeder.drops, 0),
-                Some(Limit::Packets(most)) => prop_assert!(waiting_packets <= most),
-                Some(Limit::Bytes(most)) => prop_assert!(waiting_bytes <= most.0),
-            }
-            let inside = feeder.expected.len() + feeder.doomed;
-            prop_assert_eq!(feeder.link.inside(), inside);
-            let usage = feeder.link.usage();
-            prop_assert_eq!(usage.total_offered, id as u64 + 1);
-            prop_assert_eq!(usage.total_drops, feeder.drops);
-            prop_assert_eq!(usage.total_offered, feeder.drops + usage.total_wire_losses + feeder.arrived + feeder.expected.len() as u64);
-            if let Some((_, arrival)) = feeder.expected.back() {
-                prop_assert!(*arrival >= model.delay);
-            }
-        }
-        feeder.drain(Nanos(u64::MAX - 1));
-        prop_assert_eq!((feeder.link.inside(), feeder.link.waiting()), (0, (0, 0)));
+    fn packets_are_conserved(layout in layout(link()), train in train(), seed: u16) {
+        let feeder = Feeder::of_train(&layout, seed as u64, &train);
+        prop_assert_eq!((feeder.network.next().0, feeder.network.packets.count()), (Nanos::NEVER, 0));
+        prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), train.len());
+        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
+        prop_assert!(feeder.sum(|stats| stats.marks) >= feeder.marked);
     }
 
-    /// The same train and seed meet the same fate; another seed changes nothing but the losses.
+    /// Each packet arrives or is dropped to the nanosecond when a chain of first-in-first-out queues says so.
     #[test]
-    fn a_link_repeats_itself(model in link(), train in train(), seed: u16) {
-        let fates = |seed: u64| {
-            let mut link = Link::new(&model, seed, 0, Nanos::ZERO, END);
-            let mut now = Nanos::ZERO;
-            let offered = train.iter().enumerate().map(|(id, (gap_us, bytes))| {
-                now += Nanos::from_micros(*gap_us);
-                link.offer(now, Parcel { id, bytes: *bytes, marked: false })
-            });
-            offered.collect::<Vec<_>>()
+    fn arrivals_are_those_of_a_chain_of_queues(layout in layout(lossless()), train in train(), seed: u16) {
+        let feeder = Feeder::of_train(&layout, seed as u64, &train);
+        prop_assert_eq!(feeder.log, Textbook::log_of(&layout, &train));
+    }
+
+    /// The same train and seed meet the same fate.
+    #[test]
+    fn a_network_repeats_itself(layout in layout(link()), train in train(), seed: u16) {
+        let log = || Feeder::of_train(&layout, seed as u64, &train).log;
+        prop_assert_eq!(log(), log());
+    }
+
+    /// Another seed changes nothing at a link but the losses.
+    #[test]
+    fn what_a_queue_drops_does_not_depend_on_the_seed(link in link(), train in train(), seed: u16) {
+        let layout = Layout::of_one(&link);
+        let dropped = |seed: u64| {
+            let log = Feeder::of_train(&layout, seed, &train).log;
+            log.gone.into_iter().filter(|(_, _, fate)| *fate == Fate::Dropped).collect::<Vec<_>>()
         };
-        let first = fates(seed as u64);
-        prop_assert_eq!(&first, &fates(seed as u64));
-        let dropped = |fates: &[Fate]| fates.iter().map(|f| *f == Fate::Dropped).collect::<Vec<_>>();
-        prop_assert_eq!(dropped(&first), dropped(&fates(seed as u64 + 1)));
+        prop_assert_eq!(dropped(seed as u64), dropped(seed as u64 + 1));
     }
 
-    /// A wire without loss delivers its rate and no more: a busy link's packets follow each other at its pace.
+    /// Links in a row without losses or limits: all arrives, no earlier than the slowest link can send it all, and no later than if each link
+    /// waited for the last bit of the train.
     #[test]
-    fn a_busy_transmitter_keeps_its_rate(rate in 100_000u64..1_000_000_000, sizes in prop::collection::vec(40u32..1501, 2..100)) {
-        let queue = Queue::Droptail { limit: None, ecn_threshold: None };
-        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: Loss::NONE };
-        let mut link = Link::new(&model, 1, 0, Nanos::ZERO, END);
-        let mut last = Nanos::ZERO;
-        for (id, bytes) in sizes.iter().enumerate() {
-            link.offer(Nanos::ZERO, Parcel { id, bytes: *bytes, marked: false });
-        }
-        while link.next() != Nanos::NEVER {
-            last = link.next();
-            link.take();
-        }
+    fn the_slowest_link_of_a_row_decides(
+        rates in prop::collection::vec(1_000_000u64..1_000_000_000, 1..6),
+        sizes in prop::collection::vec(40u32..1501, 2..100),
+    ) {
+        // The second port is none of the route's: a link has two directions.
+        let ports: Vec<_> = rates.iter().map(|rate| Plan::Direction(plain(*rate, None))).collect();
+        let layout = Layout { routes: vec![(0..ports.len() as PortId).collect()], ports: [ports, vec![Plan::Delay(Nanos::ZERO)]].concat() };
+        let mut feeder = Feeder::new(&layout, 1);
+        sizes.iter().for_each(|bytes| feeder.send(Nanos::ZERO, *bytes, 0));
+        feeder.drain(END);
+        let last = feeder.log.arrived.last().expect("nothing is lost").0.0 as f64;
+        prop_assert_eq!(feeder.log.arrived.len(), sizes.len());
         let bits = sizes.iter().map(|b| *b as f64 * 8.0).sum::<f64>();
-        let expected_ns = bits / rate as f64 * 1e9;
+        let needs_ns = |rate: &u64| bits / *rate as f64 * 1e9;
+        let slowest = rates.iter().map(needs_ns).fold(0.0, f64::max);
         // Each transmission is rounded up to a nanosecond.
-        prop_assert!(last.0 as f64 >= expected_ns - 1.0 && last.0 as f64 <= expected_ns + sizes.len() as f64);
+        let rounding = (sizes.len() * rates.len()) as f64;
+        prop_assert!(last >= slowest - 1.0);
+        prop_assert!(last <= rates.iter().map(needs_ns).sum::<f64>() + rounding);
+        if rates.len() == 1 {
+            prop_assert!(last <= slowest + rounding);
+        }
     }
 
     /// Only packets that may be marked are, and only when the threshold is reached.
     #[test]
-    fn marks_follow_the_threshold(threshold in 1u64..20, count in 1usize..40) {
-        let queue = Queue::Droptail { limit: None, ecn_threshold: Some(Limit::Packets(threshold)) };
-        let model = model::Link { name: "link".into(), service: Service::Rate(Rate(1_000_000)), delay: Nanos::ZERO, queue, loss: Loss::NONE };
-        let mut link = Link::new(&model, 1, 0, Nanos::ZERO, END);
-        for id in 0..count {
-            link.offer(Nanos::ZERO, Parcel { id, bytes: 1500, marked: false });
-        }
-        for id in 0..count {
-            let parcel = link.take().expect("nothing is lost");
-            // The first is in transmission at once; parcel n finds n - 1 waiting.
-            let found = (id as u64).saturating_sub(1);
-            prop_assert_eq!(parcel.marked, found >= threshold && id & 1 == 0);
-        }
+    fn marks_follow_the_threshold(threshold in 1u64..20, count in 1u32..40) {
+        let layout = Layout::of_one(&plain(1_000_000, Some(Limit::Packets(threshold))));
+        let mut feeder = Feeder::new(&layout, 1);
+        (0..count).for_each(|_| feeder.send(Nanos::ZERO, 1500, 0));
+        feeder.drain(END);
+        // The first is in transmission at once; packet n finds n - 1 waiting.
+        let marked = (0..count as u64).filter(|n| n.saturating_sub(1) >= threshold && n & 1 == 0).count() as u64;
+        prop_assert_eq!((feeder.marked, feeder.sum(|stats| stats.marks)), (marked, marked));
+        prop_assert_eq!(feeder.log.arrived.len(), count as usize);
     }
 }

@@ -4,7 +4,7 @@
 
 use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
-use scenario::model::{FlowGroup, Scenario, Service};
+use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::Opening;
 use std::collections::VecDeque;
@@ -99,21 +99,25 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
     }
 }
 
+/// Time that it needs over links in a row.
+fn least_time<'a>(links: impl Iterator<Item = &'a Link>) -> Nanos {
+    links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, 40) + link.delay)
+}
+
 impl Flow {
     fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
-        let (there, back) = match group.reverse {
-            false => (&scenario.links[0].forward, &scenario.links[0].reverse),
-            true => (&scenario.links[0].reverse, &scenario.links[0].forward),
-        };
+        let forward = least_time(group.path.iter().map(|link| &scenario.links[*link].forward));
+        let reverse = least_time(group.reverse_path.iter().map(|link| &scenario.links[*link].reverse));
+        let (there, back) = if group.reverse { (reverse, forward) } else { (forward, reverse) };
         Flow {
             mss: mss(group),
             header: header(group),
             size: opening.size.map(|size| size.0),
             timestamps: group.stack.timestamps,
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
-            least_transit: onto_access + group.access.delay + transmission(&there.service, 40) + there.delay,
-            least_return: transmission(&back.service, 40) + back.delay + group.access.delay,
+            least_transit: onto_access + group.access.delay + there,
+            least_return: back + group.access.delay,
             on_the_way: VecDeque::new(),
             acks_on_the_way: VecDeque::new(),
             prefix: 0,
@@ -177,7 +181,9 @@ impl Flow {
 
     /// Takes a packet that will not arrive off the account.
     fn data_lost(&mut self, data: &Data) {
-        let same = |d: &Data| (d.segment, d.flags, d.tsval) == (data.segment, data.flags, data.tsval);
+        // A queue before the one where it is lost may have marked it.
+        let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval);
+        let same = |d: &Data| sent(d) == sent(data);
         let place = self.on_the_way.iter().rposition(|(_, d)| same(d)).expect("what is lost was sent");
         self.on_the_way.remove(place);
         self.lost += !data.is_handshake() as u64;

@@ -8,6 +8,7 @@ mod closed_forms;
 mod fingerprints;
 mod properties;
 mod random;
+mod routes;
 mod tails;
 mod timestamps;
 mod workloads;

@@ -25,7 +25,7 @@ fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
 }
 
 /// Bytes a second that a link can carry; a trace's link: all that its opportunities allow.
-fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
+pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
         Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
         Service::Trace(trace) => {
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn the_window_holds_at_least_one_segment(scenario in random::scenario()) {
         let step = Nanos(scenario.duration.0 / 200);
-        let (_, series) = run_with_series(&scenario, step);
+        let (run, series) = run_with_series(&scenario, step);
         let established = series.flows.rtt_ms.iter().zip(&series.flows.cwnd_packets).filter(|(rtt, _)| rtt.is_some());
         for (_, cwnd) in established {
             prop_assert!(*cwnd >= 1);
@@ -90,7 +90,7 @@ proptest! {
         for length in [series.flows.flow.len(), series.flows.cwnd_packets.len(), series.flows.goodput_mbps.len(), series.flows.srtt_ms.len()] {
             prop_assert_eq!(length, rows);
         }
-        prop_assert_eq!(series.links.time_s.len(), 2 * 200);
+        prop_assert_eq!(series.links.time_s.len(), run.links.len() * 200);
     }
 
     /// The queue never exceeds its limit, and no packet waits longer than a full queue takes.

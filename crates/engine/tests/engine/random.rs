@@ -199,3 +199,37 @@ pub fn both_ways() -> impl Strategy<Value = Scenario> {
         })
     })
 }
+
+/// Any scenario of one to three links. Each group takes any of them there and any of them back, in any order, and its data may go either way.
+pub fn routed() -> impl Strategy<Value = Scenario> {
+    let with_links = scenario().prop_flat_map(|scenario| {
+        let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
+        let directions = || (direction("forward", largest), direction("reverse", largest));
+        (Just(scenario), prop::collection::vec(directions(), 1..4))
+    });
+    let with_routes = with_links.prop_flat_map(|(mut scenario, directions)| {
+        let links = (0..).zip(directions).map(|(number, (forward, reverse))| DuplexLink {
+            forward: Link { name: format!("link{number}"), ..forward },
+            reverse: Link { name: format!("link{number}.reverse"), ..reverse },
+        });
+        scenario.links = links.collect();
+        let all: Vec<usize> = (0..scenario.links.len()).collect();
+        let route = move || prop::sample::subsequence(all.clone(), 1..=all.len()).prop_shuffle();
+        let routes = prop::collection::vec((route(), route(), any::<bool>()), scenario.flows.len());
+        (Just(scenario), routes)
+    });
+    with_routes.prop_map(|(mut scenario, routes)| {
+        for (group, (path, reverse_path, reverse)) in scenario.flows.iter_mut().zip(routes) {
+            (group.path, group.reverse_path, group.reverse) = (path, reverse_path, reverse);
+        }
+        // The fastest of the groups' bottlenecks decides how many packets there may be.
+        let bottleneck = |group| {
+            let rates = scenario.data_path(group).into_iter().map(|link| bits_a_second(&link.service));
+            rates.fold(f64::INFINITY, f64::min)
+        };
+        let fastest = scenario.flows.iter().map(bottleneck).fold(0.0, f64::max);
+        let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
+        let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, 30.0) * 1e9) as u64);
+        Scenario { warmup: scenario.warmup.min(Nanos(duration.0 / 2)), duration, ..scenario }
+    })
+}

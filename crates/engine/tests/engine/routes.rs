@@ -1,0 +1,241 @@
+//! Several links: what holds on any of their routes, and what can be worked out on paper.
+
+use crate::auditor::Auditor;
+use crate::properties::{capacity_bytes, config};
+use crate::random;
+use crate::world::*;
+use engine::Options;
+use proptest::prelude::*;
+use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Stack};
+use scenario::records::{self, Run};
+use scenario::units::{Bytes, Nanos};
+
+/// The directions of all links, in the order of their records.
+fn directions(scenario: &Scenario) -> impl Iterator<Item = &Link> {
+    scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse])
+}
+
+/// The group of each flow.
+fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
+    scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; what queues drop and channels lose stands in
+    /// the records of their links; and no link carries more than it can.
+    #[test]
+    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::routed()) {
+        scenario.warmup = Nanos::ZERO;
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
+            prop_assert_eq!(record.sent_packets, flow.sent);
+            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+            prop_assert_eq!(record.lost_packets, flow.lost);
+            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
+        }
+        let links = &outcome.run.links;
+        prop_assert_eq!(links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
+        prop_assert_eq!(links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
+        for link in links {
+            prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
+            prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
+        }
+        for link in directions(&scenario) {
+            let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
+            let flows = auditor.flows.iter().zip(groups(&scenario)).filter(|(_, group)| crosses(group));
+            let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
+            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over {}", link.name);
+        }
+    }
+
+    /// No queue ever exceeds its limit.
+    #[test]
+    fn all_queues_stay_within_their_limits(scenario in random::routed()) {
+        let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
+        let limits: Vec<_> = directions(&scenario).map(|link| link.queue.limit()).collect();
+        let links = &series.links;
+        for (row, number) in links.link.iter().enumerate() {
+            // Access links follow, which have no limit.
+            match limits.get(*number as usize).copied().flatten() {
+                None => {}
+                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[row] <= most),
+                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[row] <= most),
+            }
+        }
+    }
+
+    /// Same seed, same events and records.
+    #[test]
+    fn a_run_repeats_itself(scenario in random::routed()) {
+        let record = || {
+            let series = Some(Nanos(scenario.duration.0 / 50));
+            let outcome = run(&scenario, &Options { fingerprint: true, series, ..Options::default() });
+            let records = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
+            (outcome.fingerprint.expect("asked for"), records)
+        };
+        prop_assert_eq!(record(), record());
+    }
+
+    /// Every byte once, in order, and then silence: nothing is left inside.
+    #[test]
+    fn finite_transfers_complete_with_exactly_their_size(mut scenario in random::routed()) {
+        for DuplexLink { forward, reverse } in &mut scenario.links {
+            for link in [forward, reverse] {
+                if let Loss::Uniform(share) = &mut link.loss {
+                    *share = share.min(0.03);
+                }
+            }
+        }
+        for group in &mut scenario.flows {
+            let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
+            (group.size, group.stop) = (Some(Bytes(size.max(1))), None);
+        }
+        scenario.warmup = Nanos::ZERO;
+        // Timeouts double up to two minutes: an hour lets the unluckiest flow finish.
+        scenario.duration = Nanos::from_secs(3600);
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        for ((record, flow), group) in outcome.run.flows.iter().zip(&auditor.flows).zip(groups(&scenario)) {
+            prop_assert!(record.completion_s.is_some(), "flow {} never completed: {record:?}", record.flow);
+            prop_assert_eq!(flow.delivered_bytes(), group.size.unwrap().0);
+            prop_assert_eq!((flow.fresh_bytes, flow.unaccounted()), (flow.delivered_bytes(), 0));
+        }
+    }
+}
+
+/// Acknowledges each segment at once, so that no timer blurs the arithmetic.
+const PROMPT: Stack = Stack { delayed_ack: false, ..Stack::LINUX };
+/// On a link of 10 Mbit/s, of 100 Mbit/s and of 1 Gbit/s, ms: a packet of 1500 bytes, and one of 52.
+const DATA_MS: [f64; 3] = [1.2, 0.12, 0.012];
+const ACK_MS: [f64; 3] = [0.0416, 0.00416, 0.000416];
+const MBIT: [f64; 3] = [10.0, 100.0, 1000.0];
+
+fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!(
+        (got - expected).abs() <= tolerance * expected.abs(),
+        "{what}: {got}, expected {expected} within {tolerance}"
+    );
+}
+
+fn duplex(name: &str, mbit: f64, delay_ms: u64) -> DuplexLink {
+    let delay = Nanos::from_millis(delay_ms);
+    DuplexLink { forward: link(name, mbit, delay), reverse: link(&format!("{name}.reverse"), mbit, delay) }
+}
+
+/// A flow with a fixed window over links in a row, each 10 ms long, of these of the speeds above.
+fn in_a_row(speeds: &[usize], window: i64) -> Run {
+    let mut s = scenario(65);
+    s.warmup = Nanos::from_secs(5);
+    let links = speeds.iter().enumerate();
+    s.links = links.map(|(number, speed)| duplex(&format!("link{number}"), MBIT[*speed], 10)).collect();
+    let all: Vec<usize> = (0..speeds.len()).collect();
+    s.flows[0] = FlowGroup {
+        cc: fixed_window(window),
+        stack: PROMPT,
+        path: all.clone(),
+        reverse_path: all,
+        ..s.flows[0].clone()
+    };
+    run(&s, &Options::default()).run
+}
+
+fn rtt_ms(run: &Run, flow: usize) -> f64 {
+    run.flows[flow].rtt.rtt_ms_mean.expect("samples")
+}
+
+/// From one host to the other and back, with nothing else on the links.
+fn base_rtt_ms(speeds: &[usize]) -> f64 {
+    speeds.iter().map(|speed| 20.0 + DATA_MS[*speed] + ACK_MS[*speed]).sum()
+}
+
+/// The record of a link's forward direction.
+fn forward(run: &Run, link: usize) -> &records::Link {
+    &run.links[2 * link]
+}
+
+/// Wherever it stands, the slowest link decides the rate, and what does not fit the pipe waits before it: no other queue holds anything for longer than its
+/// own transmissions take, and Little's law gives the RTT.
+#[test]
+fn the_slowest_link_decides_the_rate_and_the_queue_builds_before_it() {
+    for speeds in [&[0, 1][..], &[1, 0], &[0, 1, 2], &[2, 0, 1], &[2, 1, 0]] {
+        let window = 100;
+        let run = in_a_row(speeds, window);
+        let flow = &run.flows[0];
+        close(flow.throughput_mbps, 10.0, 2e-5, "throughput");
+        close(flow.goodput_mbps, 10.0 * 1448.0 / 1500.0, 2e-5, "goodput");
+        close(rtt_ms(&run, 0), window as f64 * 1.2, 1e-6, "RTT");
+        assert_eq!((flow.lost_packets, flow.retransmitted_packets), (0, 0));
+        for (link, speed) in speeds.iter().enumerate() {
+            let record = forward(&run, link);
+            assert_eq!(record.link, format!("link{link}"));
+            close(record.utilisation_percent, 1000.0 / MBIT[*speed], 2e-4, "utilisation");
+            let (mean, max) = (record.queue_delay.queue_delay_ms_mean, record.queue_delay.queue_delay_ms_max);
+            match speed {
+                0 => close(mean.unwrap(), window as f64 * 1.2 - base_rtt_ms(speeds), 1e-4, "wait"),
+                _ => assert_eq!((mean, max), (Some(0.0), Some(0.0)), "wait before a faster link, {speeds:?}"),
+            }
+        }
+    }
+}
+
+/// With a window of one packet each link adds its delay and its transmissions, there and back, whatever the order.
+#[test]
+fn each_link_adds_its_delay_and_its_transmissions() {
+    for speeds in [&[0][..], &[1, 0], &[0, 1], &[2, 0, 1, 1]] {
+        let run = in_a_row(speeds, 1);
+        // The host reads its clock up to 3 us late.
+        let above_us = (rtt_ms(&run, 0) - base_rtt_ms(speeds)) * 1e3;
+        assert!((-1.0..=4.0).contains(&above_us), "{above_us} us above what {speeds:?} take");
+        close(run.flows[0].throughput_mbps, 0.012 / base_rtt_ms(speeds) * 1e3, 2e-3, "throughput");
+    }
+}
+
+/// Flows on links of their own do not meet; acknowledgements return over the link that the group names.
+#[test]
+fn each_flow_takes_the_links_that_its_group_names() {
+    let mut s = scenario(65);
+    s.warmup = Nanos::from_secs(5);
+    s.links = vec![duplex("a", 10.0, 10), duplex("b", 10.0, 30)];
+    let flow = |path: usize, reverse_path: usize, window| FlowGroup {
+        cc: fixed_window(window),
+        stack: PROMPT,
+        path: vec![path],
+        reverse_path: vec![reverse_path],
+        ..flow("reno")
+    };
+    s.flows = vec![flow(0, 1, 60), flow(1, 0, 70)];
+    let full = run(&s, &Options::default()).run;
+    for (number, rtt) in [(0, 60.0 * 1.2), (1, 70.0 * 1.2)] {
+        close(full.flows[number].throughput_mbps, 10.0, 2e-5, "throughput");
+        close(rtt_ms(&full, number), rtt, 1e-6, "RTT");
+    }
+    s.flows = vec![flow(0, 0, 1), flow(1, 1, 1)];
+    let own = run(&s, &Options::default()).run;
+    s.flows = vec![flow(0, 1, 1), flow(1, 0, 1)];
+    let crossed = run(&s, &Options::default()).run;
+    for (run, number, rtt) in [(&own, 0, 20.0), (&own, 1, 60.0), (&crossed, 0, 40.0), (&crossed, 1, 40.0)] {
+        close(rtt_ms(run, number), rtt + DATA_MS[0] + ACK_MS[0], 1e-3, "RTT of a window of one");
+    }
+}
+
+/// Of two links of which each loses a share, both losses count: 1 - (1 - p)^2 of the packets are lost.
+#[test]
+fn losses_of_links_in_a_row_add_up() {
+    let mut s = scenario(200);
+    s.links = vec![duplex("a", 100.0, 1), duplex("b", 100.0, 1)];
+    (s.links[0].forward.loss, s.links[1].forward.loss) = (Loss::Uniform(0.1), Loss::Uniform(0.1));
+    s.flows[0] = FlowGroup { cc: fixed_window(50), path: vec![0, 1], reverse_path: vec![0, 1], ..flow("reno") };
+    let run = run(&s, &Options::default()).run;
+    let (sent, lost) = (run.flows[0].sent_packets as f64, run.flows[0].lost_packets as f64);
+    // Six standard deviations of a binomial.
+    let expected = 0.19 * sent;
+    assert!((lost - expected).abs() < 6.0 * (sent * 0.19 * 0.81).sqrt(), "{lost} of {sent} lost");
+    assert!(sent > 10_000.0);
+    let [first, second] = [0, 1].map(|link| forward(&run, link).wire_losses as f64);
+    // SYNs and the like are in the links' counts only.
+    assert!(
+        (second - 0.9 * first).abs() < 6.0 * (2.0 * first).sqrt(),
+        "{first} lost by the first, {second} by the second"
+    );
+}
