@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import made_up_kernels
 import pytest
-from unbloat import RunError, _core, store
+from unbloat import RunError, _core
 from unbloat.vm import cached, guest, initramfs, qemu, shared
 from unbloat.vm.guest import Guest
 from unbloat.vm.kernels import Kernel, kernel_of
@@ -156,15 +156,12 @@ def edited_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     core = tmp_path / "edited" / Path(_core.__file__).name
     made_up_kernels.write(core, Path(_core.__file__).read_bytes())
     monkeypatch.setattr(_core, "__file__", str(core))
-    store.code_hash.cache_clear()
     yield core
-    store.code_hash.cache_clear()
 
 
 def test_another_core_is_another_guest(prepare: Prepare, edited_core: Path) -> None:
     before = prepare()
     edited_core.write_bytes(edited_core.read_bytes() + b"\0")
-    store.code_hash.cache_clear()
     assert prepare() != before
 
 

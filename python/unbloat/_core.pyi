@@ -51,8 +51,10 @@ class Cell:
         """Give the same run with another seed."""
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
-    traces: list[Path]
-    """The recordings that its links follow."""
+    steady_flows: int
+    """How many flows there are from beginning to end; those that arrive at random are not counted."""
+    doubts: list[str]
+    """What may well not be meant though it is allowed, a sentence with its place each."""
 
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
@@ -62,6 +64,8 @@ class Cell:
         """Raise `InputError` if it asks for something that this backend does not have."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
+    def portable(self) -> str:
+        """Give it for another process, which finds everything in it: `resolved` reads it there."""
     def run(
         self,
         algorithms: str | Path,
@@ -102,7 +106,7 @@ def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -
     """Read a scenario's text; its paths are relative to `folder`."""
 
 def resolved(json: str) -> Cell:
-    """Read what `Cell.json` gave in another process, where each trace has been given its `text`.
+    """Read what `Cell.portable` gave in another process.
 
     The place of every error is `?: KEY`, which the other process can locate.
     """

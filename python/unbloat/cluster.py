@@ -13,12 +13,12 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from unbloat import cluster_worker, interrupts
+from unbloat import cluster_worker, inputs, interrupts
 from unbloat._core import Error, InputError, RunError
-from unbloat.pool import Failed, Task, Watch
+from unbloat.inputs import code_files, code_hash
+from unbloat.pool import Failed, Task, Watch, located
 from unbloat.runner import Planned
-from unbloat.store import Store, code_hash
-from unbloat.vm.letter import located
+from unbloat.store import Store
 
 if TYPE_CHECKING:
     import distributed
@@ -59,10 +59,12 @@ def _answers(
     import distributed
 
     waiting = iter(tasks.items())
+    files, code = code_files(), code_hash()
 
     def submit(task: Task, run: Planned) -> distributed.Future[dict[str, Any]]:
         letter = cluster_worker.pack(run.cell)
-        return client.submit(cluster_worker.run, letter, asdict(task), code_hash(), key=f"unbloat-{task.key}")
+        inputs.refuse_changed(run.cell, files, run.stamp)
+        return client.submit(cluster_worker.run, letter, asdict(task), code, key=f"unbloat-{task.key}")
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
     ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)

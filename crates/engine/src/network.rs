@@ -43,9 +43,8 @@ pub struct Network {
     edges: Edges,
     /// In place of all three.
     pub(crate) crossing: Option<Box<Crossing>>,
-    /// Data packets of each flow that were dropped or lost since the end of the warm-up.
+    /// Data packets of each flow that were sent in the measuring interval and were dropped or lost.
     lost: Vec<u64>,
-    warmup: Nanos,
     /// Where the agenda's sources of each kind begin.
     first_access: Source,
     first_back: Source,
@@ -74,7 +73,6 @@ impl Network {
             edges,
             crossing,
             lost: vec![0; flows as usize],
-            warmup: scenario.warmup,
             first_access,
             first_back,
             first_sender,
@@ -174,8 +172,7 @@ impl Network {
             Fate::LostOnTheWire => tap.data(now, Event::LostOnTheWire, data),
             Fate::Dropped => tap.data(now, Event::Dropped, data),
         }
-        let lost = !matches!(fate, Fate::Arrives(_)) && !data.is_handshake();
-        if lost && now >= self.warmup {
+        if data.counts && !matches!(fate, Fate::Arrives(_)) {
             self.lost[data.flow as usize] += 1;
         }
     }
@@ -237,7 +234,7 @@ impl Network {
         taken
     }
 
-    /// Data packets of a flow that were dropped or lost since the end of the warm-up.
+    /// Data packets of a flow that were sent in the measuring interval and were dropped or lost.
     pub fn lost(&self, flow: u32) -> u64 {
         self.lost[flow as usize]
     }

@@ -131,9 +131,9 @@ fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
 
 /// A group's congestion control cannot be had: where in the file it stands, and why.
 pub fn wrong_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
-    let place = match parameter {
-        Some(parameter) => cell.locate_param(group, parameter),
-        None => cell.locate(&format!("flows.{group}.cc")),
+    let key = match parameter {
+        Some(parameter) => format!("flows.{group}.params.{parameter}"),
+        None => format!("flows.{group}.cc"),
     };
-    input_error(format!("{place}: {why}"))
+    input_error(format!("{}: {why}", cell.locate(&key)))
 }

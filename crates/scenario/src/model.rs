@@ -56,6 +56,11 @@ impl Scenario {
         })
     }
 
+    /// Does the bottleneck's queue take in packets without end, because no limit was written?
+    pub fn never_drops(&self) -> bool {
+        matches!(self.bottleneck.queue, Queue::Droptail { limit: None, .. })
+    }
+
     /// The direction of the link that the data of `group` takes.
     pub fn way_of(&self, group: &FlowGroup) -> &Link {
         if group.reverse { &self.reverse } else { &self.bottleneck }

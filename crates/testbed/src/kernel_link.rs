@@ -83,7 +83,7 @@ impl KernelLink {
             self.waiting.enter(&packet[tun::HEADER..], arrival, parcel);
         } else {
             self.line.usage.dropped(arrival);
-            store.gone.push((arrival, parcel));
+            store.gone.push(parcel);
         }
         store.pool.forget(parcel.slot);
         Ok(())
@@ -102,7 +102,7 @@ impl KernelLink {
             let usage = &mut self.line.usage;
             let left = self.waiting.leave(packet, |entry| {
                 usage.dropped(entry.at);
-                store.gone.push((entry.at, entry.parcel));
+                store.gone.push(entry.parcel);
             });
             let Some(Entry { at: arrival, mut parcel, .. }) = left else { continue };
             if packet[1] & CE == CE && parcel.ecn_capable() {
@@ -115,7 +115,7 @@ impl KernelLink {
                 ready += late;
             }
             if self.line.send(arrival, ready, parcel) == Fate::LostOnTheWire {
-                store.gone.push((arrival, parcel));
+                store.gone.push(parcel);
                 store.pool.forget(parcel.slot);
             }
         }
@@ -216,7 +216,7 @@ impl Netem {
         while let Some(length) = self.hop.read(buffer)? {
             let left = self.inside.leave(&buffer[tun::HEADER..length], |entry| {
                 usage.lost(entry.at);
-                store.gone.push((entry.at, entry.parcel));
+                store.gone.push(entry.parcel);
             });
             let Some(Entry { at, mut parcel, .. }) = left else { continue };
             parcel.slot = store.pool.put(buffer);

@@ -47,7 +47,6 @@ pub struct Network {
     pub wires: Vec<Wire>,
     /// How much later than it should a packet was handed to its host.
     pub lateness: Histogram,
-    warmup: Nanos,
     pcap: Option<Pcap>,
     step: Option<Nanos>,
     /// The inside of the run at equal steps.
@@ -74,7 +73,6 @@ impl Network {
             plan,
             wires,
             lateness: Histogram::default(),
-            warmup: scenario.warmup,
             pcap: options.pcap.as_deref().map(Pcap::create).transpose().map_err(Error::machine)?,
             step: options.series,
             glimpses: vec![],
@@ -103,7 +101,7 @@ impl Network {
         if self.directions[direction].carries_data_of(flow) {
             self.trace(now, &buffer[tun::HEADER..length])?;
             if let (Some(segment), Some(wire)) = (&parcel.segment, self.wires.get_mut(flow)) {
-                wire.leaves(now, segment);
+                parcel.counts = wire.leaves(now, segment);
             }
         }
         parcel.slot = self.store.pool.put(buffer);
@@ -172,10 +170,8 @@ impl Network {
 
     /// Counts data that was dropped or lost.
     fn count_gone(&mut self) {
-        for (arrival, parcel) in self.store.gone.drain(..) {
-            let is_data = parcel.segment.is_some_and(|segment| segment.payload > 0);
-            if is_data
-                && arrival >= self.warmup
+        for parcel in self.store.gone.drain(..) {
+            if parcel.counts
                 && let Some(wire) = self.wires.get_mut(parcel.flow as usize)
             {
                 wire.lost += 1;
@@ -241,5 +237,43 @@ access = { rate = "1gbit" }
         network.glimpse(Nanos::from_millis(2)).unwrap();
         let usage = network.directions[0].way.usage();
         assert_eq!((usage.total_offered, usage.total_drops, usage.queue_delay.max_ms()), (60, 0, Some(0.0)));
+    }
+
+    const WARM_UP: &str = r#"
+duration = "1s"
+warmup = "250ms"
+[link.bottleneck]
+rate = "1mbit"
+delay = "5ms"
+queue = { limit = "1p" }
+[[flows]]
+cc = "reno"
+access = { delay = "100ms" }
+"#;
+
+    /// Packets that leave 50 ms before the warm-up's end come to a full queue 50 ms after it.
+    #[test]
+    fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
+        let experiment = scenario::load_text(WARM_UP, "test", "".as_ref(), &[]).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let interval = measure::Interval::new(scenario, None);
+        let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
+        let wires = vec![Wire::new(sender, measure::ReceiverMeter::new(interval), None)];
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), wires, &Options::default()).unwrap();
+        let mut enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
+            packet.resize(network.buffer().len().max(packet.len()), 0);
+            network.enter(End::Sender, Nanos::from_millis(at), 0, packet.len(), &mut packet.into()).unwrap();
+        };
+        let mut opening = sent(0, 0);
+        opening[tun::HEADER + 27] -= 1; // the sequence number before that of the data
+        opening[tun::HEADER + 33] = 2; // SYN
+        enter(&mut network, 0, opening);
+        for (at, lost) in [(200, 0), (300, 18)] {
+            (0..20).for_each(|_| enter(&mut network, at, sent(1460, 0)));
+            let mut buffer = network.buffer();
+            while network.due(End::Receiver, Nanos::from_millis(at + 150), &mut buffer).unwrap().is_some() {}
+            assert_eq!((network.wires[0].lost, network.directions[0].way.usage().total_drops % 18), (lost, 0));
+        }
+        assert_eq!(network.wires[0].sender.sent, 20);
     }
 }

@@ -14,6 +14,8 @@ pub struct Parcel {
     bytes: u32,
     ecn_capable: bool,
     marked: bool,
+    /// It is data that its sender's meter counts, and so it counts if it is lost.
+    pub counts: bool,
     /// What its TCP header says; none if it has none.
     pub segment: Option<Segment>,
 }
@@ -76,6 +78,7 @@ impl Parcel {
             // RFC 3168, section 5: ECT(1) = 1, ECT(0) = 2.
             ecn_capable: matches!(ip.ecn().value(), 1 | 2),
             marked: false,
+            counts: false,
             segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
         })
     }

@@ -15,8 +15,8 @@ use std::os::fd::BorrowedFd;
 pub struct Store {
     /// Their bytes.
     pub pool: Pool,
-    /// Those that will not arrive, with the time at which they came to the queue; for whoever counts them.
-    pub gone: Vec<(Nanos, Parcel)>,
+    /// Those that will not arrive, for whoever counts them.
+    pub gone: Vec<Parcel>,
 }
 
 /// One direction of the bottleneck.
@@ -55,7 +55,7 @@ impl Way {
         match self {
             Way::Ours(link) => {
                 if !matches!(link.offer(arrival, parcel), Fate::Arrives(_)) {
-                    store.gone.push((arrival, parcel));
+                    store.gone.push(parcel);
                     store.pool.forget(parcel.slot);
                 }
                 Ok(())

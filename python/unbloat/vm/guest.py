@@ -15,13 +15,13 @@ from pathlib import Path
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
+from unbloat.inputs import code_hash, hash_files
 from unbloat.places import cache_folder
-from unbloat.pool import Task
-from unbloat.store import code_hash, hash_files
+from unbloat.pool import Task, located
 from unbloat.vm import initramfs, modules, qemu, shared
 from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
-from unbloat.vm.letter import letter, located
+from unbloat.vm.letter import letter
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""

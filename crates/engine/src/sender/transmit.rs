@@ -164,7 +164,9 @@ impl Sender {
             flags |= flag::LAST;
         }
         let bytes = self.segment_bytes(segment);
-        let data = Data { flow: self.flow, segment, tsval: self.timestamp(env.now), bytes: bytes as u16, flags };
+        let counts = self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
+        let tsval = self.timestamp(env.now);
+        let data = Data { flow: self.flow, segment, tsval, bytes: bytes as u16, flags, counts };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -174,7 +176,6 @@ impl Sender {
             self.charge_pacer(env.now, bytes - self.header);
         }
         env.network.send(env.now, data, env.tap);
-        self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
     }
 
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
@@ -189,7 +190,8 @@ impl Sender {
 
     fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
         let tsval = self.ticks(clock::micros(env.now));
-        env.network.send(env.now, Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags }, env.tap);
+        let data = Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false };
+        env.network.send(env.now, data, env.tap);
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.
