@@ -244,6 +244,32 @@ def test_a_folder_without_a_state_is_no_guest(prepare: Prepare) -> None:
     assert prepare().state.read_bytes() == b"boot 2"
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:3]),
+        lambda file: file.write_bytes(b"soot 1"),
+        lambda file: file.write_bytes(file.read_bytes() + b"1"),
+        lambda file: (file.unlink(), file.mkdir()),
+    ],
+)
+@pytest.mark.parametrize("name", ["state", "sha256"])
+def test_a_damaged_guest_is_booted_again(prepare: Prepare, name: str, damage: Callable[[Path], object]) -> None:
+    damage(prepare().folder / name)
+    assert prepare().state.read_bytes() == b"boot 2"
+    assert prepare().state.read_bytes() == b"boot 2"
+
+
+def test_a_machine_is_not_started_from_nothing(tmp_path: Path) -> None:
+    """It would wait for its state for ever."""
+    empty = tmp_path / "state"
+    for _ in range(2):
+        with pytest.raises(RunError, match="has gone; run again, and it is booted anew"):
+            qemu.resume(empty)
+        empty.touch()
+
+
 def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
