@@ -22,8 +22,8 @@ from unbloat.vm.cached import made
 BOOT = Path("/boot")
 OLDEST = (6, 1)
 NEEDED = re.compile(
-    r"(\./)?(usr/)?(boot/vmlinuz-[^/]+|lib/modules/[^/]+/kernel/"
-    r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/(?!\.\.?/)([^/]+/(?!\.\.?/))*[^/]+)"
+    r"(?!.*/\.\.?/)(\./)?(usr/)?(boot/vmlinuz-[^/]+|lib/modules/[^/]+/kernel/"
+    r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/.+)"
 )
 """What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
