@@ -119,7 +119,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
         raise InputError("--dask local needs the package cryptography: pip install 'unbloat[dask]'") from None
     # It cries out over what it loses while it goes down, which is when we have lost interest.
     logging.getLogger("distributed").setLevel(SILENCE)
-    no_pages = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):
         local = distributed.LocalCluster(
             n_workers=processes,

@@ -13,7 +13,7 @@ import tempfile
 import weakref
 from pathlib import Path
 
-PREFIX = "unbloat-"
+PREFIX = "unbloat-run-"
 
 
 class Scratch:

@@ -260,7 +260,7 @@ access = { delay = "100ms" }
         let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
         let wires = vec![Wire::new(sender, measure::ReceiverMeter::new(interval), None)];
         let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), wires, &Options::default()).unwrap();
-        let mut enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
+        let enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
             packet.resize(network.buffer().len().max(packet.len()), 0);
             network.enter(End::Sender, Nanos::from_millis(at), 0, packet.len(), &mut packet.into()).unwrap();
         };
