@@ -80,7 +80,7 @@ def test_series_that_are_asked_for_later_are_of_the_same_control(small: Path, mi
 
 
 def test_one_edited_control_of_a_sweep_fails_alone(sweep: Path, cache: Path, mine: Path) -> None:
-    from unbloat.sweep import Repeated
+    from unbloat.sweep_runs import Repeated
 
     axes = {"sweep.flows.0.cc": ["reno", str(mine)]}
     experiment = Repeated(source_of(sweep, axes), NOW, None, 1, None)
