@@ -56,8 +56,8 @@ impl SenderMeter {
         now >= self.interval.from
     }
 
-    /// A data packet leaves, for the first time or `again`. Tells whether it is counted: only such a packet counts as lost
-    /// if it is dropped later, so that sent and lost speak of the same packets.
+    /// A data packet leaves, for the first time or `again`. Tells whether it is counted: only such a packet counts as
+    /// lost if it is dropped later, so that sent and lost speak of the same packets.
     #[inline]
     pub fn sent(&mut self, now: Nanos, again: bool) -> bool {
         self.total_sent += 1;

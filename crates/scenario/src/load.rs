@@ -37,8 +37,8 @@ impl Cell {
     }
 
     /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
-    /// what surrounds the key if it is not written. A parameter `flows.0.params.NAME` may stand in the table of the group's
-    /// control, and is found there.
+    /// what surrounds the key if it is not written. A parameter `flows.0.params.NAME` may stand in the table of the
+    /// group's control, and is found there.
     pub fn locate(&self, key: &str) -> String {
         let key = self.param_of_this_control(key).unwrap_or_else(|| key.to_string());
         let place = tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone());

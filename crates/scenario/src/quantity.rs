@@ -212,7 +212,8 @@ impl Scale {
 fn ambiguous(text: &str, number: &str, bytes: &str) -> QuantityError {
     let bits = bytes.replace("bps", "bit");
     QuantityError(format!(
-        "\"{text}\" may mean bits or bytes; write \"{number}{bits}\" for bits, or \"{number}{bytes}\" for bytes a second, as tc(8) does"
+        "\"{text}\" may mean bits or bytes; write \"{number}{bits}\" for bits, \
+         or \"{number}{bytes}\" for bytes a second, as tc(8) does"
     ))
 }
 

@@ -512,16 +512,16 @@ fn what_is_long_is_quoted_in_part() {
     assert!(sentence(BASE, &[("link.bottleneck.delay", &wide)]).contains("is not a time"));
 }
 
-/// Reading takes as long as the file is, not its square; nothing here is timed, but that would take minutes.
+/// Reading takes time in proportion to the length of the file; nothing here is timed, but its square would be felt.
 #[test]
 fn large_files_are_read() {
     let many = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
-    let unknown = many(100_000, &|n| format!("key{n} = 1\n"));
+    let unknown = many(30_000, &|n| format!("key{n} = 1\n"));
     let said = sentence(&format!("{unknown}{BASE}"), &[]);
     assert_eq!(said.lines().count(), 51);
-    assert!(said.ends_with("\nand 99950 more mistakes like these"), "{}", said.lines().last().unwrap());
-    let flows = many(60_000, &|_| "[[flows]]\ncc = \"reno\"\n".into());
+    assert!(said.ends_with("\nand 29950 more mistakes like these"), "{}", said.lines().last().unwrap());
+    let flows = many(20_000, &|_| "[[flows]]\ncc = \"reno\"\n".into());
     assert_eq!(sentence(&format!("{BASE}{flows}"), &[]), "no mistake was found");
-    let seeds = many(50_000, &|n| format!("{n},\n"));
+    let seeds = many(20_000, &|n| format!("{n},\n"));
     assert_eq!(sentence(&format!("{BASE}\n[sweep]\nseed = [{seeds}]\n"), &[]), "no mistake was found");
 }

@@ -24,8 +24,8 @@ fn records(scenario: &Scenario) -> Run {
 
 // The measuring interval.
 
-/// The window of 20 leaves at 210 ms, within the warm-up, and 19 of it are dropped at 310 ms, after it, behind the handshake: they were not sent in the
-/// interval, and so they are not lost in it.
+/// The window of 20 leaves at 210 ms, within the warm-up, and 19 packets of it are dropped at 310 ms, after the
+/// warm-up: they were not sent in the interval, and so they are not lost in it.
 #[test]
 fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     let mut s = scenario(1);
