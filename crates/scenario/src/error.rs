@@ -121,7 +121,11 @@ impl Problems {
 /// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
-    let close = |name: &&str| distance(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
+    let close = |name: &&str| {
+        let most = (name.len().max(wrong.len()) / 3).max(1);
+        // So many letters are to insert or delete in any case: a megabyte is not compared with every name.
+        name.len().abs_diff(wrong.len()) <= most && distance(&wrong, name) <= most
+    };
     let best = known.into_iter().filter(close).min_by_key(|name| distance(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
