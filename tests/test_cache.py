@@ -1,14 +1,20 @@
 """Finished runs are kept: the same run is never done twice, another one always is."""
 
+import os
+import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 import unbloat as ub
 from leftovers import is_alive, wait_until
 from unbloat.places import ALGORITHMS
+from unbloat.store import Store
 
 
 def records(cache: Path) -> dict[str, int]:
@@ -26,7 +32,8 @@ def test_the_second_run_comes_from_the_cache(small: Path, cache: Path) -> None:
 def test_a_record_in_the_cache_is_what_is_reported(small: Path, cache: Path) -> None:
     ub.run(small)
     (file,) = cache.rglob("*.json")
-    file.write_text(file.read_text().replace('"cc":"reno"', '"cc":"kept"'))
+    store = Store(cache / "runs")
+    store.put(file.stem, store.take_out(file.stem).replace('"cc":"reno"', '"cc":"kept"'), None, None)
     assert list(ub.run(small).summary["cc"]) == ["kept"]
     assert list(ub.run(small, cache=False).summary["cc"]) == ["reno"]
 
@@ -96,6 +103,85 @@ def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cac
     results = ub.run(file)
     assert len(results.records) == 2
     assert records(cache) == kept
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit of a digit, or of compressed data."""
+    place = len(data) * 2 // 3
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "cut": cut,
+    "flipped": flipped,
+    "another bit": lambda data: bytes([data[0] ^ 0x40]) + data[1:],
+    "zeros": lambda data: bytes(len(data)),
+    "longer": lambda data: data + b"x",
+    "not UTF-8": lambda data: b"\xff" + data,
+    "other JSON": lambda _: b'{"x": 1}',
+    "no table": lambda _: b"[]",
+    "one array": lambda _: numpy_file(np.array([1.0])),
+    "pickled": lambda _: numpy_file(np.array([{}], dtype=object)),
+}
+
+
+def numpy_file(array: np.ndarray) -> bytes:
+    file = BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_counts_as_absent(small: Path, cache: Path, suffix: str, damage: str) -> None:
+    before = ub.run(small, series="100ms")
+    (file,) = (cache / "runs").rglob(f"*{suffix}")
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](whole))
+    after = ub.run(small, series="100ms")
+    assert after.as_dict() == before.as_dict() and after.series.equals(before.series)
+    assert (damage == "longer" and suffix == ".npz") or file.read_bytes() != DAMAGES[damage](whole), "it has healed"
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_any_damaged_byte_is_seen_or_does_no_harm(small: Path, cache: Path, suffix: str) -> None:
+    ub.run(small, series="500ms")
+    (file,) = (cache / "runs").rglob(f"*{suffix}")
+    store, key, whole = Store(cache / "runs"), file.name.partition(".")[0], file.read_bytes()
+    record, series = store.record(key), store.series(key, 500_000_000)
+    draw = random.Random(5)
+    for _ in range(400):
+        damaged = bytearray(whole)
+        damaged[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
+        file.write_bytes(damaged)
+        if store.has(key, 500_000_000):
+            assert store.record(key) == record
+            for name, table in store.series(key, 500_000_000).items():
+                assert all(np.array_equal(series[name][column], table[column], equal_nan=True) for column in table)
+
+
+def test_a_folder_in_the_place_of_a_record_is_a_sentence(small: Path, cache: Path) -> None:
+    ub.run(small)
+    (file,) = (cache / "runs").rglob("*.json")
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ub.RunError, match=r"the result cannot be kept: .*Is a directory"):
+        ub.run(small)
+
+
+def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or else a power cut may leave its name and nothing in it."""
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("synchronised"), sync(handle)))
+    monkeypatch.setattr(Path, "replace", lambda self, to: (done.append("named"), replace(self, to)))
+    Store(tmp_path).put("key", "{}", None, None)
+    assert done == ["synchronised", "named"]
 
 
 def test_no_half_written_file_is_left(sweep: Path, cache: Path) -> None:

@@ -24,7 +24,7 @@ def run(goodput: float, seed: int, repeat: int = 1, cc: str = "reno", **more: An
         "repeat": repeat,
         "sound": True,
         "jain_index": 1.0,
-        "flows": [{"goodput_mbps": goodput, "completion_s": None}],
+        "flows": [{"flow": 0, "goodput_mbps": goodput, "lost_packets": 0, "retransmitted_packets": 0}],
         "links": [{"link": "bottleneck", "drops": 0, "queue_delay_ms_mean": 5.0}],
         **more,
     }
@@ -129,7 +129,8 @@ def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> Non
     for name, values in (("a", LUCK), ("b", BETTER)):
         lost = {"lost_packets": 0, "retransmitted_packets": 0, "completion_s": None}
         runs = [
-            run(value, n, n, flows=[{"goodput_mbps": value, **lost}], packet_ms=1.0) for n, value in enumerate(values)
+            run(value, n, n, flows=[{"flow": 0, "goodput_mbps": value, **lost}], packet_ms=1.0)
+            for n, value in enumerate(values)
         ]
         write(tmp_path, name, *runs)
     said = json.loads(cli("compare", "a.json", "b.json", "b.json", "--json").stdout)

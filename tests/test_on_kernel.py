@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat import runner
+from unbloat._core import Cell
 from unbloat.attempt import Attempt
 from unbloat.pool import Task, Watch
-from unbloat.source import Source, source_of
 from unbloat.store import Store, Tables
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
@@ -35,9 +35,7 @@ class Kernel:
         self.processes: list[int] = []
         self.why = ""
 
-    def run_all(
-        self, _: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, *_guest: None
-    ) -> None:
+    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_guest: None) -> None:
         self.processes.append(processes)
         for task in tasks:
             if self.runs == self.stop_before:

@@ -6,15 +6,16 @@ Kernels are simulated here.
 import dataclasses
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from test_reproduce_command import PUBLISHED, SCENARIO
 from unbloat import paper_kernel, pool, published, runner
+from unbloat._core import Cell
 from unbloat.cli import main
 from unbloat.pool import Task, Watch
-from unbloat.source import Source
+from unbloat.store import Store
 
 PLAN = """
 text = "The kernel's own TCP."
@@ -35,31 +36,30 @@ class Kernel:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self.processes: list[int] = []
-        self.scenarios: list[tuple[tuple[str, str], ...]] = []
+        self.profiles: list[str] = []
+        """Where each scenario's was written."""
         self.why: str | None = None
         self.stop_at = ""
 
-    def run_all(
-        self, source: Source, folder: Path, tasks: Iterable[Task], processes: int, watch: Watch, _: Path | None
-    ) -> None:
-        tasks = list(tasks)
-        if self.stop_at and tasks[0].on != "simulator" and str(source.path).endswith(self.stop_at):
+    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, _: Path | None) -> None:
+        task, cell = next(iter(tasks.items()))
+        if self.stop_at and task.on != "simulator" and self.stop_at in cell.locate("link"):
             raise KeyboardInterrupt
-        simulated = [dataclasses.replace(task, on="simulator") for task in tasks]
-        pool.run_all(source, folder, simulated, 2, lambda *_: None)
-        for task in tasks:
-            if task.on != "simulator":
-                self.rewrite(folder / task.key[:2] / f"{task.key}.json", task.on)
-            watch(task, 1)
-        if tasks[0].on != "simulator":
+        simulated = {dataclasses.replace(task, on="simulator"): cell for task, cell in tasks.items()}
+        pool.run_all(folder, simulated, 2, lambda *_: None)
+        for each in tasks:
+            if each.on != "simulator":
+                self.rewrite(Store(folder), each)
+            watch(each, 1)
+        if task.on != "simulator":
             self.tasks += tasks
             self.processes.append(processes)
-            self.scenarios.append(source.overrides)
+            self.profiles.append(cell.locate("profile"))
 
-    def rewrite(self, record: Path, on: str) -> None:
-        run = json.loads(record.read_text())
-        run |= {"on": on, "kernel": "6.1.0-9-amd64", "sound": self.why is None, "unsound_because": self.why}
-        record.write_text(json.dumps(run))
+    def rewrite(self, store: Store, task: Task) -> None:
+        run = store.record(task.key)
+        run |= {"on": task.on, "kernel": "6.1.0-9-amd64", "sound": self.why is None, "unsound_because": self.why}
+        store.put(task.key, json.dumps(run), None, None)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_kernel_runs_the_cells_once_as_the_plan_says(
     said = capsys.readouterr()
     assert "4 runs on the kernel, in real time: 0:08 if all are new" in said.err
     assert len(kernel.tasks) == 4 and kernel.processes == [3]
-    assert ("profile", "linux") in kernel.scenarios[0]
+    assert kernel.profiles[0] == "--set: profile"
     for heading in ("published", "simulated", "simulated likewise", "kernel"):
         assert heading in said.out
     assert "10 KB: throughput (Mb/s)  reno" in said.out
@@ -183,7 +183,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
     kernel.stop_at = "one.toml"
     assert main(["reproduce", str(tiny), "--on", "kernel"]) == 130
     kernel.stop_at = ""
-    assert [task.cell for task in kernel.tasks] == [0, 1, 2, 3]
+    assert len({task.key for task in kernel.tasks}) == len(kernel.tasks) == 4
     assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
     assert len(kernel.tasks) == 8, "the first file's runs are kept"
     assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0

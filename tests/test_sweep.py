@@ -16,6 +16,7 @@ from leftovers import wait_until
 from unbloat.confidence import estimate
 from unbloat.places import ALGORITHMS
 from unbloat.progress import SweepProgress
+from unbloat.store import Store
 
 LOSSY = {"link.bottleneck.loss": "1%"}
 AXES = ["flows.0.cc", "link.bottleneck.queue.limit"]
@@ -191,8 +192,9 @@ def test_runs_on_the_kernel_are_repeated_too(cli: Cli, small: Path) -> None:
 def test_unsound_runs_are_not_in_the_summary(small: Path, cache: Path, cli: Cli) -> None:
     ub.sweep(small, repeat=3)
     file, *_ = records(cache)
-    run = json.loads(file.read_text())
-    file.write_text(json.dumps({**run, "sound": False, "unsound_because": "packets left late"}))
+    store = Store(cache / "runs")
+    unsound = {"sound": False, "unsound_because": "packets left late"}
+    store.put(file.stem, json.dumps(store.record(file.stem) | unsound), None, None)
     summary = ub.sweep(small, repeat=3).summary
     assert summary.query("metric == 'goodput_mbps'")["n"].to_list() == [2]
     said = cli("sweep", small, "--repeat", "3").stdout

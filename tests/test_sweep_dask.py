@@ -1,5 +1,6 @@
 """Sweeps on a real Dask cluster of several worker processes on this machine."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -144,6 +145,28 @@ def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: P
     done = cli("sweep", sweep, "--dask", "local", "-j", "2", "--repeat", "2")
     assert done.returncode == 0 and "8 runs in" in done.stderr and "Traceback" not in done.stderr
     assert cli("sweep", sweep, "--repeat", "2").stdout == done.stdout
+
+
+def test_nobody_else_gives_work_to_a_local_cluster() -> None:
+    """A scheduler runs what any client sends, as whoever started it."""
+    with cluster._connected("local", 1) as client:
+        there = client.scheduler.address
+        assert there.startswith("tls://127.0.0.1:")
+        for where, security in ((there, distributed.Security.temporary()), (there.replace("tls", "tcp"), None)):
+            with pytest.raises(OSError, match=r"."):
+                distributed.Client(where, security=security, timeout=3)
+        assert client.submit(int, "7").result() == 7
+
+
+def test_a_full_disk_here_is_no_missing_scheduler(
+    workers: distributed.Client, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Store, "put", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        ub.sweep(small, dask=address(workers))
 
 
 def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:

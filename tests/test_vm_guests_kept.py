@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import made_up_kernels
 import pytest
-from unbloat import RunError, _core, store
+from unbloat import RunError, _core
 from unbloat.vm import cached, guest, initramfs, qemu, shared
 from unbloat.vm.guest import Guest
 from unbloat.vm.kernels import Kernel, kernel_of
@@ -156,15 +156,12 @@ def edited_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     core = tmp_path / "edited" / Path(_core.__file__).name
     made_up_kernels.write(core, Path(_core.__file__).read_bytes())
     monkeypatch.setattr(_core, "__file__", str(core))
-    store.code_hash.cache_clear()
     yield core
-    store.code_hash.cache_clear()
 
 
 def test_another_core_is_another_guest(prepare: Prepare, edited_core: Path) -> None:
     before = prepare()
     edited_core.write_bytes(edited_core.read_bytes() + b"\0")
-    store.code_hash.cache_clear()
     assert prepare() != before
 
 
@@ -245,6 +242,32 @@ def test_a_folder_without_a_state_is_no_guest(prepare: Prepare) -> None:
     """Somebody was stopped while removing it."""
     prepare().state.unlink()
     assert prepare().state.read_bytes() == b"boot 2"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:3]),
+        lambda file: file.write_bytes(b"soot 1"),
+        lambda file: file.write_bytes(file.read_bytes() + b"1"),
+        lambda file: (file.unlink(), file.mkdir()),
+    ],
+)
+@pytest.mark.parametrize("name", ["state", "sha256"])
+def test_a_damaged_guest_is_booted_again(prepare: Prepare, name: str, damage: Callable[[Path], object]) -> None:
+    damage(prepare().folder / name)
+    assert prepare().state.read_bytes() == b"boot 2"
+    assert prepare().state.read_bytes() == b"boot 2"
+
+
+def test_a_machine_is_not_started_from_nothing(tmp_path: Path) -> None:
+    """It would wait for its state for ever."""
+    empty = tmp_path / "state"
+    for _ in range(2):
+        with pytest.raises(RunError, match="has gone; run again, and it is booted anew"):
+            qemu.resume(empty)
+        empty.touch()
 
 
 def killed() -> None:

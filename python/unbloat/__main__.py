@@ -2,6 +2,6 @@
 
 import sys
 
-from unbloat.cli import main
+from unbloat.command import main
 
 sys.exit(main())

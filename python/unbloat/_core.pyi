@@ -60,8 +60,10 @@ class Cell:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     slowest_rate_bps: int | None
     """The lowest constant rate of a link's forward direction, bit/s; None if all follow recordings."""
-    traces: list[Path]
-    """The recordings that its links follow."""
+    steady_flows: int
+    """How many flows there are from beginning to end; those that arrive at random are not counted."""
+    doubts: list[str]
+    """What may well not be meant though it is allowed, a sentence with its place each."""
 
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
@@ -71,6 +73,8 @@ class Cell:
         """Raise `InputError` if it asks for something that this backend does not have."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
+    def portable(self) -> str:
+        """Give it for another process, which finds everything in it: `resolved` reads it there."""
     def run(
         self,
         algorithms: str | Path,
@@ -111,7 +115,7 @@ def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -
     """Read a scenario's text; its paths are relative to `folder`."""
 
 def resolved(json: str) -> Cell:
-    """Read what `Cell.json` gave in another process, where each trace has been given its `text`.
+    """Read what `Cell.portable` gave in another process.
 
     The place of every error is `?: KEY`, which the other process can locate.
     """

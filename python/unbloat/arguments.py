@@ -23,6 +23,12 @@ def check_kernel(kernel: str | None, on: str) -> None:
         raise InputError(f"--kernel {kernel} chooses the kernel of --on vm; with --on {on} there is none to choose")
 
 
+def check_jobs(jobs: int | None) -> None:
+    """Refuse a number of processes that is none."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"-j {jobs}: there must be at least one process; without -j there is one for each core")
+
+
 def assignment(text: str) -> tuple[str, str]:
     """Split KEY=VALUE."""
     key, equals, value = text.partition("=")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from unbloat import RunError
+from unbloat import InputError, RunError
 
 UNITS = Path("/etc/systemd/system")
 RUNNING = Path("/run/systemd/system")
@@ -84,7 +84,9 @@ def command(name: str, control: str, parameters: Sequence[tuple[str, str]], defa
 
 
 def quoted(word: str) -> str:
-    """Write a word as a unit's command line wants it: % and $ mean something there."""
+    """Write a word as a unit's command line wants it: % and $ mean something there, and a line is a setting."""
+    if any(ord(letter) < ord(" ") for letter in word):
+        raise InputError(f"{word!r} has a control character in it, such as a new line, and cannot stand in a unit")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"' if set(escaped) & set(" \t'\"\\;#") else escaped
 

@@ -6,7 +6,6 @@ A table has settings (cells of scenario files), quantities, and rows that differ
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from unbloat.confidence import estimate
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch
 from unbloat.paper_tables import markdown_table
-from unbloat.published import PaperError, build
+from unbloat.published import PaperError, build, read_toml, tables_in
 
 
 @dataclass(frozen=True)
@@ -83,19 +82,19 @@ def load(folder: Path) -> list[Choices]:
     path = folder / "choices.toml"
     if not path.exists():
         return []
+    data = read_toml(path, "it holds tables beyond the paper")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        return [_table(entry) for entry in data.get("tables", [])]
-    except (tomllib.TOMLDecodeError, PaperError) as error:
+        return [_table(entry) for entry in tables_in(data, "tables", "the file")]
+    except PaperError as error:
         raise PaperError(f"{path}: {error}") from None
 
 
 def _table(entry: dict[str, Any]) -> Choices:
     where = f"table {entry.get('id', '?')}"
     parts = {
-        "settings": [build(Setting, item, where) for item in entry.get("settings", [])],
-        "columns": [build(Column, item, where) for item in entry.get("columns", [])],
-        "rows": [build(Variant, item, where) for item in entry.get("rows", [])],
+        "settings": [build(Setting, item, where) for item in tables_in(entry, "settings", where)],
+        "columns": [build(Column, item, where) for item in tables_in(entry, "columns", where)],
+        "rows": [build(Variant, item, where) for item in tables_in(entry, "rows", where)],
     }
     table = build(Choices, {**entry, **parts}, where)
     if table.a_table_for not in A_TABLE_FOR:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 from unbloat._core import InputError
@@ -22,6 +24,10 @@ VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
 """Called with a measurement's name, the labels and the selectors in its brackets; gives the value."""
+
+
+NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
+"""A number as papers print them."""
 
 
 class ClaimError(InputError):
@@ -56,7 +62,11 @@ class Call:
 
 def evaluate(text: str, measure: Measure) -> float | bool:
     """Give the value of an expression; raises `ClaimError` for anything outside the language."""
-    return _value(_parse(text), text, measure)
+    node = _parse(text)
+    try:
+        return _value(node, text, measure)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:  # `min()`, and numbers beyond all measure.
+        raise ClaimError(f"`{_beginning(text)}` cannot be worked out: {error}") from None
 
 
 def calls(text: str) -> list[Call]:
@@ -79,8 +89,13 @@ def describe(text: str, measure: Measure) -> str:
 def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        raise ClaimError(f"`{text}` is not an expression: {error.msg}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else error
+        raise ClaimError(f"`{_beginning(text)}` is not an expression: {why}") from None
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def _value(node: ast.expr, text: str, measure: Measure) -> float | bool:
@@ -192,9 +207,11 @@ class Printed:
     @classmethod
     def parse(cls, text: str) -> Printed:
         """Read a decimal number; raises `ValueError` for anything else."""
-        value = float(text)
-        decimals = len(text.partition(".")[2])
-        return cls(value, 0.5 * 10.0**-decimals)
+        if not is_number(text):
+            raise ValueError(f"{text!r} is not a decimal number")
+        exponent = Decimal(text).as_tuple().exponent
+        assert isinstance(exponent, int)
+        return cls(float(text), 0.5 * 10.0**exponent)
 
     @classmethod
     def row(cls, texts: Sequence[str]) -> list[Printed | None]:
@@ -206,11 +223,7 @@ class Printed:
 
 def is_number(text: str) -> bool:
     """Tell a legible number from one such as `1??`, of which the copy at hand preserves a part."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return NUMBER.fullmatch(text) is not None
 
 
 def near(measured: float, printed: Printed, unit: str, bounds: Bounds) -> bool:

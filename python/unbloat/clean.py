@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from unbloat import _core
+from unbloat import _core, scratch
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Describe it to the command line."""
-    about = "remove what a killed run left in the kernel (every kernel run begins with that)"
+    about = "remove what a killed run left in the kernel and on the disk (every run begins with that)"
     parser = commands.add_parser("clean", help=about)
     parser.set_defaults(command=clean_command)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -22,7 +22,8 @@ def add(commands: Commands) -> None:
 
 def clean_command(args: argparse.Namespace) -> None:
     """Remove leftovers; say which."""
-    removed: list[str] = json.loads(_core.clean())
+    removed = [f"temporary folder {folder}" for folder in scratch.sweep()]
+    removed += json.loads(_core.clean())
     if args.json:
         print(json.dumps({"removed": removed}))
     else:

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbloat import Error, InputError, __version__, clean, interrupts, kernel_commands, shell, sweep_command
+from unbloat import Error, InputError, __version__, clean, interrupts, kernel_commands, shell, sweep_command, terminal
 from unbloat.arguments import JOBS, assignment, backend_argument, cache_arguments
+from unbloat.terminal import say
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -25,21 +26,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(error, WRONG_INPUT)
     except Error as error:
         return complain(error, FAILED)
+    except UnicodeEncodeError as error:
+        return complain(f"{error.object!r} is no text: its bytes are not UTF-8", WRONG_INPUT)
     except BrokenPipeError:
         sys.stderr.close()  # Whoever read our output has had enough; the interpreter need not say so again.
         return DONE
     except OSError as error:
         return complain(error, FAILED)
     except KeyboardInterrupt:
-        return complain("interrupted; the runs that were finished are kept", INTERRUPTED)
+        are_kept = "cache" in args and args.cache is not False
+        return complain(f"interrupted{'; the runs that were finished are kept' * are_kept}", INTERRUPTED)
     except interrupts.Ended as ended:
-        complain(f"ended by {ended.name}; the runs that were finished are kept", FAILED)
+        are_kept = "cache" in args and args.cache is not False
+        complain(f"ended by {ended.name}{'; the runs that were finished are kept' * are_kept}", FAILED)
         raise
 
 
 def complain(sentence: object, status: int) -> int:
-    """Say on stderr what went wrong."""
-    print(f"unbloat: {sentence}", file=sys.stderr)
+    """Say on stderr what went wrong; give the exit status."""
+    terminal.complain(sentence)
     return status
 
 
@@ -133,9 +138,9 @@ def list_command(args: argparse.Namespace) -> None:
 
     found = catalogue()
     if args.json:
-        print(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
     else:
-        print(page(found, args.name) if args.name else screen(found))
+        say(page(found, args.name) if args.name else screen(found))
 
 
 def run_command(args: argparse.Namespace) -> None:
@@ -162,7 +167,7 @@ def run_command(args: argparse.Namespace) -> None:
         from unbloat.figures import save
 
         save(results.plot(*kinds(args)), args.figure)
-    print(json.dumps(results.as_dict(), indent=2) if args.json else screen(results))
+    say(json.dumps(results.as_dict(), indent=2) if args.json else screen(results))
 
 
 def check_figure(args: argparse.Namespace) -> None:

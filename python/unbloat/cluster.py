@@ -7,18 +7,19 @@ that nothing is lost and nothing counts twice. What a worker needs of a run goes
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from unbloat import cluster_worker, interrupts
+from unbloat import cluster_worker, inputs, interrupts
 from unbloat._core import Error, InputError, RunError
-from unbloat.pool import Failed, Task, Watch
+from unbloat.inputs import code_files, code_hash
+from unbloat.pool import Failed, Task, Watch, located
 from unbloat.runner import Planned
-from unbloat.store import Store, code_hash
-from unbloat.vm.letter import located
+from unbloat.store import Store
 
 if TYPE_CHECKING:
     import distributed
@@ -59,10 +60,12 @@ def _answers(
     import distributed
 
     waiting = iter(tasks.items())
+    files, code = code_files(), code_hash()
 
     def submit(task: Task, run: Planned) -> distributed.Future[dict[str, Any]]:
         letter = cluster_worker.pack(run.cell)
-        return client.submit(cluster_worker.run, letter, asdict(task), code_hash(), key=f"unbloat-{task.key}")
+        inputs.refuse_changed(run.cell, files, run.stamp)
+        return client.submit(cluster_worker.run, letter, asdict(task), code, key=f"unbloat-{task.key}")
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
     ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
@@ -92,24 +95,58 @@ def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
         import distributed
     except ImportError:
         raise InputError("--dask needs Dask, which is not installed: pip install 'unbloat[dask]'") from None
+    if address == LOCAL:
+        with _local(processes) as client:
+            yield client
+        return
     try:
-        if address != LOCAL:
-            with distributed.Client(address, timeout=PATIENCE_S) as client:
-                yield client
-            return
-        # It cries out over what it loses while it goes down, which is when we have lost interest.
-        logging.getLogger("distributed").setLevel(SILENCE)
+        client = distributed.Client(address, timeout=PATIENCE_S)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"--dask {address}: no Dask scheduler answers there ({error})") from None
+    with client:
+        yield client
+
+
+@contextmanager
+def _local(processes: int) -> Iterator[distributed.Client]:
+    """Start a cluster on this machine that nobody else can give work to: a scheduler does what it is told."""
+    import dask
+    import distributed
+
+    try:
+        security = distributed.Security.temporary()
+    except ImportError:
+        raise InputError("--dask local needs the package cryptography: pip install 'unbloat[dask]'") from None
+    # It cries out over what it loses while it goes down, which is when we have lost interest.
+    logging.getLogger("distributed").setLevel(SILENCE)
+    no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):
         local = distributed.LocalCluster(
             n_workers=processes,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
             silence_logs=SILENCE,
             preload=[cluster_worker.__name__],
+            security=security,
         )
         with local, distributed.Client(local) as client:
             yield client
-    except (OSError, ValueError) as error:
-        raise InputError(f"--dask {address}: no Dask scheduler answers there ({error})") from None
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables for processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
 
 
 def _check_workers(client: distributed.Client, address: str) -> None:

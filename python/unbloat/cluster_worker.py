@@ -10,16 +10,16 @@ import copy
 import json
 import os
 import signal
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 from unbloat import _core
+from unbloat.inputs import Code, code_hash
 from unbloat.places import ALGORITHMS
 from unbloat.pool import Task, Worker
-from unbloat.store import Store, code_hash
-from unbloat.vm.letter import scenario_with_traces
+from unbloat.scratch import Scratch
+from unbloat.store import Store
 
 Letter = dict[str, Any]
 """A cell for another machine: its scenario, and the user's own files by their paths."""
@@ -27,19 +27,19 @@ Letter = dict[str, Any]
 
 def pack(cell: _core.Cell) -> Letter:
     """Write it."""
-    scenario = json.loads(scenario_with_traces(cell))
+    scenario = json.loads(cell.portable())
     for source in _own_files(scenario):
         source["File"] = absolute(source["File"])
-    files = {absolute(file): file.read_text() for file in cell.sources(ALGORITHMS)}
+    files = {absolute(file): file.read_bytes() for file in cell.sources(ALGORITHMS)}
     return {"scenario": scenario, "files": files}
 
 
 def unpack(letter: Letter, folder: Path) -> str:
     """Lay its files down in `folder`; give the scenario, as `_core.resolved` reads it, with their paths there."""
-    for path, text in letter["files"].items():
+    for path, content in letter["files"].items():
         file = folder / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_bytes(content)
     scenario = copy.deepcopy(letter["scenario"])
     for source in _own_files(scenario):
         source["File"] = str(folder / source["File"].lstrip("/"))
@@ -71,10 +71,10 @@ class Hand:
     """A process for runs, with a folder for what it makes."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="unbloat-")
-        self.folder = Path(self._folder.name)
+        self._scratch = Scratch()
+        self.folder = self._scratch.folder
         self.store = Store(self.folder / "runs")
-        self.worker = Worker(None, self.store.folder)
+        self.worker = Worker(self.store.folder)
 
 
 _here = threading.local()
@@ -82,7 +82,8 @@ _here = threading.local()
 
 def run(letter: Letter, task: dict[str, Any], wanted_code: str) -> dict[str, Any]:
     """Do a run; give its record as JSON, or why there is none."""
-    if code_hash() != wanted_code:
+    here = Code.now()
+    if here.hash != wanted_code:
         return {
             "error": "a Dask worker has another build of unbloat; install the same wheel there",
             "wrong_input": True,
@@ -91,7 +92,9 @@ def run(letter: Letter, task: dict[str, Any], wanted_code: str) -> dict[str, Any
         _here.hand = Hand()
     hand: Hand = _here.hand
     try:
-        hand.worker.take(Task(**{**task, "letter": unpack(letter, hand.folder / "files")}))
+        scenario = unpack(letter, hand.folder / "files")
+        stamp = here.stamp_with(_core.resolved(scenario))
+        hand.worker.take(Task(**{**task, "stamp": stamp}), scenario)
         while not any(share == 1 for share in hand.worker.listen()):
             pass
     except _core.Error as error:

@@ -15,6 +15,7 @@ from unbloat.compare import FIGURES, Around, Between, Comparison, compare
 from unbloat.pages import write_parts
 from unbloat.reasons import Reason
 from unbloat.results import Record
+from unbloat.terminal import say
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
@@ -23,7 +24,7 @@ PART = "comparison"
 def main(args: argparse.Namespace) -> None:
     """Carry the command out; raises `InputError`."""
     data, text, page = laid_out(args)
-    print(json.dumps(data, indent=2) if args.json else text)
+    say(json.dumps(data, indent=2) if args.json else text)
     if args.page:
         write_page(args.page, page)
 

@@ -44,6 +44,7 @@ LOOK: dict[Any, Any] = {
     "lines.linewidth": 1.2,
     "svg.hashsalt": "unbloat",
     "svg.fonttype": "none",
+    "text.parse_math": False,  # A name with a $ in it is no formula.
     "figure.dpi": 120,
     "savefig.dpi": 200,
 }

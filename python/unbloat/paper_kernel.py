@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,7 @@ from unbloat._core import Cell
 from unbloat.judged import Judged, JudgedPaper, JudgedRow
 from unbloat.measured import Measurements
 from unbloat.paper_runs import Batch, Simulate, measure
-from unbloat.published import Paper, PaperError, Reason, build
+from unbloat.published import Paper, PaperError, Reason, build, is_scenario, read_toml, tables_in
 from unbloat.results import why_unsound
 from unbloat.source import source_of
 
@@ -106,14 +105,13 @@ class Plan:
 def load(paper: Paper) -> Plan:
     """Read `kernel.toml` of a paper's folder; raises `PaperError`."""
     path = paper.folder / FILE
+    data = read_toml(path, "it says which of the paper's runs the kernel repeats")
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        runs = [build(Selection, entry, f"[[runs]] of {entry.get('scenario', '?')}") for entry in data.get("runs", [])]
-        reasons = [build(KernelReason, entry, "[[reasons]]") for entry in data.get("reasons", [])]
+        listed = tables_in(data, "runs", "the file")
+        runs = [build(Selection, entry, f"[[runs]] of {entry.get('scenario', '?')}") for entry in listed]
+        reasons = [build(KernelReason, entry, "[[reasons]]") for entry in tables_in(data, "reasons", "the file")]
         plan = build(Plan, {**data, "runs": runs, "reasons": reasons}, "the file")
-    except FileNotFoundError:
-        raise PaperError(f"{path}: no such file; it says which of the paper's runs the kernel repeats") from None
-    except (tomllib.TOMLDecodeError, PaperError) as error:
+    except PaperError as error:
         raise PaperError(f"{path}: {error}") from None
     placed: list[Selection | KernelReason] = [*runs, *reasons]
     for entry in placed:
@@ -122,7 +120,7 @@ def load(paper: Paper) -> Plan:
     for backend in BACKENDS:
         names = [selection.scenario for selection in plan.on(backend).runs]
         for name in names:
-            if names.count(name) > 1 or not (paper.folder / f"{name}.toml").is_file():
+            if names.count(name) > 1 or not is_scenario(paper.folder, name):
                 raise PaperError(f"{path}: each [[runs]] names another scenario file of the folder, not {name}")
     return plan
 

@@ -1,6 +1,7 @@
 """Where things are: the folders that come with the package, and the user's cache."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
 from unbloat._core import InputError
@@ -24,7 +25,14 @@ def cache_folder() -> Path:
 
 
 def find_scenario(name: str) -> Path:
-    """A path as it is, or the shipped scenario of that name."""
-    shipped = SCENARIOS / f"{name.removesuffix('.toml')}.toml"
+    """A path as it is, or the shipped scenario of that name; raises `InputError` if there is neither."""
     path = Path(name)
-    return shipped if not path.exists() and shipped.exists() else path
+    if path.exists():
+        return path
+    wanted = name.removesuffix(".toml")
+    names = [file.stem for file in sorted(SCENARIOS.glob("*.toml"))]
+    if wanted in names:
+        return SCENARIOS / f"{wanted}.toml"
+    near = get_close_matches(wanted, names, 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise InputError(f"{name}: there is no such file, and no scenario of that name in `unbloat list`{hint}")

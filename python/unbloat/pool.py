@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from unbloat import interrupts, warned
+from unbloat import _core, interrupts, warned
 from unbloat._core import Error, InputError, RunError, sweep_compilations
-from unbloat.source import Source
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do: the cell's number, the key to keep it under, where to run, what to keep besides the records."""
+    """A run to do: the key to keep it under, where to run, what to keep besides the records."""
 
-    cell: int
     key: str
+    stamp: str
+    """That of the files that the key is a hash of (`Code.stamp_with`)."""
     on: str = "simulator"
     series_ns: int | None = None
     pcap: str | None = None
-    seed: int | None = None
-    """Takes the place of the cell's own."""
-    letter: str | None = None
-    """The cell itself, as `_core.resolved` reads it, for a process that has no source."""
 
 
 Watch = Callable[[Task, float], None]
@@ -40,10 +37,18 @@ Failed = Callable[[Task, Error], None]
 """Told a task and why it has no result."""
 
 
+PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
+"""What an error in another process has in place of file and line."""
+
+
+def located(sentence: str, cell: _core.Cell) -> str:
+    """Put file and line into a sentence from another process."""
+    return PLACE.sub(lambda place: cell.locate(place[1]), sentence)
+
+
 def run_all(
-    source: Source,
     folder: Path,
-    tasks: Iterable[Task],
+    tasks: Mapping[Task, _core.Cell],
     processes: int,
     watch: Watch,
     guest: Path | None = None,
@@ -57,14 +62,15 @@ def run_all(
     """
     with interrupts.orderly_end(), Crew(tasks, watch, failed) as crew:
         for number in range(processes):
-            crew.hire(Worker(source, folder, guest, number))
+            crew.hire(Worker(folder, guest, number))
         crew.work()
 
 
 class Crew:
     """Workers that share a row of tasks; leaving its context ends them."""
 
-    def __init__(self, tasks: Iterable[Task], watch: Watch, failed: Failed | None) -> None:
+    def __init__(self, tasks: Mapping[Task, _core.Cell], watch: Watch, failed: Failed | None) -> None:
+        self._cells = tasks
         self._waiting = iter(tasks)
         self._watch = watch
         self._failed = failed
@@ -92,7 +98,7 @@ class Crew:
         """Give a worker the next task, if there is one."""
         for task in self._waiting:
             try:
-                worker.take(task)
+                worker.take(task, self._cells[task].portable())
             except Error as error:
                 self._give_up(worker, task, error)
                 continue
@@ -115,6 +121,7 @@ class Crew:
                 self._start(worker)
 
     def _give_up(self, worker: Worker, task: Task, error: Error) -> None:
+        error = type(error)(located(str(error), self._cells[task]))
         if self._failed is None:
             raise error
         self._failed(task, error)
@@ -127,10 +134,9 @@ class Worker:
     task: Task
     """What it does, or did last."""
 
-    def __init__(self, source: Source | None, folder: Path, guest: Path | None = None, number: int = 0) -> None:
-        """Start it; without a source, its tasks bring their cells along."""
+    def __init__(self, folder: Path, guest: Path | None = None, number: int = 0) -> None:
+        """Start it; results go into the store of `folder`."""
         self._opening = {
-            "source": source and [source.path, source.text, source.overrides],
             "folder": str(folder),
             "guest": str(guest) if guest else None,
             "number": number,
@@ -139,9 +145,10 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "unbloat.worker"]
+        # -P: nothing is imported from the folder that the user happens to be in.
+        command = [sys.executable, "-P", "-m", "unbloat.worker"]
         package = str(Path(__file__).resolve().parents[1])
-        paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+        paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -171,10 +178,10 @@ class Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
-    def take(self, task: Task) -> None:
-        """Start a task."""
+    def take(self, task: Task, scenario: str) -> None:
+        """Start a task: the run of `scenario`, which is what `Cell.portable` gives."""
         self.task = task
-        self._tell(asdict(task))
+        self._tell({"task": asdict(task), "scenario": scenario})
 
     def revive(self) -> None:
         """Start the process anew if it has ended, or is to end."""

@@ -20,6 +20,7 @@ from unbloat.pages import require_part, write_parts
 from unbloat.paper_runs import Axes, Batch, Simulate, batches_of, measure
 from unbloat.places import PAPERS
 from unbloat.runner import run as run_scenario
+from unbloat.terminal import plain, say
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
     simulate = simulator(cache=arguments.cache, jobs=arguments.jobs)
     if arguments.choices:
         announce(beyond(paper.folder), arguments.jobs)
-        sys.stdout.write("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)) + "\n")
+        say("\n\n".join(choices.text_of(*pair) for pair in measure_choices(paper.folder, simulate)))
         return 0
     if arguments.table:
         paper = paper.only(arguments.table)
@@ -56,7 +57,7 @@ def main(arguments: argparse.Namespace) -> int:
         json.dump(as_dict(results), sys.stdout, indent=2, allow_nan=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write("\n\n".join(map(paper_tables.text_of, results)))
+        sys.stdout.write(plain("\n\n".join(map(paper_tables.text_of, results))))
     folder = arguments.output or Path("results") / paper.name
     figures = [file for pair in zip(papers, measured, strict=True) for file in paper_figures.draw(*pair, folder)]
     if figures and not arguments.json:

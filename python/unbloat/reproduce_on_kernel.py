@@ -9,13 +9,13 @@ import sys
 
 from unbloat import InputError, paper_kernel, paper_kernel_tables, published
 from unbloat.attempt import Attempt
+from unbloat.inputs import code_hash
 from unbloat.pages import require_part, write_parts
 from unbloat.paper_kernel import Plan, Selection
 from unbloat.paper_runs import Simulate
 from unbloat.places import cache_folder
 from unbloat.progress import clock
 from unbloat.reproduce import simulator
-from unbloat.store import code_hash
 from unbloat.vm import cost
 
 PAGES = {"kernel": "kernel.md", "vm": "vm.md"}

@@ -32,13 +32,60 @@ def _read_file(file: Path) -> list[Record]:
         if file.suffix == ".parquet":
             return _read_tables(file.parent)
         return [_record(run) for run in json.loads(file.read_text(encoding="utf-8"))["runs"]]
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
-        raise InputError(f"{file}: is not {written} ({type(error).__name__}: {error})") from None
+        raise InputError(f"{file}: is not {written} ({type(error).__name__}: {str(error)[:200]})") from None
 
 
 def _record(run: dict[str, Any]) -> Record:
-    return Record(run["axes"], {name: value for name, value in run.items() if name != "axes"})
+    return _checked(Record(run["axes"], {name: value for name, value in run.items() if name != "axes"}))
+
+
+def _checked(record: Record) -> Record:
+    """Give a record that has what comparisons look at; raises `ValueError` or `KeyError` otherwise."""
+    run = record.run
+    for axis, label in record.axes.items():
+        _require(isinstance(label, str), f"axes.{axis}")
+    for name in ("scenario", "on"):
+        _require(isinstance(run[name], str), name)
+    for name in ("unsound_because", "kernel"):
+        _require(isinstance(run.get(name), str | None), name)
+    _require(isinstance(run["sound"], bool), "sound")
+    _require(isinstance(run["seed"], int), "seed")
+    _require(is_number(run.get("packet_ms")), "packet_ms")
+    _require(is_number(run.get("jain_index")), "jain_index")
+    _require(isinstance(run["flows"], list), "flows")
+    _require(isinstance(run["links"], list) and run["links"] != [], "links")
+    for part, needed in (("flows", COUNTED), ("links", ("queue_delay_ms_mean",))):
+        for row in run[part]:
+            for name, value in row.items():
+                right = isinstance(value, str) if name in NAMES else is_number(value)
+                _require(right, f"{part}: {name}")
+            missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
+            _require(not missing, f"{part}: {', '.join(missing)}")
+    if "repeat" in run:
+        _require(isinstance(run["links"][0]["link"], str) and all("flow" in flow for flow in run["flows"]), "links")
+    return record
+
+
+NAMES = ("cc", "link")
+"""What in the rows of flows and links is a word."""
+COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
+"""What every flow has."""
+
+
+def _require(right: bool, what: str) -> None:
+    if not right:
+        raise ValueError(f"{what} is missing, or something else stands there")
+
+
+def is_number(value: object) -> bool:
+    """Tell a number that can be reckoned with, or the absence of one."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST)
+
+
+LARGEST = 1e100
+"""What is larger is no figure of a run, and its square is infinite."""
 
 
 def _read_tables(folder: Path) -> list[Record]:
@@ -49,9 +96,11 @@ def _read_tables(folder: Path) -> list[Record]:
     axes: list[str] = runs.attrs["axes"]
     parts = {"flows": _by_run(flows, axes), "links": _by_run(links, axes)}
     return [
-        Record(
-            {axis: str(row[axis]) for axis in axes},
-            {**_without(row, axes), **{name: rows[row["run"]] for name, rows in parts.items()}},
+        _checked(
+            Record(
+                {axis: str(row[axis]) for axis in axes},
+                {**_without(row, axes), **{name: rows.get(row["run"], []) for name, rows in parts.items()}},
+            )
         )
         for row in _rows(runs)
         if not row.get("failed")

@@ -34,9 +34,13 @@ class Results:
     `summary` has a row per flow, `links` per link, `runs` per run; the axes of a sweep are columns of each.
     """
 
-    def __init__(self, records: Sequence[Record], fetch_series: Callable[[], list[Series]]) -> None:
+    def __init__(
+        self, records: Sequence[Record], fetch_series: Callable[[], list[Series]], doubts: Sequence[str] = ()
+    ) -> None:
         """Hold finished runs; `fetch_series` is called when their inside is first asked for."""
         self.records = list(records)
+        self.doubts = list(doubts)
+        """What in the scenario may well not be meant, a sentence each."""
         self._fetch_series = fetch_series
         self._series: list[Series] | None = None
 

@@ -11,10 +11,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unbloat import InputError, _core
-from unbloat._core import Error
-from unbloat.arguments import BACKENDS, check_kernel
+from unbloat import _core
+from unbloat._core import Error, InputError
+from unbloat.arguments import BACKENDS, check_jobs, check_kernel
 from unbloat.attempt import Attempt
+from unbloat.inputs import Code
 from unbloat.places import cache_folder
 from unbloat.pool import Task, run_all
 from unbloat.progress import Progress, Waiting
@@ -24,6 +25,8 @@ from unbloat.store import Store, key_of
 
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
+MOST_SAMPLES = 10_000_000
+"""Samples of a run's flows together: about a gigabyte."""
 
 
 def run(
@@ -67,8 +70,8 @@ def run(
     records = experiment.records()
     if manner.is_real:
         kept = experiment.series(series)  # Now: a later run of the same cell takes its place in the store.
-        return Results(records, lambda: kept)
-    return Results(records, lambda: experiment.series(series))
+        return Results(records, lambda: kept, experiment.doubts)
+    return Results(records, lambda: experiment.series(series), experiment.doubts)
 
 
 def chosen_source(
@@ -96,6 +99,7 @@ class Manner:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, one_of("on", self.on, BACKENDS))
+        check_jobs(self.jobs)
 
     @property
     def is_real(self) -> bool:
@@ -137,17 +141,16 @@ class Manner:
 class Planned:
     """A run of an experiment: a cell with its seed, and the key of what it comes to."""
 
-    number: int
-    """The cell's, in the scenario."""
     cell: _core.Cell
     key: str
+    stamp: str
+    """That of the files that the key is a hash of."""
     repeat: int | None = None
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
     def task(self, on: str, series_ns: int | None, pcap: str | None = None) -> Task:
-        """Give what a worker is told."""
-        seed = None if self.repeat is None else self.cell.seed
-        return Task(self.number, self.key, on, series_ns, pcap, seed)
+        """Give what a worker is told besides the cell."""
+        return Task(self.key, self.stamp, on, series_ns, pcap)
 
     def record(self, store: Store) -> Record:
         """Read what it came to."""
@@ -163,17 +166,19 @@ class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
     def __init__(self, source: Source, manner: Manner, only: Pick | None = None) -> None:
-        self._source = source
         self._manner = manner
         self._store = Store(None if manner.cache is False else cache_folder() / "runs")
-        cells = enumerate(source.cells())
         where = manner.where()
-        chosen = ((number, cell) for number, cell in cells if only is None or only(dict(cell.axes)))
-        self._runs = [
-            Planned(number, seeded, key_of(seeded, where), repeat)
-            for number, cell in chosen
-            for seeded, repeat in self._repeats(cell)
-        ]
+        code = Code.now()
+        self._runs: list[Planned] = []
+        self.doubts: list[str] = []
+        """What in the scenario may well not be meant."""
+        for cell in source.cells():
+            if only is None or only(dict(cell.axes)):
+                stamp = code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
+                for seeded, repeat in self._repeats(cell):
+                    self._runs.append(Planned(seeded, key_of(seeded, where, code.hash), stamp, repeat))
+                self.doubts += (doubt for doubt in cell.doubts if doubt not in self.doubts)
 
     def _repeats(self, cell: _core.Cell) -> Iterable[tuple[_core.Cell, int | None]]:
         """Give the runs of a cell: it alone."""
@@ -224,7 +229,8 @@ class Experiment:
             def failed(task: Task, error: Error) -> None:
                 raise in_cell(tasks[task].cell, error)
 
-            run_all(self._source, self._store.folder, list(tasks), processes, watch, guest, failed)
+            cells = {task: run.cell for task, run in tasks.items()}
+            run_all(self._store.folder, cells, processes, watch, guest, failed)
 
     def records(self) -> list[Record]:
         """Read the records of all runs."""
@@ -256,11 +262,33 @@ def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> 
     """
     least = 0 if on == "simulator" else _core.LEAST_STEP_NS
     if isinstance(series, str):
-        if (step := _core.duration_ns(series)) < least:
+        step = checked_step(cell, series)
+        if step < least:
             why = "with a finer one the samples take the time that packets need"
             raise InputError(f"--series {series}: with --on {on} a step must be at least {least // 1000}us; {why}")
         return step
     return max(least, round_step(cell.duration_s * 1e9 / STEPS)) if series else None
+
+
+def checked_step(cell: _core.Cell, series: str) -> int:
+    """Read a step; raises `InputError` if it is none, or would make a series that no machine can hold."""
+    try:
+        step = _core.duration_ns(series)
+    except InputError as error:
+        raise InputError(f"--series: {error}") from None
+    flows = max(cell.steady_flows, 1)
+    least = max(1, math.ceil(cell.duration_s * 1e9 * flows / MOST_SAMPLES))
+    if step < least:
+        raise InputError(
+            f"--series: a step of {series} is too short: a series may have {MOST_SAMPLES:,} samples in all, so that a "
+            f"run of {cell.duration_s:g} s with {count_of(flows, 'flow')} needs steps of at least {least} ns"
+        )
+    return step
+
+
+def count_of(number: int, thing: str) -> str:
+    """Write a number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def round_step(ns: float) -> int:

@@ -38,8 +38,9 @@ REAL_COLUMNS = [("late 99 %", "us", "lateness_us_p99"), ("idle", "%", "cpu_idle_
 
 def screen(results: Results) -> str:
     """Give all of it."""
-    parts = [headline(results), flows_table(results), links_table(results), *warnings(results.records)]
-    return "\n\n".join(parts)
+    doubts = [f"warning: {doubt}" for doubt in results.doubts]
+    parts = [headline(results), flows_table(results), links_table(results), *doubts, *warnings(results.records)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def headline(results: Results) -> str:

@@ -1,66 +1,61 @@
 """Finished runs on disk, under the hash of everything that they depend on."""
 
-import functools
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from unbloat import _core
+from unbloat.inputs import code_hash, hash_files
 from unbloat.places import ALGORITHMS
+from unbloat.scratch import Scratch
 
 Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """A run's series: tables by name, each a dictionary of columns."""
 
 
-@functools.cache
-def code_hash() -> str:
-    """Hash the compiled core and every file of `algorithms/`: what a run's outcome depends on besides its scenario."""
-    files = [Path(_core.__file__), *sorted(p for p in ALGORITHMS.rglob("*") if p.is_file())]
-    return hash_files(files)
-
-
-def hash_files(files: Iterable[Path]) -> str:
-    """Hash names and contents, so that no two lists of files look alike."""
-    total = hashlib.sha256()
-    for file in files:
-        total.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
-    return total.hexdigest()
-
-
-def key_of(cell: _core.Cell, where: Sequence[str] = ()) -> str:
+def key_of(cell: _core.Cell, where: Sequence[str] = (), code: str | None = None) -> str:
     """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, nothing else does.
 
-    `where` identifies what a run in that place depends on besides: nothing in the simulator.
+    `where` identifies what a run in that place depends on besides: nothing in the simulator. `code` is `code_hash()`.
     """
-    parts = [cell.json(), code_hash(), hash_files(cell.sources(ALGORITHMS)), *where]
+    parts = [cell.json(), code or code_hash(), hash_files(cell.sources(ALGORITHMS)), *where]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 class Store:
-    """A folder of finished runs. Files appear whole or not at all, so it survives any end of any process."""
+    """A folder of finished runs.
+
+    Files appear whole or not at all, so it survives any end of any process and of the machine. What cannot be read,
+    because a disk or a person has damaged it, counts as absent and is run again.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         """Use `folder`, or without one a temporary folder that goes away with this object."""
-        self._temporary = tempfile.TemporaryDirectory(prefix="unbloat-") if folder is None else None
-        self.folder = Path(self._temporary.name) if self._temporary else Path(folder or "")
+        self._scratch = Scratch() if folder is None else None
+        self.folder = self._scratch.folder if self._scratch else Path(folder or "")
 
     def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
         """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
         try:
             kept_ns = self._record(key).stat().st_mtime_ns
-        except FileNotFoundError:
+            unsealed(self._record(key).read_bytes())
+            if series_ns is not None:
+                self.series(key, series_ns)
+        except UNREADABLE:
             return False
-        return kept_ns > since_ns and (series_ns is None or self._series(key, series_ns).exists())
+        return kept_ns > since_ns
 
     def record(self, key: str) -> dict[str, Any]:
         """Read the records of a run."""
-        record: dict[str, Any] = json.loads(self._record(key).read_text())
+        record: dict[str, Any] = json.loads(unsealed(self._record(key).read_bytes()))
         return record
 
     def series(self, key: str, series_ns: int) -> Tables:
@@ -77,11 +72,11 @@ class Store:
         if series_ns is not None and tables is not None:
             columns: dict[str, Any] = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
             write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
-        write_whole(self._record(key), lambda file: file.write(record.encode()))
+        write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
         """Give the record of a run as it was put in, and forget the run."""
-        record = self._record(key).read_text()
+        record = unsealed(self._record(key).read_bytes()).decode()
         self._record(key).unlink()
         return record
 
@@ -92,6 +87,29 @@ class Store:
         return self.folder / key[:2] / f"{key}.{series_ns}.npz"
 
 
+UNREADABLE = (
+    *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError),
+    *(BadZipFile, zlib.error, NotImplementedError),
+)
+"""What reading a damaged file may raise: NumPy and zipfile take what they read at its word."""
+HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"
+DIGITS = 64
+
+
+def sealed(record: bytes) -> bytes:
+    """Put a record, which is JSON, together with its hash; that is JSON too."""
+    return HEAD + hashlib.sha256(record).hexdigest().encode() + MIDDLE + record + TAIL
+
+
+def unsealed(data: bytes) -> bytes:
+    """Give the record again; raises `ValueError` if any byte is not what it was."""
+    start = len(HEAD) + DIGITS + len(MIDDLE)
+    record = data[start : -len(TAIL)]
+    if data != sealed(record):
+        raise ValueError("the record is damaged")
+    return record
+
+
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file beside `path` and rename it there."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,6 +117,8 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
+            file.flush()
+            os.fsync(handle)  # Or else a power cut may leave the new name with nothing in it.
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from unbloat.arguments import JOBS, assignment, backend_argument, cache_arguments
+from unbloat.terminal import say
 
 FAILED = 1
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int | None:
     """Carry the command out; gives 1 if runs failed."""
-    from unbloat.sweep import sweep
+    from unbloat.sweep_runs import sweep
     from unbloat.sweep_screen import screen
 
     swept = sweep(
@@ -47,5 +48,5 @@ def main(args: argparse.Namespace) -> int | None:
     )
     if args.output:
         swept.save(args.output)
-    print(json.dumps(swept.as_dict(), indent=2) if args.json else screen(swept))
+    say(json.dumps(swept.as_dict(), indent=2) if args.json else screen(swept))
     return FAILED if swept.failures else None

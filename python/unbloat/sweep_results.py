@@ -47,9 +47,11 @@ class Sweep:
     `runs` has a row per run, failed ones included, `flows` per flow, `links` per link, `summary` per cell and metric.
     """
 
-    def __init__(self, outcomes: Sequence[Record | Failure]) -> None:
+    def __init__(self, outcomes: Sequence[Record | Failure], doubts: Sequence[str] = ()) -> None:
         """Hold what every run came to, in the order of the grid."""
         self._outcomes = list(outcomes)
+        self.doubts = list(doubts)
+        """What in the scenario may well not be meant, a sentence each."""
 
     @property
     def axes(self) -> list[str]:

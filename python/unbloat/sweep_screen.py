@@ -16,7 +16,8 @@ LISTED = 20
 
 def screen(sweep: Sweep) -> str:
     """Give all of it."""
-    parts = [headline(sweep), table(sweep), *failures(sweep), *warnings(sweep)]
+    doubts = [f"warning: {doubt}" for doubt in sweep.doubts]
+    parts = [headline(sweep), table(sweep), *doubts, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
 

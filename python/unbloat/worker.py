@@ -10,76 +10,59 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from unbloat import _core
+from unbloat.inputs import code_files, refuse_changed
 from unbloat.places import ALGORITHMS
 from unbloat.pool import Task
-from unbloat.source import Source
 from unbloat.store import Store, Tables
 
 Columns = dict[str, dict[str, tuple[str, bytes]]]
 Progress = Callable[[float], None]
-Run = Callable[[Task, Progress], tuple[str, Columns | None]]
-"""Does a task; gives the records as JSON and the series, if it asks for them."""
+Run = Callable[[_core.Cell, Task, Progress], tuple[str, Columns | None]]
+"""Runs a cell; gives the records as JSON and the series, if the task asks for them."""
 
 
 def main() -> None:
-    """Do what the opening line's experiment has, run by run, until the other side closes."""
+    """Do run after run until the other side closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
     _core.end_with(opening["parent"])
-    cells = cells_of(opening["source"])
     store = Store(Path(opening["folder"]))
     if opening["guest"]:
-        run = in_guest(cells, Path(opening["guest"]), opening["number"])
+        run = in_guest(Path(opening["guest"]), opening["number"])
     else:
         _core.watch_controls(answers.fileno())
-        run = here(cells)
+        run = here
+    files = code_files()
     for line in sys.stdin:
-        end = attempt(run, store, Task(**json.loads(line)), answers)
+        message = json.loads(line)
+        cell, task = _core.resolved(message["scenario"]), Task(**message["task"])
+        end = attempt(run, store, cell, task, files, answers)
         for path, text in _core.take_warnings():
             say(answers, warned=str(path), text=text)
         say(answers, **end)
 
 
-def cells_of(source: list[Any] | None) -> list[_core.Cell]:
-    """Read the scenario that the opening line names, if it names one."""
-    if source is None:
-        return []
-    path, text, overrides = source
-    return Source(path, text, tuple(map(tuple, overrides))).cells()
+def here(cell: _core.Cell, task: Task, progress: Progress) -> tuple[str, Columns | None]:
+    """Run a cell in this process."""
+    return cell.run(ALGORITHMS, on=task.on, series_ns=task.series_ns, pcap=task.pcap, progress=progress)
 
 
-def cell_of(cells: list[_core.Cell], task: Task) -> _core.Cell:
-    """Give what a task is to run."""
-    cell = cells[task.cell] if task.letter is None else _core.resolved(task.letter)
-    return cell if task.seed is None else cell.seeded(task.seed)
-
-
-def here(cells: list[_core.Cell]) -> Run:
-    """Run cells in this process."""
-
-    def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
-        cell = cell_of(cells, task)
-        return cell.run(ALGORITHMS, on=task.on, series_ns=task.series_ns, pcap=task.pcap, progress=progress)
-
-    return run
-
-
-def in_guest(cells: list[_core.Cell], folder: Path, number: int) -> Run:
+def in_guest(folder: Path, number: int) -> Run:
     """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
     from unbloat.vm import guest
 
     stay_on_one_processor(number)
 
-    def run(task: Task, progress: Progress) -> tuple[str, Columns | None]:
-        return guest.run(guest.Guest(folder), cell_of(cells, task), task, progress)
+    def run(cell: _core.Cell, task: Task, progress: Progress) -> tuple[str, Columns | None]:
+        return guest.run(guest.Guest(folder), cell, task, progress)
 
     return run
 
@@ -93,11 +76,14 @@ def stay_on_one_processor(number: int) -> None:
     os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
 
 
-def attempt(run: Run, store: Store, task: Task, answers: IO[str]) -> dict[str, Any]:
-    """Run one cell and keep what it came to; give the answer that ends the task."""
+def attempt(
+    run: Run, store: Store, cell: _core.Cell, task: Task, files: Sequence[Path], answers: IO[str]
+) -> dict[str, Any]:
+    """Run a cell and keep what it came to; give the answer that ends the task. `files` are those of the code."""
     try:
-        record, columns = run(task, lambda share: say(answers, share=share))
+        record, columns = run(cell, task, lambda share: say(answers, share=share))
         tables = None if columns is None else tables_of(columns)
+        refuse_changed(cell, files, task.stamp)
         store.put(task.key, record, task.series_ns, tables)
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}

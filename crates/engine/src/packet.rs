@@ -42,6 +42,8 @@ pub struct Data {
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
+    /// Its sender's meter counts it, and so it counts if it is lost.
+    pub counts: bool,
 }
 
 /// At most this many SACK blocks fit beside timestamps, one more without.

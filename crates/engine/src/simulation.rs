@@ -79,7 +79,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             network: Topology::new(scenario, &counts).network(),
             timers: Agenda::new(1 + 2 * flows as u32),
             sampler: series.map(|step| Sampler::new(step, flows)),
-            monitor: Monitor::new(tap, flows, scenario.warmup),
+            monitor: Monitor::new(tap, flows),
         };
         for (number, group) in scenario.flows.iter().enumerate() {
             let control = library.load(&group.cc, scenario.control_seed(number));

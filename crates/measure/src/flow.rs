@@ -4,7 +4,8 @@ use crate::{ReceiverMeter, SenderMeter};
 use scenario::records;
 use scenario::units::Nanos;
 
-/// The record of flow number `flow`, of whose data packets `lost` were dropped or lost on the path.
+/// The record of flow number `flow`; `lost` of the data packets that its sender counted were dropped or lost on the
+/// path.
 pub fn flow_record(
     flow: u32,
     cc: &str,

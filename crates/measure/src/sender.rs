@@ -56,15 +56,18 @@ impl SenderMeter {
         now >= self.interval.from
     }
 
-    /// A data packet leaves, for the first time or `again`.
+    /// A data packet leaves, for the first time or `again`. Tells whether it is counted: only such a packet counts as
+    /// lost if it is dropped later, so that sent and lost speak of the same packets.
     #[inline]
-    pub fn sent(&mut self, now: Nanos, again: bool) {
+    pub fn sent(&mut self, now: Nanos, again: bool) -> bool {
         self.total_sent += 1;
         self.total_retransmitted += again as u64;
-        if self.covers(now) {
+        let counts = self.covers(now);
+        if counts {
             self.sent += 1;
             self.retransmitted += again as u64;
         }
+        counts
     }
 
     /// A round trip took `us`.

@@ -53,8 +53,8 @@ impl Routes {
 
 /// Is told of the packets that will not arrive.
 pub trait Observer<P> {
-    /// A packet that came to a queue at `arrival` was dropped there, or will be lost behind it.
-    fn gone(&mut self, now: Nanos, arrival: Nanos, fate: Fate, packet: &P);
+    /// A queue has dropped a packet, or the channel behind it will lose it.
+    fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
 }
 
 /// Ports, routes, and the packets in them.
@@ -339,7 +339,7 @@ impl<P: Packet, X> Network<P, X> {
     #[cold]
     #[inline(never)]
     fn discard<C: Observer<P>>(&mut self, now: Nanos, fate: Fate, id: PacketId, context: &mut C) {
-        context.gone(now, now, fate, self.packets.remove(id));
+        context.gone(now, fate, self.packets.remove(id));
     }
 
     /// `step` for a port that may drop other packets than the one it is about. Gives the packet at its far end, and its next event.
@@ -389,7 +389,7 @@ impl<P: Packet, X> Network<P, X> {
                 let bytes = packets.get(transit.id).bytes();
                 let fate = fifo.offer(now, bytes, transit, packets);
                 if fate != Fate::Accepted {
-                    gone.push(Gone { id: transit.id, arrival: now, fate });
+                    gone.push(Gone { id: transit.id, fate });
                 }
                 fifo.next()
             }
@@ -407,8 +407,8 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     fn release_gone<C: Observer<P>>(&mut self, now: Nanos, mut gone: Vec<Gone>, context: &mut C) {
-        for Gone { id, arrival, fate } in gone.drain(..) {
-            context.gone(now, arrival, fate, self.packets.remove(id));
+        for Gone { id, fate } in gone.drain(..) {
+            context.gone(now, fate, self.packets.remove(id));
         }
         // Its room serves again.
         self.gone = gone;

@@ -12,8 +12,6 @@ use scenario::units::Nanos;
 pub struct Gone {
     /// The packet.
     pub id: PacketId,
-    /// When it came to the queue.
-    pub arrival: Nanos,
     /// [`Fate::Dropped`] or [`Fate::Lost`].
     pub fate: Fate,
 }
@@ -86,7 +84,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
         let transit = Transit { id, next_hop: self.next_hops[skb.id as usize] };
         let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, transit);
         if lost {
-            self.gone.push(Gone { id, arrival: skb.enqueued_at, fate: Fate::Lost });
+            self.gone.push(Gone { id, fate: Fate::Lost });
         }
         self.ask_at = if self.qdisc.backlog().1 > 0 { self.output.free_at() } else { Nanos::NEVER };
     }
@@ -94,7 +92,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
     fn note_drops(&mut self, now: Nanos) {
         for skb in self.dropped.drain(..) {
             self.output.stats.dropped_after(skb.enqueued_at, now, skb.bytes);
-            self.gone.push(Gone { id: PacketId(skb.id), arrival: skb.enqueued_at, fate: Fate::Dropped });
+            self.gone.push(Gone { id: PacketId(skb.id), fate: Fate::Dropped });
         }
     }
 

@@ -137,9 +137,9 @@ pub fn wrong_control(cell: &Cell, group: usize, error: &mechanism::Error) -> PyE
 }
 
 fn misplaced_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
-    let place = match parameter {
-        Some(parameter) => cell.locate_param(group, parameter),
-        None => cell.locate(&format!("flows.{group}.cc")),
+    let key = match parameter {
+        Some(parameter) => format!("flows.{group}.params.{parameter}"),
+        None => format!("flows.{group}.cc"),
     };
-    input_error(format!("{place}: {why}"))
+    input_error(format!("{}: {why}", cell.locate(&key)))
 }

@@ -2,10 +2,11 @@
 
 use crate::backend::{Backend, Outcome, Wanted, testbed_error, wrong_control};
 use crate::columns;
+use crate::errors::input_error;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, FlowGroup, Scenario, Service};
+use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
 use scenario::records::Run;
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -74,16 +75,6 @@ impl Cell {
         self.0.scenario.slowest_rate().map(|rate| rate.0)
     }
 
-    /// The recordings that its links follow.
-    #[getter]
-    fn traces(&self) -> Vec<PathBuf> {
-        let traces = self.0.scenario.directions().filter_map(|link| match &link.service {
-            Service::Trace(trace) => Some(trace.path.clone()),
-            Service::Rate(_) => None,
-        });
-        traces.collect()
-    }
-
     /// Its congestion controls compiled for the kernel, by what the scenario calls them.
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
@@ -112,6 +103,35 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
+    /// The same for another process, which finds everything in it: `resolved` reads it there.
+    fn portable(&self) -> String {
+        let scenario = &self.0.scenario;
+        let mut json = serde_json::to_value(scenario).expect("a scenario has no maps but those with text keys");
+        for (number, DuplexLink { forward, reverse }) in scenario.links.iter().enumerate() {
+            for (direction, link) in [("forward", forward), ("reverse", reverse)] {
+                if let Service::Trace(trace) = &link.service {
+                    json["links"][number][direction]["service"]["Trace"]["text"] = trace.text().into();
+                }
+            }
+        }
+        json.to_string()
+    }
+
+    /// How many flows there are from beginning to end; those that arrive at random are not counted.
+    #[getter]
+    fn steady_flows(&self) -> u64 {
+        let groups = self.0.scenario.flows.iter().filter(|group| group.arrivals.is_none());
+        groups.map(|group| u64::from(group.count)).sum()
+    }
+
+    /// What may well not be meant, with its place, though it is allowed.
+    #[getter]
+    fn doubts(&self) -> Vec<String> {
+        let message = "has no limit, so that it never drops; write one such as limit = \"100kb\" or \"100p\"";
+        let sentence = |link: &Link| format!("{}: {message}", self.0.locate(&format!("link.{}.queue", link.name)));
+        self.0.scenario.never_drop().map(sentence).collect()
+    }
+
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, progress=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -126,6 +146,9 @@ impl Cell {
         objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
         let backend = Backend::named(on)?;
+        if series_ns == Some(0) {
+            return Err(input_error("a series needs a step of at least 1ns"));
+        }
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         let wanted = Wanted { library, series: series_ns.map(Nanos), pcap };
         let outcome = py.detach(|| self.outcome(backend, &wanted, progress))?;

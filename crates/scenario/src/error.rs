@@ -1,5 +1,6 @@
 //! What is wrong with an experiment file, one sentence a mistake.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,12 @@ pub struct Problem {
     /// What is wrong, and what may stand there.
     pub message: String,
 }
+
+/// More mistakes than this help nobody.
+const MOST_SHOWN: usize = 50;
+/// Bytes of a key or a message; what a value quotes stands first in it, and what is allowed behind that.
+const LONGEST: usize = 1500;
+const HEAD: usize = 100;
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,21 +51,35 @@ impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, problem) in self.problems.iter().enumerate() {
+        for (n, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
             let newline = if n == 0 { "" } else { "\n" };
             write!(f, "{newline}{problem}")?;
         }
-        Ok(())
+        match self.problems.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more mistakes like these"),
+        }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.key.as_str() {
-            "" => write!(f, "{}: {}", self.place, self.message),
-            key => write!(f, "{}: {}: {}", self.place, key, self.message),
+        let (key, message) = (shortened(&self.key), shortened(&self.message));
+        match &*key {
+            "" => write!(f, "{}: {message}", self.place),
+            key => write!(f, "{}: {key}: {message}", self.place),
         }
     }
+}
+
+/// A text that is longer than any sentence of this program, because it quotes the file, without its middle.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST {
+        return text.into();
+    }
+    let head = text.floor_char_boundary(HEAD);
+    let tail = text.ceil_char_boundary(text.len() - (LONGEST - HEAD));
+    format!("{} ... {}", &text[..head], &text[tail..]).into()
 }
 
 impl fmt::Display for Place {
@@ -100,7 +121,11 @@ impl Problems {
 /// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
-    let close = |name: &&str| distance(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
+    let close = |name: &&str| {
+        let most = (name.len().max(wrong.len()) / 3).max(1);
+        // So many letters are to insert or delete in any case: a megabyte is not compared with every name.
+        name.len().abs_diff(wrong.len()) <= most && distance(&wrong, name) <= most
+    };
     let best = known.into_iter().filter(close).min_by_key(|name| distance(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }

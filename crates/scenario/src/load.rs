@@ -37,21 +37,22 @@ impl Cell {
     }
 
     /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
-    /// what surrounds the key if it is not written.
+    /// what surrounds the key if it is not written. A parameter `flows.0.params.NAME` may stand in the table of the
+    /// group's control, and is found there.
     pub fn locate(&self, key: &str) -> String {
-        let place = tree::locate(&self.tree, key).unwrap_or_else(|| self.place.clone());
+        let key = self.param_of_this_control(key).unwrap_or_else(|| key.to_string());
+        let place = tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone());
         format!("{place}: {key}")
     }
 
-    /// `FILE:LINE: KEY` of a parameter of the group's congestion control.
-    pub fn locate_param(&self, group: usize, param: &str) -> String {
-        let params = self.flows().get(group).and_then(|flow| flow.value.as_table()?.get("params")?.value.as_table());
-        let cc = self.cc(group);
-        let of_this_cc = params.and_then(|params| params.get(cc?)?.value.as_table()?.get(param));
-        match (of_this_cc, cc) {
-            (Some(_), Some(cc)) => self.locate(&format!("flows.{group}.params.{cc}.{param}")),
-            _ => self.locate(&format!("flows.{group}.params.{param}")),
-        }
+    /// `flows.0.params.NAME` as it is written if that is in `flows.0.params.CONTROL`.
+    fn param_of_this_control(&self, key: &str) -> Option<String> {
+        let (group, param) = key.strip_prefix("flows.")?.split_once(".params.")?;
+        let group: usize = group.parse().ok()?;
+        let params = self.flows().get(group)?.value.as_table()?.get("params")?.value.as_table()?;
+        let control = self.cc(group)?;
+        params.get(control)?.value.as_table()?.get(param)?;
+        Some(format!("flows.{group}.params.{control}.{param}"))
     }
 
     fn flows(&self) -> &[Node] {

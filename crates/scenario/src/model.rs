@@ -67,6 +67,12 @@ impl Scenario {
         })
     }
 
+    /// The links whose forward queues take in packets without end, because no limit was written.
+    pub fn never_drop(&self) -> impl Iterator<Item = &Link> {
+        let forward = self.links.iter().map(|link| &link.forward);
+        forward.filter(|link| matches!(link.queue, Queue::Droptail { limit: None, .. }))
+    }
+
     /// The directions of links that the data of `group` takes.
     pub fn data_path(&self, group: &FlowGroup) -> Vec<&Link> {
         if group.reverse { self.reverse_directions(group) } else { self.forward_directions(group) }

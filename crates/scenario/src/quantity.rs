@@ -168,10 +168,13 @@ impl Scale {
             let message = format!("\"{text}\" is not {what}; write a number and its unit, such as \"{example}\"");
             return Err(QuantityError(message));
         };
-        let unit = unit.to_ascii_lowercase();
-        let Some((_, steps)) = self.units.iter().find(|(name, _)| *name == unit) else {
-            return Err(self.no_unit(text, &unit));
+        let lower = unit.to_ascii_lowercase();
+        let Some((_, steps)) = self.units.iter().find(|(name, _)| *name == lower) else {
+            return Err(self.no_unit(text, &lower));
         };
+        if lower.ends_with("bps") && unit != lower {
+            return Err(ambiguous(text, number, &lower));
+        }
         let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(|| too_large(text))?;
         let divisor = 10u128.pow(decimal.places);
         if !digits.is_multiple_of(divisor) {
@@ -203,6 +206,15 @@ impl Scale {
         f.write_str(if steps < 0 { "-" } else { "" })?;
         self.write(steps.unsigned_abs(), f)
     }
+}
+
+/// To tc(8) `Mbps` are megabytes a second, to most others megabits.
+fn ambiguous(text: &str, number: &str, bytes: &str) -> QuantityError {
+    let bits = bytes.replace("bps", "bit");
+    QuantityError(format!(
+        "\"{text}\" may mean bits or bytes; write \"{number}{bits}\" for bits, \
+         or \"{number}{bytes}\" for bytes a second, as tc(8) does"
+    ))
 }
 
 fn too_large(text: &str) -> QuantityError {
@@ -264,9 +276,9 @@ impl FromStr for Limit {
     type Err = QuantityError;
     /// Packets (`300p`) or bytes (`500kb`), at least one.
     fn from_str(text: &str) -> Result<Limit, QuantityError> {
-        let limit = match text.strip_suffix(['p', 'P']) {
-            Some(_) => Limit::Packets(PACKETS.parse(text)?),
-            None => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
+        let limit = match split(text.trim_start_matches('-')).1 {
+            "p" | "P" => Limit::Packets(PACKETS.parse(text)?),
+            _ => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
                 QuantityError(format!("{why}; a number of packets such as \"300p\" may stand here too"))
             })?),
         };

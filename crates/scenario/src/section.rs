@@ -163,17 +163,22 @@ impl<'a> Section<'a> {
 
     fn refuse_unknown_keys(&self) {
         let known: Vec<_> = register::keys_of(self.shape).map(|key| key.name).collect();
-        for name in self.unknown_keys() {
+        for (name, node) in self.unknown() {
             let hint = did_you_mean(name, known.iter().copied());
-            self.complain(name, format!("no such key; here may stand {}{hint}", known.join(", ")));
+            let message = format!("no such key; here may stand {}{hint}", known.join(", "));
+            self.complain_about(&node.place, self.path_of(name), message);
         }
     }
 
     pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
-        let names = self.table.map(|table| &table.0).into_iter().flatten().map(|(name, _)| name.as_str());
+        self.unknown().map(|(name, _)| name.as_str())
+    }
+
+    fn unknown(&self) -> impl Iterator<Item = &'a (String, Node)> {
+        let entries = self.table.map(|table| &table.0).into_iter().flatten();
         // The register has NAME where the file chooses the names.
         let known = |name: &str| register::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
-        names.filter(move |name| !known(name))
+        entries.filter(move |(name, _)| !known(name))
     }
 }
 

@@ -44,6 +44,11 @@ impl Trace {
         Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
     }
 
+    /// A text that `parse` reads as this trace.
+    pub fn text(&self) -> String {
+        self.opportunities.iter().map(|at| format!("{}\n", at.0 / 1_000_000)).collect()
+    }
+
     /// Changes with every opportunity: FNV-1a, 128 bits, over their instants.
     pub fn content_hash(&self) -> u128 {
         const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

@@ -60,7 +60,7 @@ impl Table {
 
 /// Reads TOML; `file` names it in errors.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
-    let source = Source { text, place: &|line| Place::Line(file.clone(), line) };
+    let source = Source { ends: line_ends(text), place: &|line| Place::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
         let place = why.span().map_or(Place::File(file.clone()), |span| source.at(span.start));
         Error::one(place, "", format!("not valid TOML: {}", why.message().replace('\n', ", ")))
@@ -70,7 +70,7 @@ pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
 
 /// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.
 pub(crate) fn parse_override(text: &str) -> Node {
-    let source = Source { text, place: &|_| Place::Override };
+    let source = Source { ends: line_ends(text), place: &|_| Place::Override };
     match DeValue::parse(text) {
         Ok(value) => source.node(&value),
         Err(_) => Node { value: Value::Text(text.to_string()), place: Place::Override },
@@ -79,14 +79,18 @@ pub(crate) fn parse_override(text: &str) -> Node {
 
 /// Gives offsets in a text their place.
 struct Source<'a> {
-    text: &'a str,
+    /// Where each line ends.
+    ends: Vec<usize>,
     place: &'a dyn Fn(usize) -> Place,
+}
+
+fn line_ends(text: &str) -> Vec<usize> {
+    text.match_indices('\n').map(|(end, _)| end).collect()
 }
 
 impl Source<'_> {
     fn at(&self, offset: usize) -> Place {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        (self.place)(1 + before.iter().filter(|byte| **byte == b'\n').count())
+        (self.place)(1 + self.ends.partition_point(|end| *end < offset))
     }
 
     fn node(&self, value: &Spanned<DeValue>) -> Node {
@@ -184,11 +188,17 @@ pub(crate) fn quoted(value: &Value) -> String {
     }
 }
 
+/// A key with more parts than this is a slip of the pen; the longest that means anything has 7.
+const MOST_PARTS: usize = 32;
+
 /// Sets the value under a dotted key such as `flows.0.cc`; `flows.*.cc` sets it in every group. Tables on the way are made if they are missing.
 pub(crate) fn set(table: &mut Table, key: &str, node: &Node) -> Result<(), String> {
     let parts: Vec<&str> = key.split('.').collect();
     if parts.iter().any(|part| part.is_empty()) {
         return Err("a key is a row of names with a dot between them, such as link.bottleneck.rate".into());
+    }
+    if parts.len() > MOST_PARTS {
+        return Err(format!("has {} parts; a key may have {MOST_PARTS}", parts.len()));
     }
     set_in_table(table, &parts, node)
 }

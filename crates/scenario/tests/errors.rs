@@ -462,3 +462,74 @@ fn every_mistake_is_told_once_in_the_order_of_the_file() {
         ["base.toml:4: sed: no such key;", "base.toml:8: link.bottleneck.r", "base.toml:14: flows.0.cc: must"];
     assert_eq!(starts, expected);
 }
+
+#[test]
+fn a_unit_that_means_bits_to_some_and_bytes_to_others_is_refused() {
+    let rate = |text: &str| sentence(BASE, &[("link.bottleneck.rate", text)]);
+    for (text, number, letter) in
+        [("20Mbps", "20", "m"), ("1.5GBPS", "1.5", "g"), ("9 Kbps", "", ""), ("64Bps", "64", "")]
+    {
+        let said = rate(text);
+        match number {
+            "" => {
+                assert!(said.starts_with(&format!("--set: link.bottleneck.rate: \"{text}\" is not a rate")), "{said}")
+            }
+            _ => assert_eq!(
+                said,
+                format!(
+                    "--set: link.bottleneck.rate: \"{text}\" may mean bits or bytes; write \"{number}{letter}bit\" for bits, \
+                     or \"{number}{letter}bps\" for bytes a second, as tc(8) does"
+                )
+            ),
+        }
+    }
+    for plain in ["20mbps", "20mbit", "20Mbit", "20MBIT"] {
+        assert_eq!(rate(plain), "no mistake was found", "{plain}");
+    }
+}
+
+#[test]
+fn a_wrong_limit_of_packets_or_bytes_is_told_of_both() {
+    let said = sentence(BASE, &[("link.bottleneck.queue.limit", "1bdp")]);
+    assert!(said.contains("b, kb, mb, gb") && said.contains("a number of packets such as \"300p\""), "{said}");
+    let negative = sentence(BASE, &[("link.bottleneck.queue.limit", "-3p")]);
+    assert!(negative.contains("\"-3p\" is negative; write a number of packets"), "{negative}");
+}
+
+#[test]
+fn a_key_of_many_parts_is_refused_however_it_is_written() {
+    let deep = format!("link{}", ".a".repeat(60_000));
+    let said = sentence(BASE, &[(&deep, "1")]);
+    assert!(said.starts_with("--set: link.a.a") && said.ends_with("has 60001 parts; a key may have 32"), "{said}");
+    let axis = format!("{BASE}\n[sweep]\n\"{deep}\" = [1]\n");
+    let said = sentence(&axis, &[]);
+    assert!(said.starts_with("base.toml:18: link.a.a") && said.ends_with("a key may have 32"), "{said}");
+}
+
+#[test]
+fn what_is_long_is_quoted_in_part() {
+    let long = "x".repeat(1_000_000);
+    let said = sentence(BASE, &[("link.bottleneck.rate", &long)]);
+    assert!(
+        said.len() < 2000 && said.contains("is not a rate; write a number and its unit, such as \"2mbit\""),
+        "{said}"
+    );
+    let said = sentence(&format!("{long} = 1\n{BASE}"), &[]);
+    assert!(said.len() < 2000 && said.contains("no such key; here may stand name, duration"), "{said}");
+    let wide = "\u{1f600}".repeat(100_000);
+    assert!(sentence(BASE, &[("link.bottleneck.delay", &wide)]).contains("is not a time"));
+}
+
+/// Reading takes time in proportion to the length of the file; nothing here is timed, but its square would be felt.
+#[test]
+fn large_files_are_read() {
+    let many = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    let unknown = many(30_000, &|n| format!("key{n} = 1\n"));
+    let said = sentence(&format!("{unknown}{BASE}"), &[]);
+    assert_eq!(said.lines().count(), 51);
+    assert!(said.ends_with("\nand 29950 more mistakes like these"), "{}", said.lines().last().unwrap());
+    let flows = many(20_000, &|_| "[[flows]]\ncc = \"reno\"\n".into());
+    assert_eq!(sentence(&format!("{BASE}{flows}"), &[]), "no mistake was found");
+    let seeds = many(20_000, &|n| format!("{n},\n"));
+    assert_eq!(sentence(&format!("{BASE}\n[sweep]\nseed = [{seeds}]\n"), &[]), "no mistake was found");
+}

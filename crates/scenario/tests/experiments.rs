@@ -325,8 +325,8 @@ fn later_stages_can_name_the_line() {
     let cell = &with_sweep.cells[0];
     assert_eq!(cell.locate("flows.0.cc"), "lines/home.toml:22: flows.0.cc");
     assert_eq!(cell.locate("flows.0.stop"), "lines/home.toml:14: flows.0.stop");
-    assert_eq!(cell.locate_param(0, "theta"), "lines/home.toml:16: flows.0.params.cubic_plus.theta");
-    assert_eq!(cell.locate_param(0, "period"), "lines/home.toml:16: flows.0.params.period");
+    assert_eq!(cell.locate("flows.0.params.theta"), "lines/home.toml:16: flows.0.params.cubic_plus.theta");
+    assert_eq!(cell.locate("flows.0.params.period"), "lines/home.toml:16: flows.0.params.period");
     let overridden = experiment(SAMPLE, &[("flows.0.cc", "reno")]);
     assert_eq!(overridden.cells[0].locate("flows.0.cc"), "--set: flows.0.cc");
 }

@@ -40,7 +40,8 @@ fn read() -> Scenario {
 
 fn with_text(written: &Scenario) -> Value {
     let mut json = serde_json::to_value(written).expect("JSON");
-    json["links"][0]["reverse"]["service"]["Trace"]["text"] = std::fs::read_to_string(LTE).expect("a trace").into();
+    let Service::Trace(trace) = &written.links[0].reverse.service else { panic!("a trace") };
+    json["links"][0]["reverse"]["service"]["Trace"]["text"] = trace.text().into();
     json
 }
 
@@ -72,5 +73,5 @@ fn what_is_not_known_here_is_refused() {
 fn errors_name_the_key_alone() {
     let cell = scenario::Cell::resolved(read());
     assert_eq!(cell.locate("flows.0.cc"), "?: flows.0.cc");
-    assert_eq!(cell.locate_param(1, "threshold"), "?: flows.1.params.threshold");
+    assert_eq!(cell.locate("flows.1.params.threshold"), "?: flows.1.params.threshold");
 }

@@ -18,6 +18,8 @@ pub struct PacketInfo {
     bytes: u32,
     tos: u8,
     marked: bool,
+    /// It is data that its sender's meter counts, and so it counts if it is lost.
+    pub counts: bool,
     /// What its TCP header says; none if it has none.
     pub segment: Option<Segment>,
 }
@@ -100,6 +102,7 @@ impl PacketInfo {
             bytes: packet.len() as u32,
             tos: packet[TOS],
             marked: false,
+            counts: false,
             segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
         })
     }

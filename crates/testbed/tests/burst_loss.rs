@@ -51,7 +51,7 @@ impl Packet for Datagram {
 struct Lost(HashSet<u32>);
 
 impl Observer<Datagram> for Lost {
-    fn gone(&mut self, _: Nanos, _: Nanos, _: Fate, datagram: &Datagram) {
+    fn gone(&mut self, _: Nanos, _: Fate, datagram: &Datagram) {
         self.0.insert(datagram.0);
     }
 }

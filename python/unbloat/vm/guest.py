@@ -15,13 +15,13 @@ from pathlib import Path
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
+from unbloat.inputs import code_hash, hash_files
 from unbloat.places import cache_folder
-from unbloat.pool import Task
-from unbloat.store import code_hash, hash_files
+from unbloat.pool import Task, located
 from unbloat.vm import initramfs, modules, qemu, shared
 from unbloat.vm.cached import ASIDE, last_use, made
 from unbloat.vm.kernels import Kernel, find_kernel
-from unbloat.vm.letter import letter, located
+from unbloat.vm.letter import letter
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""
@@ -40,6 +40,18 @@ class Guest:
     def state(self) -> Path:
         """The file."""
         return self.folder / "state"
+
+    @property
+    def seal(self) -> Path:
+        """The file with the state's hash."""
+        return self.folder / "sha256"
+
+    def is_whole(self) -> bool:
+        """Tell whether the state is there, byte for byte as it was kept."""
+        try:
+            return self.seal.read_text(encoding="ascii") == hash_of(self.state)
+        except (OSError, ValueError):
+            return False
 
     def use(self) -> None:
         """Note that it is in use, so that it stays in the cache."""
@@ -72,7 +84,8 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     kernel = kernel_named(wanted)
     guests = cache_folder() / "guests"
     guest = Guest(guests / identity(kernel))
-    if not guest.state.exists():
+    if not guest.is_whole():
+        shutil.rmtree(guest.folder, ignore_errors=True)  # A damaged one would not come up, or worse, would.
         make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
     guest.use()
     forget_old(guests)
@@ -93,6 +106,13 @@ def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
                 going_on()
             machine.memory.state = shared.HELD
             machine.save(folder / guest.state.name)
+        (folder / guest.seal.name).write_text(hash_of(folder / guest.state.name), encoding="ascii")
+
+
+def hash_of(file: Path) -> str:
+    """Hash a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def forget_old(guests: Path) -> None:

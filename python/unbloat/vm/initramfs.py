@@ -8,13 +8,14 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat import _core
 from unbloat._core import RunError
 from unbloat.places import ALGORITHMS
+from unbloat.scratch import Scratch
 from unbloat.vm import modules
 from unbloat.vm.kernels import Kernel
 
@@ -114,8 +115,8 @@ def build(kernel: Kernel) -> bytes:
 def add_python(archive: Archive) -> None:
     """Add the interpreter, the core, the agent, and whatever they load."""
     python = Path(os.path.realpath(sys.executable))
-    with tempfile.TemporaryDirectory(prefix="unbloat-") as name_of_folder:
-        temporary = Path(name_of_folder).resolve()
+    with closing(Scratch()) as scratch:
+        temporary = scratch.folder.resolve()
         package = temporary / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, temporary)):

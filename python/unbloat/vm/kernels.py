@@ -22,8 +22,8 @@ from unbloat.vm.cached import made
 BOOT = Path("/boot")
 OLDEST = (6, 1)
 NEEDED = re.compile(
-    r"/boot/vmlinuz-|/lib/modules/[^/]+/kernel/"
-    r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/"
+    r"(?!.*/\.\.?/)(\./)?(usr/)?(boot/vmlinuz-[^/]+|lib/modules/[^/]+/kernel/"
+    r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/.+)"
 )
 """What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
@@ -211,7 +211,7 @@ def unpack_package(package: Path, root: Path) -> None:
         try:
             with tarfile.open(fileobj=process.stdout, mode="r|") as files:
                 for member in files:
-                    if member.isfile() and NEEDED.search(member.name):
+                    if member.isfile() and NEEDED.fullmatch(member.name):
                         keep(files.extractfile(member), root / member.name.removeprefix("./"))
         except tarfile.TarError:
             raise RunError(f"the kernel's package {package.name} cannot be unpacked: it is not whole") from None

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 
 from unbloat import _core
 from unbloat.places import ALGORITHMS
 from unbloat.pool import Task
-
-PLACE = re.compile(r"^\?: ([\w.]+)", re.MULTILINE)
-"""What an error in a guest has in place of file and line."""
 
 
 def letter(cell: _core.Cell, task: Task) -> bytes:
     """Write it."""
     files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in cell.sources(ALGORITHMS)}
     content = {
-        "cell": scenario_with_traces(cell),
+        "cell": scenario_of(cell),
         "files": files,
         "objects": encoded_objects(cell),
         "series_ns": task.series_ns,
@@ -31,21 +27,11 @@ def letter(cell: _core.Cell, task: Task) -> bytes:
     return json.dumps(content, sort_keys=True).encode()
 
 
-def scenario_with_traces(cell: _core.Cell) -> str:
-    """Give the cell's scenario in the form that `_core.resolved` reads."""
-    scenario = json.loads(cell.json())
-    traces = iter(cell.traces)
-    for link in ("bottleneck", "reverse"):
-        if "Trace" in scenario[link]["service"]:
-            scenario[link]["service"]["Trace"]["text"] = next(traces).read_text()
-    return json.dumps(scenario, sort_keys=True)
+def scenario_of(cell: _core.Cell) -> str:
+    """Give the cell's scenario in the form that `_core.resolved` reads, always in the same order."""
+    return json.dumps(json.loads(cell.portable()), sort_keys=True)
 
 
 def encoded_objects(cell: _core.Cell) -> dict[str, str]:
     """Compile a cell's congestion controls for the guest, which has no compiler; as text."""
     return {name: base64.b64encode(data).decode() for name, data in sorted(cell.objects(ALGORITHMS).items())}
-
-
-def located(sentence: str, cell: _core.Cell) -> str:
-    """Put file and line into a sentence from the guest."""
-    return PLACE.sub(lambda place: cell.locate(place[1]), sentence)

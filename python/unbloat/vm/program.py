@@ -17,9 +17,10 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.places import ALGORITHMS
+from unbloat.pool import located
 from unbloat.vm import qemu
 from unbloat.vm.guest import Guest
-from unbloat.vm.letter import encoded_objects, located, scenario_with_traces
+from unbloat.vm.letter import encoded_objects, scenario_of
 from unbloat.vm.shared import SharedMemory
 
 STDIN, STDOUT = 0, 1
@@ -36,7 +37,7 @@ class Link:
     def as_dict(self) -> dict[str, Any]:
         """Describe it to the agent; its congestion controls go along, compiled."""
         return {
-            "cell": scenario_with_traces(self.cell),
+            "cell": scenario_of(self.cell),
             "algorithms": str(ALGORITHMS),
             "at": self.at,
             "far": self.far,

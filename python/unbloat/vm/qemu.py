@@ -211,7 +211,13 @@ def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
 
 
 def incoming(state: Path) -> tuple[str, ...]:
-    """Give QEMU's arguments for a machine that starts from a state, halted."""
+    """Give QEMU's arguments for a machine that starts from a state, halted; `RunError` without any."""
+    try:
+        size = state.stat().st_size
+    except FileNotFoundError:
+        size = 0
+    if not size:  # QEMU would wait for the rest.
+        raise RunError(f"the guest's state in {state.parent} has gone; run again, and it is booted anew")
     return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
 
 
@@ -219,6 +225,9 @@ def loaded(machine: Machine) -> Machine:
     """Wait until a machine's state is in it; a machine that cannot have it is ended."""
     try:
         machine.wait_until_loaded()
+    except RunError as error:
+        machine.end()
+        raise RunError(f"the guest's state cannot be used; run again, and it is booted anew: {error}") from None
     except BaseException:
         machine.end()
         raise

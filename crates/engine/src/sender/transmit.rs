@@ -210,7 +210,8 @@ impl Sender {
             flags |= flag::LAST;
         }
         let bytes = self.segment_bytes(segment);
-        let data = Data { flow: self.flow, segment, tsval: self.timestamp(), bytes: bytes as u16, flags };
+        let counts = self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
+        let data = Data { flow: self.flow, segment, tsval: self.timestamp(), bytes: bytes as u16, flags, counts };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -220,7 +221,6 @@ impl Sender {
             self.charge_pacer(env.now, bytes - self.header);
         }
         env.send(data);
-        self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
     }
 
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
@@ -237,7 +237,7 @@ impl Sender {
         let tsval = self.ticks(clock::micros(env.now));
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
-        env.send(Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags });
+        env.send(Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false });
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

@@ -25,6 +25,8 @@ pub struct Flow {
     header: u64,
     /// Bytes that the application will write.
     size: Option<u64>,
+    /// The end of the warm-up: what was sent before it is not counted.
+    from: Nanos,
     timestamps: bool,
     /// Its control decides what is echoed, and may acknowledge less than has arrived.
     own_echo: bool,
@@ -114,6 +116,7 @@ impl Flow {
             mss: mss(group),
             header: header(group),
             size: opening.size.map(|size| size.0),
+            from: scenario.warmup,
             timestamps: group.stack.timestamps,
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
             least_transit: onto_access + group.access.delay + there,
@@ -159,7 +162,8 @@ impl Flow {
             assert_eq!(self.edge.is_none(), syn, "a SYN opens the handshake, and nothing else does");
             return;
         }
-        self.sent += 1;
+        let counts = now >= self.from;
+        self.sent += counts as u64;
         let edge = self.edge.expect("data before the handshake");
         let payload = data.bytes as u64 - self.header;
         assert!(data.segment < edge, "segment {} beyond the window's edge {edge}", data.segment);
@@ -171,7 +175,7 @@ impl Flow {
             data.segment
         );
         if data.flags & flag::RETRANSMISSION != 0 {
-            self.retransmitted += 1;
+            self.retransmitted += counts as u64;
             assert!(data.segment < self.next_new, "segment {} sent again before it was sent", data.segment);
         } else {
             assert_eq!(data.segment, self.next_new, "new segments leave in order");
@@ -185,8 +189,8 @@ impl Flow {
         let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval);
         let same = |d: &Data| sent(d) == sent(data);
         let place = self.on_the_way.iter().rposition(|(_, d)| same(d)).expect("what is lost was sent");
-        self.on_the_way.remove(place);
-        self.lost += !data.is_handshake() as u64;
+        let sent_at = self.on_the_way.remove(place).map_or(Nanos::ZERO, |(at, _)| at);
+        self.lost += (!data.is_handshake() && sent_at >= self.from) as u64;
     }
 
     fn data_arrived(&mut self, now: Nanos, data: &Data) {

@@ -4,7 +4,7 @@ use crate::auditor::mss;
 use crate::world::*;
 use engine::Options;
 use engine::packet::flag;
-use scenario::model::{FlowGroup, Limit, Loss, ParamValue, Scenario, Stack};
+use scenario::model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, Stack};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -20,6 +20,25 @@ const PROMPT: Stack = Stack { delayed_ack: false, ..Stack::LINUX };
 
 fn records(scenario: &Scenario) -> Run {
     run(scenario, &Options::default()).run
+}
+
+// The measuring interval.
+
+/// The window of 20 leaves at 210 ms, within the warm-up, and 19 packets of it are dropped at 310 ms, after the
+/// warm-up: they were not sent in the interval, and so they are not lost in it.
+#[test]
+fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
+    let mut s = scenario(1);
+    (s.duration, s.warmup) = (Nanos::from_millis(600), Nanos::from_millis(250));
+    s.links[0].forward = Link { queue: droptail(Limit::Packets(1)), ..link("bottleneck", 1.0, Nanos::from_millis(5)) };
+    s.links[0].reverse = link("reverse", 1.0, Nanos::from_millis(5));
+    s.flows[0].stack = Stack { initial_window: 20, ..PROMPT };
+    s.flows[0].access.delay = Nanos::from_millis(100);
+    let run = records(&s);
+    assert_eq!(run.links[0].drops, 19);
+    let flow = &run.flows[0];
+    assert!(flow.sent_packets > 0 && flow.lost_packets == 0, "{} lost of {}", flow.lost_packets, flow.sent_packets);
+    assert_eq!(flow.loss_percent, 0.0);
 }
 
 // Steady state.

@@ -54,6 +54,17 @@ proptest! {
         prop_assert_eq!(outcome.data_packets, sent);
     }
 
+    /// What is counted goes by the time of sending: no packet of the warm-up that is dropped after it counts as lost.
+    #[test]
+    fn sent_and_lost_speak_of_the_same_packets(scenario in random::scenario()) {
+        let (outcome, flows) = audited(&scenario);
+        for (record, flow) in outcome.run.flows.iter().zip(&flows) {
+            prop_assert_eq!((record.sent_packets, record.lost_packets), (flow.sent, flow.lost));
+            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+            prop_assert!(record.loss_percent <= 100.0, "{} %", record.loss_percent);
+        }
+    }
+
     /// What is delivered fits through the link, whole run and measured interval alike.
     #[test]
     fn goodput_does_not_exceed_capacity(scenario in random::scenario()) {

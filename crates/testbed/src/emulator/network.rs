@@ -88,7 +88,7 @@ impl Network {
         let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario)).transpose();
         Ok(Network {
             links,
-            around: Surroundings::new(mtu, monitors, scenario.warmup),
+            around: Surroundings::new(mtu, monitors),
             clock: Nanos::ZERO,
             arrived: Default::default(),
             kernel_ports,
@@ -122,7 +122,7 @@ impl Network {
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
             if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
-                monitor.leaves(now, segment);
+                info.counts = monitor.leaves(now, segment);
             }
         }
         info.slot = self.around.buffers.put(buffer);
@@ -304,5 +304,43 @@ access = { rate = "1gbit" }
         let bottleneck = network.records().swap_remove(0);
         let waited = bottleneck.queue_delay.queue_delay_ms_max;
         assert_eq!((network.links.packets.count(), bottleneck.drops, waited), (60, 0, Some(0.0)));
+    }
+
+    const WARM_UP: &str = r#"
+duration = "1s"
+warmup = "250ms"
+[link.bottleneck]
+rate = "1mbit"
+delay = "5ms"
+queue = { limit = "1p" }
+[[flows]]
+cc = "reno"
+access = { delay = "100ms" }
+"#;
+
+    /// Packets that leave 50 ms before the warm-up's end come to a full queue 50 ms after it.
+    #[test]
+    fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
+        let experiment = scenario::load_text(WARM_UP, "test", "".as_ref(), &[]).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let interval = measure::Interval::new(scenario, None);
+        let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
+        let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), monitors, &Options::default()).unwrap();
+        let enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
+            packet.resize(network.buffer().len().max(packet.len()), 0);
+            network.enter(End::Sender, Nanos::from_millis(at), 0, packet.len(), &mut packet.into()).unwrap();
+        };
+        let mut opening = sent(0, 0);
+        opening[tun::HEADER + 27] -= 1; // the sequence number before that of the data
+        opening[tun::HEADER + 33] = 2; // SYN
+        enter(&mut network, 0, opening);
+        for (at, lost) in [(200, 0), (300, 18)] {
+            (0..20).for_each(|_| enter(&mut network, at, sent(1460, 0)));
+            let mut buffer = network.buffer();
+            while network.due(End::Receiver, Nanos::from_millis(at + 150), &mut buffer).unwrap().is_some() {}
+            assert_eq!(network.around.monitors[0].lost, lost);
+        }
+        assert_eq!(network.around.monitors[0].sender.sent, 20);
     }
 }

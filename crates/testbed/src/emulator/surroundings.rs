@@ -17,19 +17,17 @@ pub struct Surroundings {
     pub lateness: Histogram,
     /// The time by the clock while the links do what was due by then; none while a host hands a packet over.
     pub catching_up_at: Option<Nanos>,
-    warmup: Nanos,
     failure: Option<io::Error>,
 }
 
 impl Surroundings {
     /// Those of packets of up to `mtu` bytes.
-    pub fn new(mtu: u32, monitors: Vec<FlowMonitor>, warmup: Nanos) -> Surroundings {
+    pub fn new(mtu: u32, monitors: Vec<FlowMonitor>) -> Surroundings {
         Surroundings {
             buffers: Buffers::new(mtu),
             monitors,
             lateness: Histogram::default(),
             catching_up_at: None,
-            warmup,
             failure: None,
         }
     }
@@ -56,11 +54,9 @@ impl Surroundings {
 }
 
 impl Observer<PacketInfo> for Surroundings {
-    fn gone(&mut self, _: Nanos, arrival: Nanos, _: Fate, info: &PacketInfo) {
+    fn gone(&mut self, _: Nanos, _: Fate, info: &PacketInfo) {
         self.buffers.release(info.slot);
-        let is_data = info.segment.is_some_and(|segment| segment.payload > 0);
-        if is_data
-            && arrival >= self.warmup
+        if info.counts
             && let Some(monitor) = self.monitors.get_mut(info.flow as usize)
         {
             monitor.lost += 1;

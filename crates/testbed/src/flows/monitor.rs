@@ -33,7 +33,7 @@ pub struct FlowMonitor {
     pub sender: SenderMeter,
     /// What is seen to reach its receiver.
     pub receiver: ReceiverMeter,
-    /// Data packets dropped or lost since the end of the warm-up.
+    /// Data packets that were sent in the measuring interval and were dropped or lost.
     pub lost: u64,
 }
 
@@ -64,25 +64,26 @@ impl FlowMonitor {
         near.checked_add_signed(ahead as i64)
     }
 
-    /// A segment leaves the sender's host.
+    /// A segment leaves the sender's host. Tells whether it is data that counts, also if it is lost later.
     #[inline]
-    pub fn leaves(&mut self, now: Nanos, segment: &Segment) {
+    pub fn leaves(&mut self, now: Nanos, segment: &Segment) -> bool {
         if segment.syn {
             self.origin = Some(segment.seq.wrapping_add(1));
         }
         if segment.payload == 0 {
-            return;
+            return false;
         }
-        let Some(start) = self.place(segment.seq, self.highest) else { return };
+        let Some(start) = self.place(segment.seq, self.highest) else { return false };
         let end = start + segment.payload as u64;
         let again = end <= self.highest;
-        self.sender.sent(now, again);
+        let counts = self.sender.sent(now, again);
         if again {
             self.exclude_from_rtt(start, end);
         } else {
             self.outstanding.push_back(Outstanding { end, sent_at: now, not_timed: false });
             self.highest = end;
         }
+        counts
     }
 
     /// A segment reaches the receiver's host, in a packet of so many bytes.
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn round_trips_completion_and_retransmissions() {
         let mut monitor = monitor();
-        (0..4).for_each(|n| monitor.leaves(ms(n as u64), &data(n)));
+        (0..4).for_each(|n| assert!(monitor.leaves(ms(n as u64), &data(n))));
         monitor.returns(ms(11), &ack(2));
         assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
         monitor.leaves(ms(20), &data(2));
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_selective_acknowledgement_is_an_answer_once() {
         let mut monitor = monitor();
-        (0..4).for_each(|n| monitor.leaves(ms(n as u64), &data(n)));
+        (0..4).for_each(|n| assert!(monitor.leaves(ms(n as u64), &data(n))));
         let block = |from, to| Segment { sack: Some((data(from).seq, data(to).seq)), ..ack(0) };
         monitor.returns(ms(11), &block(1, 2));
         assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));

@@ -91,7 +91,7 @@ impl KernelLink {
             let stats = &mut self.output.stats;
             let left = self.waiting.leave(packet, |entry| {
                 stats.dropped(entry.at);
-                gone.push(Gone { id: entry.transit.id, arrival: entry.at, fate: Fate::Dropped });
+                gone.push(Gone { id: entry.transit.id, fate: Fate::Dropped });
             });
             let Some(Entry { at: arrival, transit, .. }) = left else { continue };
             let info = packets.get_mut(transit.id);
@@ -106,7 +106,7 @@ impl KernelLink {
             }
             let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
             if lost {
-                gone.push(Gone { id: transit.id, arrival, fate: Fate::Lost });
+                gone.push(Gone { id: transit.id, fate: Fate::Lost });
             }
         }
         match &mut self.channel {
@@ -154,7 +154,7 @@ impl External<PacketInfo, Surroundings> for KernelLink {
             Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, transit),
             Ok(false) => {
                 self.output.stats.dropped(now);
-                gone.push(Gone { id: transit.id, arrival: now, fate: Fate::Dropped });
+                gone.push(Gone { id: transit.id, fate: Fate::Dropped });
             }
             Err(error) => around.fail(error),
         }
@@ -252,7 +252,7 @@ impl Netem {
         while let Some(length) = self.device.read(buffer)? {
             let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
                 stats.lost(entry.at);
-                gone.push(Gone { id: entry.transit.id, arrival: entry.at, fate: Fate::Lost });
+                gone.push(Gone { id: entry.transit.id, fate: Fate::Lost });
             });
             let Some(Entry { at, transit, .. }) = left else { continue };
             packets.get_mut(transit.id).slot = around.buffers.put(buffer);

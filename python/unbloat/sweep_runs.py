@@ -17,6 +17,9 @@ from unbloat.seeds import seed_of
 from unbloat.source import Source
 from unbloat.sweep_results import Failure, Sweep
 
+MOST_REPEATS = 100_000
+"""More than this are a slip of the pen."""
+
 
 def sweep(
     source: str | Path,
@@ -43,8 +46,8 @@ def sweep(
 
     Raises `InputError` if the scenario is wrong, or if every single run fails because of the input.
     """
-    if repeat < 1:
-        raise InputError(f"--repeat {repeat}: a cell is run at least once")
+    if not 1 <= repeat <= MOST_REPEATS:
+        raise InputError(f"--repeat {repeat}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
     if dask and on != "simulator":
         raise InputError(f"--dask runs simulations; those on the {on} are for this machine alone")
     manner = Manner(on, kernel, cache, progress, jobs)
@@ -97,7 +100,8 @@ class Repeated(Experiment):
                 cluster.run_all(self._dask, self._store, tasks, self._manner.processes(), watch, failed)
             else:
                 processes = min(self._manner.processes(), len(tasks))
-                run_all(self._source, self._store.folder, list(tasks), processes, watch, guest, failed)
+                cells = {task: run.cell for task, run in tasks.items()}
+                run_all(self._store.folder, cells, processes, watch, guest, failed)
             said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
         print(f"unbloat: {said}", file=sys.stderr)
 
@@ -106,7 +110,8 @@ class Repeated(Experiment):
         errors = [self._reasons.get(run.key) for run in self._runs]
         if all(isinstance(error, InputError) for error in errors):
             raise next(error for error in errors if error)
-        return Sweep([self._outcome(run, error) for run, error in zip(self._runs, errors, strict=True)])
+        outcomes = [self._outcome(run, error) for run, error in zip(self._runs, errors, strict=True)]
+        return Sweep(outcomes, self.doubts)
 
     def _outcome(self, run: Planned, error: Error | None) -> Record | Failure:
         if error is None:

@@ -1,0 +1,73 @@
+"""Temporary folders that do not outlive their process, however that ends.
+
+A process that is killed cannot remove its folder. So each folder is locked by the process that made it: a lock goes
+with its holder, and whoever comes next removes the folders that nobody holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+PREFIX = "unbloat-run-"
+
+
+class Scratch:
+    """A temporary folder that goes away with this object, or else with its process."""
+
+    def __init__(self) -> None:
+        """Make it, after those that were left behind have been removed."""
+        sweep()
+        self.folder, lock = _made()
+        self._end = weakref.finalize(self, _remove, self.folder, lock)
+
+    def close(self) -> None:
+        """Remove it now."""
+        self._end()
+
+
+def sweep() -> list[Path]:
+    """Remove this user's folders that no process holds; give their paths."""
+    removed = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        lock = _locked(folder)
+        if lock is not None:
+            _remove(folder, lock)
+            removed.append(folder)
+    return removed
+
+
+def _made() -> tuple[Path, int]:
+    """Make a folder and lock it; another one if somebody has taken it for abandoned before it was locked."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = _locked(folder)
+        if lock is not None:
+            return folder, lock
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder of this user's; None if somebody holds it, or if it has gone meanwhile."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        here = folder.stat()
+        if os.fstat(lock).st_uid == os.geteuid() and os.path.samestat(os.fstat(lock), here):
+            return lock
+    except OSError:
+        pass
+    os.close(lock)
+    return None
+
+
+def _remove(folder: Path, lock: int) -> None:
+    """Remove a folder that we hold, and let go of it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)

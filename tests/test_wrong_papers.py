@@ -1,0 +1,122 @@
+"""A paper's file with anything in it is read, or refused with a sentence; never a traceback."""
+
+import copy
+import random
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unbloat as ub
+from unbloat import choices, paper_kernel, published
+from unbloat.claims import ClaimError, Printed, calls, evaluate
+from unbloat.paper_runs import batches_of
+from unbloat.places import PAPERS
+
+PAPER = PAPERS / "clpc"
+ODD: list[Any] = [
+    *(0, -1, 10**30, 0.5, float("nan"), float("inf"), True, "", "1e400", "\x00", "x" * 1000, "min()", "((((", "a.b"),
+    *([], [[]], [1], ["a"], [[["a"]]], {}, {"a": 1}, [{}], [{"id": 1}]),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A paper's folder with its scenarios, to put a file into."""
+    for file in PAPER.glob("*.toml"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a tree: what holds it, and the key or number there."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in list(entries):
+        yield value, key
+        yield from places(inner)
+
+
+def read_all(folder: Path) -> None:
+    """Read and look at everything, as `unbloat reproduce` does before it runs anything."""
+    paper = published.load(folder)
+    for part in (paper, *paper.other_readings()):
+        batches_of(part)
+        list(published.expression_calls(part))
+        for row in (row for table in part.tables for group in table.groups for row in group.rows):
+            published.printed_row(row)
+    choices.load(folder)
+    paper_kernel.load(paper)
+
+
+@pytest.mark.parametrize("name", ["published.toml", "kernel.toml"])
+def test_wrong_values_are_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    read_all(folder)
+    draw = random.Random(7)
+    text = (folder / name).read_text()
+    parse, refused = tomllib.loads, 0
+    for _ in range(60):
+        tree = parse(text)
+        for _ in range(draw.choice([1, 1, 2])):
+            parent, key = draw.choice(list(places(tree)))
+            if draw.random() < 0.2:
+                del parent[key]
+            elif draw.random() < 0.1 and isinstance(parent, dict):
+                parent["nothing"] = copy.deepcopy(draw.choice(ODD))
+            else:
+                parent[key] = copy.deepcopy(draw.choice(ODD))
+        monkeypatch.setattr(tomllib, "loads", lambda read, tree=tree: tree if read == text else parse(read))
+        try:
+            read_all(folder)
+        except ub.InputError as error:
+            refused += 1
+            assert "\n" not in str(error) and str(folder / name) in str(error) and len(str(error)) < 1500
+    assert refused > 25
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a = [", b"a = " + b"[" * 5000, b"paper = 1", b"[paper]\n"])
+def test_what_is_no_such_file_is_a_sentence(folder: Path, content: bytes) -> None:
+    for name in ("published.toml", "kernel.toml"):
+        before = (folder / name).read_bytes()
+        (folder / name).write_bytes(content)
+        with pytest.raises(ub.InputError, match=str(folder / name)):
+            read_all(folder)
+        (folder / name).write_bytes(before)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("\nseeds  = ", '\nseeds  = "5" # ', "[runs]: `seeds` must be a whole number, not '5'"),
+        ("\nseeds  = ", "\nseeds  = 0 # ", "[runs]: `seeds` must be 1 to 100000, not 0"),
+        ("relative = ", "relative = true # ", "[bounds]: `relative` must be a number, not True"),
+    ],
+)
+def test_a_wrong_type_is_told_with_the_right_one(folder: Path, old: str, new: str, words: str) -> None:
+    file = folder / "published.toml"
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(published.PaperError) as refusal:
+        published.load(folder)
+    assert str(refusal.value) == f"{file}: {words}"
+
+
+@pytest.mark.parametrize(
+    "text", ["min()", "abs(1, 2)", "max(loss(a))", "1" + "+1" * 50_000, "(" * 3000, "\x00", "9" * 5000]
+)
+def test_a_claim_that_cannot_be_worked_out_is_a_sentence(text: str) -> None:
+    with pytest.raises(ClaimError) as refusal:
+        calls(text)
+    assert len(str(refusal.value)) < 500
+
+
+def test_numbers_beyond_all_measure_are_a_sentence() -> None:
+    with pytest.raises(ClaimError, match="cannot be worked out"):
+        evaluate("big() * 1.5", lambda *_: 10**400)
+
+
+def test_a_printed_number_has_the_digits_that_it_shows() -> None:
+    halves = {text: Printed.parse(text).half_unit for text in ("98", "0.43", "9.0e-5", "1.5e3")}
+    assert halves == pytest.approx({"98": 0.5, "0.43": 0.005, "9.0e-5": 5e-7, "1.5e3": 50})
+    for text in ("nan", "inf", "1_000", "", "1??"):
+        with pytest.raises(ValueError, match="is not a decimal number"):
+            Printed.parse(text)
