@@ -4,6 +4,7 @@ mod access;
 mod line;
 mod link;
 mod loss;
+pub mod qdisc;
 mod queue;
 mod ring;
 mod service;

@@ -1,5 +1,6 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+use crate::queue::Discipline;
 use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
@@ -52,7 +53,7 @@ impl Scenario {
         ];
         queues.into_iter().find_map(|(key, queue)| match queue {
             Queue::Kernel(queue) => Some(OnlyInTheKernel { key, what: format!("kernel:{}", queue.discipline) }),
-            Queue::Droptail { .. } => None,
+            Queue::Droptail { .. } | Queue::Discipline(_) => None,
         })
     }
 
@@ -75,7 +76,12 @@ impl Scenario {
         let way = self.way_of(group);
         let delay = self.bottleneck.delay + self.reverse.delay + group.access.delay + group.access.delay;
         let in_flight = (way.service.bits_per_second() * delay.as_secs_f64() / 8.0) as u64;
-        match way.queue.limit() {
+        let room = match &way.queue {
+            // These keep their queues far shorter than their limits, which are for what does not heed them.
+            Queue::Discipline(_) => None,
+            queue => queue.limit(),
+        };
+        match room {
             Some(Limit::Bytes(queue)) => Bytes((4 * (in_flight + queue.0)).max(LEAST)),
             Some(Limit::Packets(queue)) => Bytes((4 * (in_flight + queue * group.packet.0)).max(LEAST)),
             None => Bytes((4 * in_flight).max(LINUX_MAX)),
@@ -223,6 +229,8 @@ pub enum Queue {
     },
     /// One of the running kernel's own.
     Kernel(KernelQueue),
+    /// Another of this program's own.
+    Discipline(Discipline),
 }
 
 /// A queue discipline of the kernel's. What is not said is left to the kernel.
@@ -244,6 +252,7 @@ pub enum Setting {
     Size(Bytes),
     Limit(Limit),
     Share(f64),
+    Rate(Rate),
 }
 
 impl KernelQueue {
@@ -254,7 +263,7 @@ impl KernelQueue {
 }
 
 impl Queue {
-    /// Room for waiting packets; none if it never drops, or if the kernel chooses.
+    /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             Queue::Droptail { limit, .. } => *limit,
@@ -262,6 +271,7 @@ impl Queue {
                 Some(Setting::Limit(limit)) => Some(limit),
                 _ => None,
             },
+            Queue::Discipline(discipline) => discipline.limit(),
         }
     }
 }

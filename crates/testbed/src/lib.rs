@@ -1,6 +1,7 @@
 //! The real thing: mechanisms in the running kernel, and scenarios over emulated links.
 
 mod apps;
+mod cake;
 mod clock;
 mod controls;
 mod direction;
