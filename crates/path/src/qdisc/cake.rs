@@ -665,3 +665,228 @@ fn code_points(diffserv: Diffserv) -> [u8; 64] {
     }
     tins
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::Ecn;
+    use crate::qdisc::testing::skb;
+    use scenario::units::Bytes;
+    use std::collections::BTreeMap;
+
+    fn cake(parameters: queue::Cake) -> Cake {
+        Cake::new(&parameters, 1500, crate::draws(1, 1))
+    }
+
+    fn shaped(mbit: u64) -> queue::Cake {
+        queue::Cake { bandwidth: Some(Rate(mbit * 1_000_000)), ..queue::Cake::default() }
+    }
+
+    /// Keeps three packets of each of these waiting for so long, takes what the shaper lets go, and counts it by `key`. COBALT finds nothing to drop.
+    fn serve(cake: &mut Cake, packets: &[Skb], until: Nanos, key: impl Fn(&Skb) -> u32) -> BTreeMap<u32, u64> {
+        let (mut counts, mut dropped) = (BTreeMap::new(), vec![]);
+        for skb in packets.iter().flat_map(|skb| [skb; 3]) {
+            cake.enqueue(Nanos::ZERO, *skb, &mut dropped);
+        }
+        let mut now = Nanos::ZERO;
+        while now < until {
+            let sent = cake.dequeue(now, &mut dropped).expect("it said so");
+            *counts.entry(key(&sent)).or_insert(0) += sent.bytes as u64;
+            cake.enqueue(now, Skb { ecn: Ecn::Ect0, ..sent }, &mut dropped);
+            now = cake.next(now);
+        }
+        assert_eq!(dropped, []);
+        counts
+    }
+
+    fn of_hosts(id: u32, source: u32, destination: u32) -> Skb {
+        Skb { source, destination, ..skb(id, id, true) }
+    }
+
+    /// 12 Mbit/s are a packet a millisecond, and the shaper is good for one at once.
+    #[test]
+    fn the_shaper_keeps_its_rate() {
+        let mut cake = cake(shaped(12));
+        let sent = serve(&mut cake, &[skb(0, 1, true)], Nanos::from_secs(2), |_| 0);
+        assert!(sent[&0].abs_diff(2000 * 1500) <= 2 * 1500, "{sent:?}");
+        assert_eq!(cake.next(Nanos::ZERO), cake.next(Nanos::from_secs(2)));
+    }
+
+    #[test]
+    fn an_idle_time_is_not_made_up_for() {
+        let mut cake = cake(shaped(12));
+        let now = Nanos::from_secs(10);
+        (0..3).for_each(|id| cake.enqueue(now, skb(id, 1, false), &mut vec![]));
+        assert_eq!(cake.next(now), now);
+        assert!(cake.dequeue(now, &mut vec![]).is_some() && cake.dequeue(now, &mut vec![]).is_none());
+        let next = cake.next(now).0 as i64 - now.0 as i64;
+        assert!((next - 1_000_000).abs() < 10, "{next}");
+    }
+
+    #[test]
+    fn a_packet_is_as_long_as_on_the_wire() {
+        let wire = |overhead, mpu, atm| Wire { overhead, mpu, atm };
+        assert_eq!(wire(0, 0, Atm::Noatm).bytes(1500), 1500);
+        assert_eq!(wire(18, 64, Atm::Noatm).bytes(40), 64);
+        // 1544 bytes are 33 cells; a bare acknowledgement's 84 bytes are two.
+        assert_eq!([1500, 40].map(|bytes| wire(44, 0, Atm::Atm).bytes(bytes)), [33 * 53, 2 * 53]);
+        assert_eq!(wire(0, 0, Atm::Ptm).bytes(1500), 1524);
+    }
+
+    /// Four flows of one host against one of another.
+    fn shares_of(flowmode: FlowMode, packets: &[Skb], key: impl Fn(&Skb) -> u32) -> f64 {
+        let mut cake = cake(queue::Cake { flowmode, ..shaped(100) });
+        let counts = serve(&mut cake, packets, Nanos::from_secs(4), key);
+        counts[&1] as f64 / counts.values().sum::<u64>() as f64
+    }
+
+    #[test]
+    fn hosts_or_flows_get_equal_shares_as_the_mode_says() {
+        let by_source: Vec<_> = (0..5).map(|id| of_hosts(id, if id < 4 { 1 } else { 2 }, 10 + id)).collect();
+        let by_destination: Vec<_> = (0..5).map(|id| of_hosts(id, 10 + id, if id < 4 { 1 } else { 2 })).collect();
+        let cases = [
+            (FlowMode::Srchost, 0.5, 0.8),
+            (FlowMode::Dsthost, 0.8, 0.5),
+            (FlowMode::Hosts, 0.8, 0.8),
+            (FlowMode::Flows, 0.8, 0.8),
+            (FlowMode::DualSrchost, 0.5, 0.8),
+            (FlowMode::DualDsthost, 0.8, 0.5),
+            (FlowMode::TripleIsolate, 0.5, 0.5),
+        ];
+        for (mode, sources, destinations) in cases {
+            let shares = [
+                shares_of(mode, &by_source, |skb| skb.source),
+                shares_of(mode, &by_destination, |skb| skb.destination),
+            ];
+            assert!(
+                (shares[0] - sources).abs() < 0.02 && (shares[1] - destinations).abs() < 0.02,
+                "{mode:?}: {shares:?}"
+            );
+        }
+    }
+
+    /// In one queue they go as they have come.
+    #[test]
+    fn flowblind_is_first_in_first_out() {
+        let mut cake = cake(queue::Cake { flowmode: FlowMode::Flowblind, ..shaped(1000) });
+        (0..20).for_each(|id| cake.enqueue(Nanos::ZERO, skb(id, id % 3, false), &mut vec![]));
+        let order: Vec<_> =
+            (0..20).map_while(|n| Some(cake.dequeue(Nanos::from_micros(100 * n), &mut vec![])?.id)).collect();
+        assert_eq!(order, (0..20).collect::<Vec<_>>());
+    }
+
+    fn of_class(id: u32, dscp: u8) -> Skb {
+        Skb { tos: dscp << 2, ..skb(id, id, true) }
+    }
+
+    /// Beside best effort: a sixteenth for what has least effort; and a quarter for voice, which goes first up to that, but no further.
+    #[test]
+    fn tins_have_their_shares() {
+        let packets = [of_class(0, 0), of_class(1, LE), of_class(2, EF)];
+        let mut cake = cake(queue::Cake { diffserv: Diffserv::Diffserv3, ..shaped(100) });
+        let counts = serve(&mut cake, &packets, Nanos::from_secs(4), |skb| skb.id);
+        let share = |id| counts[&id] as f64 / 50e6;
+        assert!((share(2) - 0.25).abs() < 0.02 && (share(1) - 1.0 / 16.0).abs() < 0.02, "{counts:?}");
+    }
+
+    /// Without a shaper tins share by their weights: 1024, 64 and 256.
+    #[test]
+    fn without_a_shaper_tins_take_turns() {
+        let mut cake = cake(queue::Cake::default());
+        let packets = [of_class(0, 0), of_class(1, LE), of_class(2, EF)];
+        let mut counts = [0.0f64; 3];
+        let mut dropped = vec![];
+        packets.iter().for_each(|skb| cake.enqueue(Nanos::ZERO, *skb, &mut dropped));
+        for us in 0..50_000 {
+            let now = Nanos::from_micros(us);
+            assert_eq!(cake.next(now), now);
+            let sent = cake.dequeue(now, &mut dropped).expect("it holds some");
+            counts[sent.id as usize] += 1.0;
+            cake.enqueue(now, sent, &mut dropped);
+        }
+        for (count, weight) in counts.iter().zip([1024.0, 64.0, 256.0]) {
+            assert!((count / 50_000.0 - weight / 1344.0).abs() < 0.01, "{counts:?}");
+        }
+    }
+
+    /// The tins of code points by their names (tc-cake(8)).
+    #[test]
+    fn code_points_go_to_their_tins() {
+        let tins =
+            |mode, points: &[u8]| points.iter().map(|point| code_points(mode)[*point as usize]).collect::<Vec<_>>();
+        let points = [0, LE, cs(1), TOS_LOW_DELAY, af(1)[0], af(2)[1], af(4)[2], cs(5), EF, cs(6), 63];
+        assert_eq!(tins(Diffserv::Besteffort, &points), [0; 11]);
+        assert_eq!(tins(Diffserv::Diffserv3, &points), [0, 1, 1, 2, 0, 0, 0, 0, 2, 2, 0]);
+        assert_eq!(tins(Diffserv::Diffserv4, &points), [0, 1, 1, 2, 0, 2, 2, 3, 3, 3, 0]);
+        assert_eq!(tins(Diffserv::Diffserv8, &points), [2, 0, 1, 4, 1, 4, 3, 6, 6, 7, 2]);
+        assert_eq!(tins(Diffserv::Precedence, &points), [0, 0, 1, 0, 1, 2, 4, 5, 5, 6, 7]);
+    }
+
+    /// A tin of 6.25 Mbit/s sends a packet in 1.92 ms, one of 1 Mbit/s in 12: that has to wait for 18.
+    #[test]
+    fn slow_tins_have_more_patience() {
+        let law = |mbit: u64| Tin::new(Some(mbit * 125_000), 1, Nanos::from_millis(100), 1500).law;
+        assert_eq!((law(100).target, law(100).interval), (5_000_000, 100_000_000));
+        let slow = law(1);
+        assert!(slow.target.abs_diff(18_000_000) < 10 && slow.interval.abs_diff(113_000_000) < 10, "{slow:?}");
+        assert_eq!(
+            [1, 8, 100].map(|mbit| Tin::new(Some(mbit * 125_000), 1, Nanos(1), 1500).flow_quantum),
+            [300, 300, 1514]
+        );
+    }
+
+    #[test]
+    fn room_is_four_round_trips_and_bounded() {
+        let room =
+            |parameters: queue::Cake| memory_limit(&parameters, parameters.bandwidth.map(|rate| rate.0 / 8), 1500);
+        assert_eq!(room(shaped(10)), 4 << 20);
+        assert_eq!(room(shaped(200)), 10_000_000);
+        assert_eq!(room(queue::Cake::default()), 15_360_000);
+        assert_eq!(room(queue::Cake { memlimit: Some(Bytes(64_000_000)), ..shaped(10) }), 64_000_000);
+    }
+
+    /// Ten full packets have room.
+    #[test]
+    fn a_full_memory_drops_from_the_longest_queue() {
+        let mut cake = cake(queue::Cake { memlimit: Some(Bytes(23_040)), ..shaped(10) });
+        let mut dropped = vec![];
+        (0..7).for_each(|id| cake.enqueue(Nanos::ZERO, skb(id, 1, false), &mut dropped));
+        (7..13).for_each(|id| cake.enqueue(Nanos::ZERO, skb(id, 2, false), &mut dropped));
+        assert_eq!(dropped.iter().map(|skb| skb.id).collect::<Vec<_>>(), [0, 1, 7]);
+        assert_eq!(cake.backlog(), (10 * 1500, 10));
+    }
+
+    /// A packet that waits alone is never dropped, however late it is.
+    #[test]
+    fn the_last_packet_of_a_flow_passes() {
+        let mut cake = cake(shaped(10));
+        for n in 0..1000 {
+            let now = Nanos::from_millis(100 * n);
+            cake.enqueue(now, skb(n as u32, 1, false), &mut vec![]);
+            let mut dropped = vec![];
+            assert!(cake.dequeue(now + Nanos::from_millis(90), &mut dropped).is_some() && dropped.is_empty());
+        }
+    }
+
+    /// Behind the bottleneck what is dropped has taken its time: nothing comes in its place, until more than a third is dropped.
+    #[test]
+    fn drops_count_with_the_shaper_at_the_ingress() {
+        let sent = |ingress| {
+            let mut cake = cake(queue::Cake { ingress, ..shaped(12) });
+            let (mut dropped, mut sent) = (vec![], 0);
+            let (mut now, end) = (Nanos::ZERO, Nanos::from_secs(4));
+            while now < end {
+                while cake.backlog().1 < 100 {
+                    cake.enqueue(now, skb(0, 1, false), &mut dropped);
+                }
+                sent += u64::from(cake.dequeue(now, &mut dropped).is_some());
+                now = cake.next(now);
+            }
+            (sent, dropped.len() as u64)
+        };
+        let (all, dropped) = sent(false);
+        assert!(all.abs_diff(4000) < 5 && dropped > 100, "{all} {dropped}");
+        let (rest, dropped) = sent(true);
+        assert!((rest + dropped).abs_diff(4000) < 5 && dropped > 100, "{rest} {dropped}");
+    }
+}

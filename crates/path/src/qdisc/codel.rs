@@ -257,3 +257,102 @@ impl Qdisc for Codel {
         (self.total.bytes, self.total.packets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::{drops, marks, skb, standing};
+
+    /// A packet a millisecond, of which ten always wait: each has waited 10 ms.
+    const STEP_US: u64 = 1000;
+    const WAITING: u64 = 10;
+
+    fn codel(ecn: bool, ce_threshold: Option<Nanos>) -> Codel {
+        Codel::new(&queue::Codel { ecn, ce_threshold, ..queue::Codel::default() }, 1500)
+    }
+
+    /// 1/sqrt(n) by one of Newton's steps each, from 65535/65536: the second is well off.
+    const FACTORS: [f64; 8] = [0.99998, 0.50002, 0.56250, 0.48779, 0.44151, 0.40407, 0.37518, 0.35152];
+
+    #[test]
+    fn newton_s_steps_are_linux_s() {
+        let mut vars = Vars { count: 1, rec_inv_sqrt: u16::MAX, ..Vars::default() };
+        for factor in FACTORS {
+            assert!((vars.rec_inv_sqrt as f64 / 65536.0 - factor).abs() < 1.6e-5, "{}", vars.count);
+            vars.count += 1;
+            vars.newton_step();
+        }
+    }
+
+    /// The queue is above the target from 5 ms on, when the first has waited so long.
+    #[test]
+    fn a_standing_queue_is_dropped_from_after_an_interval_and_then_by_newton_s_factors() {
+        let dropped = drops(&standing(&mut codel(false, None), false, WAITING, STEP_US, 600_000));
+        let mut due = dropped[0] as f64;
+        assert!((105_000.0..107_001.0).contains(&due), "{dropped:?}");
+        for (factor, at) in FACTORS.iter().zip(&dropped[1..]) {
+            due += 100_000.0 * factor;
+            let late = *at as f64 - due;
+            // With the next packet; the clock ticks once in 1.024 us, and the first drop was some time after its own.
+            assert!((-1.1 * STEP_US as f64..1.1 * STEP_US as f64).contains(&late), "{at}, not {due}: {dropped:?}");
+        }
+        assert!(dropped.len() > 8);
+    }
+
+    #[test]
+    fn marks_come_where_drops_would() {
+        let plain = drops(&standing(&mut codel(false, None), false, WAITING, STEP_US, 300_000));
+        let events = standing(&mut codel(true, None), true, WAITING, STEP_US, 300_000);
+        assert_eq!((marks(&events), drops(&events)), (plain, vec![]));
+    }
+
+    #[test]
+    fn nothing_is_dropped_below_the_target_or_from_one_packet() {
+        assert_eq!(drops(&standing(&mut codel(false, None), false, 4, STEP_US, 1_000_000)), []);
+        // Each has waited 50 ms, but behind it there is one only.
+        assert_eq!(drops(&standing(&mut codel(false, None), false, 1, 50_000, 10_000_000)), []);
+    }
+
+    #[test]
+    fn what_has_waited_longer_than_ce_threshold_is_marked_at_once() {
+        let mut codel = codel(false, Some(Nanos::from_millis(2)));
+        let events = standing(&mut codel, true, WAITING, STEP_US, 50_000);
+        // The first to have waited for three steps, and all after it.
+        assert_eq!(marks(&events), (3..50).map(|ms| ms * 1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn dropping_that_begins_again_soon_goes_on_nearly_as_fast() {
+        let mut vars = Vars { count: 9, lastcount: 3, drop_next: 1000, ..Vars::default() };
+        let law = Law::new(Nanos::from_millis(5), Nanos::from_millis(100), None, false, 1500);
+        let begin = |vars: &mut Vars, now| {
+            let (mut packets, mut total) = (Packets::default(), Total::default());
+            let from = &mut Source { packets: &mut packets, total: &mut total };
+            vars.begin_dropping(&law, now, skb(0, 1, false), from, &mut vec![]);
+            (vars.count, vars.lastcount)
+        };
+        let sixteen_intervals = 16 * law.interval;
+        assert_eq!(begin(&mut vars.clone(), 1000 + sixteen_intervals - 1), (6, 6));
+        assert_eq!(begin(&mut vars, 1000 + sixteen_intervals), (1, 1));
+    }
+
+    #[test]
+    fn the_clock_may_wrap() {
+        let wraps_at = Nanos((1 << 32) << 10);
+        let law = Law::new(Nanos::from_millis(5), Nanos::from_millis(100), None, false, 1500);
+        let (mut packets, mut total) = (Packets::default(), Total::default());
+        let mut vars = Vars::default();
+        let (mut dropped, start) = (vec![], wraps_at - Nanos::from_millis(50));
+        for n in 0..100 {
+            let skb = Skb { enqueued_at: start, ..skb(n, 1, false) };
+            total.add(&skb);
+            packets.push(skb);
+        }
+        let mut drops_by = |ms| {
+            let from = Source { packets: &mut packets, total: &mut total };
+            vars.dequeue(&law, start + Nanos::from_millis(ms), from, &mut dropped);
+            dropped.len()
+        };
+        assert_eq!([6, 100, 107, 200, 210].map(&mut drops_by), [0, 0, 1, 1, 2]);
+    }
+}

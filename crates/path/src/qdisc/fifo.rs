@@ -68,3 +68,29 @@ impl Qdisc for Fifo {
         (self.packets.bytes(), self.packets.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::skb;
+    use crate::qdisc::{AnyQdisc, Ecn, of};
+    use scenario::model::Queue;
+    use scenario::units::Rate;
+
+    fn fates(queue: &Queue, packets: u32) -> (usize, Vec<Ecn>) {
+        let Some(AnyQdisc::Fifo(mut fifo)) = of(queue, Rate(1), 1500, 1, 1) else { panic!("a FIFO") };
+        let mut dropped = vec![];
+        (0..packets).for_each(|id| fifo.enqueue(Nanos::ZERO, skb(id, 1, true), &mut dropped));
+        (dropped.len(), std::iter::from_fn(|| Some(fifo.dequeue(Nanos::ZERO, &mut vec![])?.ecn)).collect())
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_a_threshold_marks_what_finds_so_much() {
+        let bytes = Queue::Droptail { limit: Some(Limit::Bytes(Bytes(4499))), ecn_threshold: None };
+        assert_eq!(fates(&bytes, 4), (2, vec![Ecn::Ect0; 2]));
+        let packets = Queue::Droptail { limit: Some(Limit::Packets(3)), ecn_threshold: Some(Limit::Packets(1)) };
+        assert_eq!(fates(&packets, 4), (1, vec![Ecn::Ect0, Ecn::Ce, Ecn::Ce]));
+        let endless = Queue::Droptail { limit: None, ecn_threshold: None };
+        assert_eq!(fates(&endless, 2000).0, 0);
+    }
+}

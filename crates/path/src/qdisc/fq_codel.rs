@@ -137,3 +137,81 @@ impl Qdisc for FqCodel {
         (self.total.bytes, self.total.packets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::skb;
+
+    fn fq_codel(parameters: queue::FqCodel, mtu: u32) -> FqCodel {
+        FqCodel::new(&parameters, mtu, crate::draws(1, 1))
+    }
+
+    fn put(qdisc: &mut FqCodel, flow: u32, packets: u32) -> Vec<Skb> {
+        let mut dropped = vec![];
+        (0..packets).for_each(|id| qdisc.enqueue(Nanos::ZERO, skb(id, flow, false), &mut dropped));
+        dropped
+    }
+
+    fn take(qdisc: &mut FqCodel, packets: usize) -> Vec<u32> {
+        (0..packets).map_while(|_| Some(qdisc.dequeue(Nanos::ZERO, &mut vec![])?.flow_hash)).collect()
+    }
+
+    /// A quantum of 1514 bytes is good for two packets of 1500 at first, and then mostly for one.
+    #[test]
+    fn flows_take_turns_by_bytes() {
+        let mut qdisc = fq_codel(queue::FqCodel::default(), 1514);
+        put(&mut qdisc, 1, 400);
+        put(&mut qdisc, 2, 400);
+        let order = take(&mut qdisc, 600);
+        assert_eq!(order[..8], [1, 1, 2, 2, 1, 2, 1, 2]);
+        assert_eq!(order.iter().filter(|flow| **flow == 1).count(), 300);
+    }
+
+    #[test]
+    fn a_sparse_flow_goes_before_all_old_ones() {
+        let mut qdisc = fq_codel(queue::FqCodel::default(), 1514);
+        put(&mut qdisc, 1, 10);
+        put(&mut qdisc, 2, 10);
+        take(&mut qdisc, 6);
+        put(&mut qdisc, 3, 1);
+        assert_eq!(take(&mut qdisc, 3)[0], 3);
+    }
+
+    #[test]
+    fn a_flow_that_is_empty_has_to_wait_for_the_old_ones_before_it_is_new_again() {
+        let mut qdisc = fq_codel(queue::FqCodel { quantum: Some(Bytes(6000)), ..queue::FqCodel::default() }, 1514);
+        put(&mut qdisc, 1, 10);
+        take(&mut qdisc, 5);
+        put(&mut qdisc, 2, 1);
+        assert_eq!(take(&mut qdisc, 2), [2, 1]);
+        // Its turn came while it was empty.
+        put(&mut qdisc, 2, 1);
+        assert_eq!(take(&mut qdisc, 3), [1, 1, 2]);
+    }
+
+    /// 90 000 and 30 000 bytes: half of the first go, from its head, and count as CoDel's drops.
+    #[test]
+    fn the_longest_queue_is_halved_when_there_is_no_more_room() {
+        let mut qdisc = fq_codel(queue::FqCodel { limit: 79, ..queue::FqCodel::default() }, 1514);
+        assert_eq!(put(&mut qdisc, 1, 60).len() + put(&mut qdisc, 2, 19).len(), 0);
+        let dropped = put(&mut qdisc, 2, 1);
+        assert_eq!(dropped.iter().map(|skb| skb.id).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
+        assert!(dropped.iter().all(|skb| skb.flow_hash == 1));
+        assert_eq!(qdisc.flows.iter().map(|flow| flow.vars.count).max(), Some(30));
+        assert_eq!(qdisc.backlog(), (50 * 1500, 50));
+    }
+
+    #[test]
+    fn no_more_than_a_batch_goes_at_once() {
+        let mut qdisc = fq_codel(queue::FqCodel { limit: 500, drop_batch: 7, ..queue::FqCodel::default() }, 1514);
+        assert_eq!(put(&mut qdisc, 1, 501).len(), 7);
+    }
+
+    /// A full packet takes 2304 bytes of the kernel's memory.
+    #[test]
+    fn memory_is_bounded_too() {
+        let parameters = queue::FqCodel { memory_limit: Bytes(23_040), drop_batch: 1, ..queue::FqCodel::default() };
+        assert_eq!(put(&mut fq_codel(parameters, 1514), 1, 15).len(), 5);
+    }
+}

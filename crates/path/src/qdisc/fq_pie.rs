@@ -152,3 +152,53 @@ impl Qdisc for FqPie {
         (self.total.bytes, self.total.packets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::skb;
+
+    fn fq_pie() -> FqPie {
+        FqPie::new(&queue::FqPie::default(), 1500, crate::draws(1, 1))
+    }
+
+    /// Feeds flow 1 two packets and flow 2 half of one each millisecond, takes one, and counts what of each is dropped in four seconds.
+    fn unequal(qdisc: &mut FqPie) -> [usize; 3] {
+        let (mut dropped, mut sent) = (vec![], 0);
+        for ms in 0..4000 {
+            let now = Nanos::from_millis(ms);
+            qdisc.enqueue(now, skb(0, 1, false), &mut dropped);
+            qdisc.enqueue(now, skb(0, 1, false), &mut dropped);
+            if ms % 2 == 0 {
+                qdisc.enqueue(now, skb(0, 2, false), &mut dropped);
+            }
+            sent += usize::from(qdisc.dequeue(now, &mut vec![]).is_some_and(|skb| skb.flow_hash == 2));
+        }
+        let of = |flow| dropped.iter().filter(|skb| skb.flow_hash == flow).count();
+        [of(1), of(2), sent]
+    }
+
+    #[test]
+    fn only_the_flow_that_sends_too_much_is_dropped_from() {
+        let [one, other, sent] = unequal(&mut fq_pie());
+        assert!(one > 1000 && other == 0 && sent >= 1998, "{one} {other} {sent}");
+    }
+
+    /// The kernel goes through all flows with each ring; the result is the same.
+    #[test]
+    fn flows_that_sleep_are_as_those_that_are_looked_at() {
+        let mut qdisc = fq_pie();
+        unequal(&mut qdisc);
+        while qdisc.dequeue(Nanos::from_secs(4), &mut vec![]).is_some() {}
+        let mut all = qdisc.clone();
+        let now = Nanos::from_secs(60);
+        qdisc.update(now);
+        assert!(qdisc.awake.is_empty());
+        while all.timer.is_due(now) {
+            all.timer.again();
+            all.flows.iter_mut().for_each(|flow| flow.vars.calculate_probability(&all.law, flow.packets.bytes()));
+        }
+        assert!(qdisc.flows.iter().zip(&all.flows).all(|(one, other)| one.vars == other.vars));
+        assert_eq!(qdisc.timer.next(), all.timer.next());
+    }
+}

@@ -17,6 +17,8 @@ mod pie;
 mod prio;
 mod red;
 mod set_hash;
+#[cfg(test)]
+mod testing;
 mod timer;
 
 pub use any::{AnyQdisc, of};

@@ -299,3 +299,156 @@ impl Qdisc for Pie {
         (self.total.bytes, self.total.packets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::{drops, marks, skb, standing};
+
+    fn law() -> Law {
+        Law::new(&queue::Pie::default(), 1500)
+    }
+
+    fn share(prob: u64) -> f64 {
+        prob as f64 / MAX_PROB as f64
+    }
+
+    /// The state with this probability, delay and delay before, in ms.
+    fn vars(prob: f64, qdelay: u64, qdelay_old: u64) -> Vars {
+        let prob = (prob * MAX_PROB as f64) as u64;
+        let [qdelay, qdelay_old] = [qdelay, qdelay_old].map(|ms| ticks(Nanos::from_millis(ms)));
+        Vars { prob, qdelay, qdelay_old, burst_time: 0, ..Vars::default() }
+    }
+
+    fn updated(prob: f64, qdelay: u64, qdelay_old: u64, backlog: u64) -> f64 {
+        let mut vars = vars(prob, qdelay, qdelay_old);
+        vars.calculate_probability(&law(), backlog);
+        share(vars.prob)
+    }
+
+    /// 0.125 (q - 15 ms) + 1.25 (q - q_old), over 2048 to 1 as the probability is small or not (RFC 8033, section 5.5).
+    #[test]
+    fn the_probability_moves_by_the_delay_and_its_change() {
+        let cases = [
+            (0.0, 30, 10, 1.312_255_859e-5),
+            (0.0, 30, 30, 9.155_273_4e-7),
+            (0.001, 30, 30, 0.001 + 2.343_75e-4),
+            (0.05, 30, 30, 0.050_937_5),
+            (0.2, 30, 30, 0.201_875),
+            // At most 2 % at once from 10 % on.
+            (0.2, 200, 50, 0.22),
+            // 2 % more beyond 250 ms.
+            (0.2, 260, 260, 0.2 + 0.02 + 0.02),
+            (0.05, 260, 260, 0.05 + 0.125 * 0.245 / 2.0 + 0.02),
+        ];
+        for (prob, qdelay, qdelay_old, expected) in cases {
+            let prob = updated(prob, qdelay, qdelay_old, 15_000);
+            assert!((prob / expected - 1.0).abs() < 1e-5, "{qdelay} {qdelay_old}: {prob}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn it_falls_by_a_64th_while_the_queue_is_empty_but_not_while_it_is_short() {
+        let fallen = 0.05 - 0.125 * 0.015 / 2.0;
+        assert!((updated(0.05, 0, 0, 0) / (fallen * 63.0 / 64.0) - 1.0).abs() < 1e-6);
+        assert!((updated(0.05, 0, 0, 1500) / fallen - 1.0).abs() < 1e-6);
+        assert_eq!(updated(0.0, 0, 0, 0), 0.0);
+    }
+
+    #[test]
+    fn a_delay_of_30_ms_brings_it_up_step_by_step() {
+        let mut vars = vars(0.0, 30, 30);
+        let mut expected =
+            [(1, 9.155e-7), (2, 1.8311e-6), (10, 8.606e-5), (50, 0.006_428_8), (100, 0.042_053_8), (200, 0.171_428_8)]
+                .into_iter();
+        let mut next = expected.next();
+        for update in 1..=200 {
+            vars.calculate_probability(&law(), 15_000);
+            if let Some((_, prob)) = next.filter(|(at, _)| *at == update) {
+                assert!((share(vars.prob) / prob - 1.0).abs() < 1e-3, "{update}: {}", share(vars.prob));
+                next = expected.next();
+            }
+        }
+        assert_eq!(next, None);
+    }
+
+    /// With 10 %: none of eight in a row, then 10 % each, and the 85th at last: from 0.85 on, and surely from 8.5 on (RFC 8033, section 5.4). The mean gap is
+    /// 8 + 10 packets.
+    #[test]
+    fn drops_keep_apart() {
+        let (mut vars, mut draws) = (vars(0.1, 30, 30), crate::draws(1, 1));
+        let mut is_dropped = |_: &usize| {
+            let drop = vars.drop_early(&law(), 15_000, 1500, &mut draws);
+            if drop {
+                vars.dropped();
+            }
+            drop
+        };
+        let drops: Vec<usize> = (0..180_000).filter(&mut is_dropped).collect();
+        let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| (9..=85).contains(gap)), "{:?} {:?}", gaps.iter().min(), gaps.iter().max());
+        // Six standard deviations of the mean of 10 000 geometric gaps: 6 * 9.5 / 100.
+        let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;
+        assert!((mean - 18.0).abs() < 0.57, "{mean}");
+    }
+
+    #[test]
+    fn small_packets_are_dropped_in_proportion_in_byte_mode() {
+        let bytewise = Law::new(&queue::Pie { bytemode: true, ..queue::Pie::default() }, 1500);
+        let (mut vars, mut draws) = (vars(0.5, 30, 30), crate::draws(1, 1));
+        vars.drop_early(&bytewise, 15_000, 150, &mut draws);
+        assert!((share(vars.accu_prob) - 0.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_is_dropped_in_a_burst_or_from_a_short_or_swift_queue() {
+        let mut draws = crate::draws(1, 1);
+        let sure = |vars: Vars| Vars { accu_prob: MAX_PROB * 9, ..vars };
+        let mut drops = |mut vars: Vars, backlog| vars.drop_early(&law(), backlog, 1500, &mut draws);
+        assert!(drops(sure(vars(0.1, 30, 30)), 3000));
+        assert!(!drops(sure(vars(0.1, 30, 30)), 2999));
+        assert!(!drops(sure(vars(0.1, 7, 30)), 3000));
+        assert!(drops(sure(vars(0.2, 7, 30)), 3000));
+        assert!(!drops(Vars { burst_time: 1, ..sure(vars(0.1, 30, 30)) }, 3000));
+    }
+
+    /// 100 packets a millisecond apart. The probability rises from 512 ms on; the mean gap of drops follows it.
+    #[test]
+    fn a_standing_queue_is_dropped_from_the_more_the_longer_it_stands() {
+        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::draws(1, 1));
+        let dropped = drops(&standing(&mut pie, false, 100, 1000, 5_000_000));
+        assert!(dropped[0] > 512_000);
+        let in_second = |n: u64| dropped.iter().filter(|us| **us / 1_000_000 == n).count();
+        assert!(in_second(1) < in_second(2) && in_second(2) < in_second(3), "{dropped:?}");
+        let mut pie = Pie::new(&queue::Pie { ecn: true, ..queue::Pie::default() }, 1500, crate::draws(1, 1));
+        let events = standing(&mut pie, true, 100, 1000, 5_000_000);
+        // Marks up to 10 %, drops beyond; a mark is seen when the packet leaves, 100 ms after it was made.
+        let (marks, drops) = (marks(&events), drops(&events));
+        assert!(marks.len() > 5 && marks[5] - 100_000 < drops[0], "{marks:?}, {:?}", drops.first());
+    }
+
+    /// Rings that change nothing are left out: the state is what all of them would make of it.
+    #[test]
+    fn an_idle_time_is_made_up_for() {
+        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::draws(1, 1));
+        standing(&mut pie, false, 100, 1000, 3_000_000);
+        while pie.dequeue(Nanos::from_secs(3), &mut vec![]).is_some() {}
+        let mut other = pie.clone();
+        pie.update(Nanos::from_secs(1000));
+        (0..100_000).for_each(|n| other.update(Nanos::from_secs(3) + Nanos::from_millis(10 * n)));
+        assert_eq!((pie.vars.clone(), pie.vars.prob, pie.vars.burst_time), (other.vars, 0, BURST));
+    }
+
+    /// A hundred bytes a microsecond.
+    #[test]
+    fn the_rate_estimator_tells_the_delay_of_a_steady_queue() {
+        let law = Law::new(&queue::Pie { dq_rate_estimator: true, ..queue::Pie::default() }, 1500);
+        let mut vars = Vars::default();
+        for n in 1..500 {
+            vars.leaves(&law, Nanos::from_micros(15 * n), &skb(n as u32, 1, false), 6_000_000);
+        }
+        vars.calculate_probability(&law, 6_000_000);
+        let ms = vars.qdelay as f64 * 64e-6;
+        assert!((ms / 60.0 - 1.0).abs() < 0.02, "{ms} ms");
+    }
+}

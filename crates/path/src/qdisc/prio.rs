@@ -66,3 +66,31 @@ impl Qdisc for Prio {
         (self.bytes, self.packets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::testing::skb;
+
+    fn order(prio: &mut Prio, tos: &[u8]) -> Vec<u8> {
+        let mut dropped = vec![];
+        for (id, tos) in tos.iter().enumerate() {
+            prio.enqueue(Nanos::ZERO, Skb { tos: *tos, ..skb(id as u32, 1, false) }, &mut dropped);
+        }
+        std::iter::from_fn(|| Some(prio.dequeue(Nanos::ZERO, &mut vec![])?.tos)).collect()
+    }
+
+    /// Low delay, none, throughput (RFC 1349), as tc-prio(8) has them; what Diffserv puts in the upper bits does not count.
+    #[test]
+    fn low_delay_goes_first_and_throughput_last() {
+        let mut prio = Prio::new(&queue::Prio::default());
+        assert_eq!(order(&mut prio, &[0x08, 0, 0x10, 0x18, 0x14, 0xa8]), [0x10, 0x14, 0, 0x18, 0x08, 0xa8]);
+        assert_eq!(prio.backlog(), (0, 0));
+    }
+
+    #[test]
+    fn each_band_has_room_of_its_own() {
+        let mut pfifo_fast = Prio::pfifo_fast(&queue::PfifoFast { limit: 2 });
+        assert_eq!(order(&mut pfifo_fast, &[0, 0, 0, 0x10, 0x10, 0x10]), [0x10, 0x10, 0, 0]);
+    }
+}
