@@ -595,7 +595,7 @@ struct Share {
 
 impl Share {
     fn of(&self, rate: u64) -> u64 {
-        let cut = (0..self.eighths_off).fold(rate, |rate, _| rate * 7 >> 3);
+        let cut = (0..self.eighths_off).fold(rate, |rate, _| (rate * 7) >> 3);
         cut >> self.halvings
     }
 }
@@ -610,7 +610,7 @@ fn shares(diffserv: Diffserv) -> Vec<Share> {
         Diffserv::Diffserv3 => halved(&[0, 4, 2]),
         Diffserv::Diffserv4 => halved(&[0, 4, 1, 2]),
         Diffserv::Diffserv8 | Diffserv::Precedence => {
-            let quantum = |n| (0..n).fold(256u64, |quantum, _| quantum * 7 >> 3);
+            let quantum = |n| (0..n).fold(256u64, |quantum, _| (quantum * 7) >> 3);
             (0..8).map(|n| Share { eighths_off: n, halvings: 0, quantum: quantum(n) }).collect()
         }
     }
