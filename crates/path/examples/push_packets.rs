@@ -1,7 +1,7 @@
 //! Pushes packets through a queue discipline, for counting what it costs: `push_packets CONFIGURATION PACKETS [FLOWS]`.
 //!
-//! The configuration is the queue of a scenario file, such as `{ kind = "fq_codel" }`. Packets of 1500 bytes come at random, 5 % faster than they leave,
-//! so that there is always a queue, and something to drop.
+//! The configuration is the queue of a scenario file, such as `{ kind = "fq_codel" }`. Packets of 1500 bytes come at
+//! random, 5 % faster than they leave, so that there is always a queue, and something to drop.
 
 use path::qdisc::{Ecn, Qdisc, Skb, of};
 use rand::RngCore;
@@ -19,9 +19,8 @@ fn main() {
     };
     let packets: u32 = packets.parse().expect("a number of packets");
     let flows: u32 = flows.first().map_or(8, |flows| flows.parse().expect("a number of flows"));
-    let text = format!(
-        "duration = \"1s\"\n[link.bottleneck]\nrate = \"12mbit\"\ndelay = \"0s\"\nqueue = {queue}\n[[flows]]\ncc = \"reno\"\n"
-    );
+    let link = format!("[link.bottleneck]\nrate = \"12mbit\"\ndelay = \"0s\"\nqueue = {queue}\n");
+    let text = format!("duration = \"1s\"\n{link}[[flows]]\ncc = \"reno\"\n");
     let experiment = scenario::load_text(&text, "arguments", Path::new(""), &[]).unwrap_or_else(|why| panic!("{why}"));
     let queue = &experiment.cells[0].scenario.bottleneck.queue;
     let mut qdisc = of(queue, RATE, BYTES, 1, 1).expect("one of ours");

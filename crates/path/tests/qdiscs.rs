@@ -38,7 +38,8 @@ prop_compose! {
         };
         let (min, max, burst) = bounds.fill();
         let burst = burst.max(min.0.div_ceil(avpkt));
-        Discipline::Red(Red { limit: bounds.limit, min, max, probability, avpkt: Bytes(avpkt), burst, ecn, harddrop, adaptive, gentle })
+        let (limit, avpkt) = (bounds.limit, bounds.avpkt);
+        Discipline::Red(Red { limit, min, max, probability, avpkt, burst, ecn, harddrop, adaptive, gentle })
     }
 }
 
@@ -59,10 +60,11 @@ prop_compose! {
         Codel { limit, target, interval, ce_threshold, ecn } in codel(),
         flows in prop_oneof![1u32..8, Just(1024)],
         quantum in prop::option::of((256u64..5000).prop_map(Bytes)),
-        memory_limit in 2304u64..300_000,
+        memory_limit in (2304u64..300_000).prop_map(Bytes),
         drop_batch in 1u32..100,
     ) -> Discipline {
-        Discipline::FqCodel(FqCodel { limit, flows, quantum, target, interval, ce_threshold, ecn, memory_limit: Bytes(memory_limit), drop_batch })
+        let fq_codel = FqCodel { limit, flows, quantum, target, interval, ce_threshold, ecn, memory_limit, drop_batch };
+        Discipline::FqCodel(fq_codel)
     }
 }
 
@@ -87,17 +89,30 @@ prop_compose! {
         ecn_prob in 0u32..101,
     ) -> Discipline {
         let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie;
-        Discipline::FqPie(FqPie { limit, flows, quantum, target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator })
+        let fq_pie =
+            FqPie { limit, flows, quantum, target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator };
+        Discipline::FqPie(fq_pie)
     }
 }
+
+const DIFFSERVS: [Diffserv; 5] =
+    [Diffserv::Besteffort, Diffserv::Diffserv3, Diffserv::Diffserv4, Diffserv::Diffserv8, Diffserv::Precedence];
+const FLOW_MODES: [FlowMode; 8] = [
+    FlowMode::Flowblind,
+    FlowMode::Srchost,
+    FlowMode::Dsthost,
+    FlowMode::Hosts,
+    FlowMode::Flows,
+    FlowMode::DualSrchost,
+    FlowMode::DualDsthost,
+    FlowMode::TripleIsolate,
+];
 
 prop_compose! {
     fn cake()(
         bandwidth in prop::option::of((100_000u64..100_000_000).prop_map(Rate)),
-        diffserv in prop::sample::select(vec![Diffserv::Besteffort, Diffserv::Diffserv3, Diffserv::Diffserv4, Diffserv::Diffserv8, Diffserv::Precedence]),
-        flowmode in prop::sample::select(vec![
-            FlowMode::Flowblind, FlowMode::Srchost, FlowMode::Dsthost, FlowMode::Hosts, FlowMode::Flows, FlowMode::DualSrchost, FlowMode::DualDsthost, FlowMode::TripleIsolate,
-        ]),
+        diffserv in prop::sample::select(DIFFSERVS.to_vec()),
+        flowmode in prop::sample::select(FLOW_MODES.to_vec()),
         rtt in time(100, 300_000),
         (overhead, mpu) in (0u32..100, 0u32..100),
         atm in prop::sample::select(vec![Atm::Noatm, Atm::Atm, Atm::Ptm]),
@@ -292,8 +307,8 @@ impl Examiner {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// In = out + dropped + waiting, after every call; first in, first out in each flow; the backlog true; limits kept; `next` never lies; no mark where
-    /// none may be; the same seed the same fates.
+    /// In = out + dropped + waiting, after every call; first in, first out in each flow; the backlog true; limits kept;
+    /// `next` never lies; no mark where none may be; the same seed the same fates.
     #[test]
     fn disciplines_keep_their_contract(queue in queue(), train in train(), seed: u16) {
         let run = || Examiner::new(&queue, seed.into()).run(&queue, &train);
@@ -302,8 +317,13 @@ proptest! {
 
     /// CAKE's shaper: from one packet to the next it takes at least the time of the first on the wire, in the long run.
     #[test]
-    fn cake_never_sends_faster_than_its_bandwidth(mbit in 1u64..100, overhead in 0u32..50, sizes in prop::collection::vec(40u32..1501, 50..200)) {
-        let cake = Cake { bandwidth: Some(Rate(mbit * 1_000_000)), overhead, memlimit: Some(Bytes(10_000_000)), rtt: Nanos::from_secs(100), ..Cake::default() };
+    fn cake_never_sends_faster_than_its_bandwidth(
+        mbit in 1u64..100,
+        overhead in 0u32..50,
+        sizes in prop::collection::vec(40u32..1501, 50..200),
+    ) {
+        let (bandwidth, memlimit) = (Some(Rate(mbit * 1_000_000)), Some(Bytes(10_000_000)));
+        let cake = Cake { bandwidth, overhead, memlimit, rtt: Nanos::from_secs(100), ..Cake::default() };
         let queue = Queue::Discipline(Discipline::Cake(cake));
         let mut examiner = Examiner::new(&queue, 1);
         for (id, bytes) in sizes.iter().enumerate() {
@@ -314,7 +334,8 @@ proptest! {
             examiner.now = examiner.qdisc.next(examiner.now);
             prop_assert!(examiner.dequeue());
             // Each packet's time is rounded down to a nanosecond.
-            prop_assert!((examiner.now.0 as f64 - due).abs() < 1.0 + 2.0 * sizes.len() as f64, "{} {due}", examiner.now);
+            let tolerance = 1.0 + 2.0 * sizes.len() as f64;
+            prop_assert!((examiner.now.0 as f64 - due).abs() < tolerance, "{} {due}", examiner.now);
             let Some(Fate::Sent(skb, _)) = examiner.fates.last() else { panic!("nothing is dropped") };
             due += f64::from(skb.bytes + overhead) * 8000.0 / mbit as f64;
         }

@@ -1,4 +1,5 @@
-//! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8) and of the kernel.
+//! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8)
+//! and of the kernel.
 
 use crate::model::Limit;
 use crate::units::{Bytes, Nanos, Rate};

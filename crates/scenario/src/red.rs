@@ -1,5 +1,5 @@
-//! RED's parameters, and the powers of two that its arithmetic is in, which whoever sets it up works out (tc-red(8); the figures' meaning: Floyd and
-//! Jacobson, 1993).
+//! RED's parameters, and the powers of two that its arithmetic is in, which whoever sets it up works out (tc-red(8);
+//! the figures' meaning: Floyd and Jacobson, 1993).
 
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
@@ -89,8 +89,9 @@ impl Red {
         Ok(RedArithmetic { weight_log, slope_log: self.slope_log(), max_p, idle_step_log, idle_halvings })
     }
 
-    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to an empty queue, leave
-    /// the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section 6, in packets).
+    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to
+    /// an empty queue, leave the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section
+    /// 6, in packets).
     fn weight_log(&self) -> Result<u8, String> {
         let beyond_min = self.burst as f64 + 1.0 - self.min.0 as f64 / self.avpkt.0 as f64;
         if beyond_min < 1.0 {
@@ -107,14 +108,14 @@ impl Red {
         (1..32).find(fits).ok_or_else(|| format!("burst = {} is too large", self.burst))
     }
 
-    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go by `TCA_RED_MAX_P`
-    /// and only show this one.
+    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go
+    /// by `TCA_RED_MAX_P` and only show this one.
     fn slope_log(&self) -> u8 {
         ((self.max.0 - self.min.0) as f64 / self.probability).log2().ceil().min(31.0) as u8
     }
 
-    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time of a packet the
-    /// mean falls by one weight.
+    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time
+    /// of a packet the mean falls by one weight.
     fn idle_table(&self, weight_log: u8, rate: Rate) -> (u8, [u8; IDLE_ENTRIES]) {
         let packet_us = rate.time_to_send(self.avpkt).0 as f64 / 1000.0;
         let halvings_a_us = -(1.0 - 0.5f64.powi(weight_log as i32)).log2() / packet_us;

@@ -20,8 +20,8 @@ pub enum AnyQdisc {
     Cake(Box<Cake>),
 }
 
-/// The discipline of a queue before a transmitter of this rate, in the mean, whose largest packets have `mtu` bytes. `purpose` keeps its draws apart
-/// from others of the same seed. None for one of the kernel's.
+/// The discipline of a queue before a transmitter of this rate, in the mean, whose largest packets have `mtu` bytes.
+/// `purpose` keeps its draws apart from others of the same seed. None for one of the kernel's.
 pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Option<AnyQdisc> {
     let discipline = match queue {
         Queue::Droptail { limit, ecn_threshold } => return Some(AnyQdisc::Fifo(Fifo::new(*limit, *ecn_threshold))),

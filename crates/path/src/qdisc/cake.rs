@@ -1,8 +1,9 @@
-//! CAKE (sch_cake.c; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", 2018): a shaper, tins by the Diffserv code point, in each tin flows that take turns
-//! so that hosts get equal shares (DRR++), each with COBALT.
+//! CAKE (sch_cake.c; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", 2018): a shaper, tins by the Diffserv code
+//! point, in each tin flows that take turns so that hosts get equal shares (DRR++), each with COBALT.
 //!
-//! Left out: `autorate-ingress`, `ack-filter`, `nat`, `wash`, `fwmark`, `split-gso` (no packet here is larger than the MTU), and `raw`, which is what
-//! holds without `overhead`. A full memory drops from the longest queue, as with Linux; of equally long ones from the first, where Linux's heap has no order.
+//! Left out: `autorate-ingress`, `ack-filter`, `nat`, `wash`, `fwmark`, `split-gso` (no packet here is larger than the
+//! MTU), and `raw`, which is what holds without `overhead`. A full memory drops from the longest queue, as with Linux;
+//! of equally long ones from the first, where Linux's heap has no order.
 
 use super::chains::Chains;
 use super::cobalt::{Cobalt, Law};
@@ -205,7 +206,8 @@ impl Tin {
         }
     }
 
-    /// What a flow may send in a turn: the less the more flows its busier host has. The parts of a byte are made up for at random.
+    /// What a flow may send in a turn: the less the more flows its busier host has. The parts of a byte are made up for
+    /// at random.
     #[inline]
     fn quantum_of(&self, n: usize, mode: FlowMode, draws: &mut Draws) -> i64 {
         let flow = &self.flows[n];
@@ -478,7 +480,8 @@ impl Cake {
         if self.shared.shaper.pace.is_none() { self.tin_in_turn() } else { self.tin_by_schedule(now) }
     }
 
-    /// With a shaper: of the tins that are within their rate the last one, which is the most urgent; else the one that is so next.
+    /// With a shaper: of the tins that are within their rate the last one, which is the most urgent; else the one that
+    /// is so next.
     #[inline]
     fn tin_by_schedule(&self, now: Nanos) -> Option<usize> {
         let (mut best, mut best_time) = (None, i64::MAX);
@@ -573,7 +576,8 @@ impl Qdisc for Cake {
     }
 }
 
-/// Room for all packets: `memlimit`, or what arrives in four round trips, 4 MB at least; and never more than 10 240 packets of the MTU, unless said.
+/// Room for all packets: `memlimit`, or what arrives in four round trips, 4 MB at least; and never more than 10 240
+/// packets of the MTU, unless said.
 fn memory_limit(parameters: &queue::Cake, rate: Option<u64>, mtu: u32) -> u64 {
     let said = parameters.memlimit.map_or(0, |limit| limit.0);
     let limit = match rate {
@@ -682,7 +686,8 @@ mod tests {
         queue::Cake { bandwidth: Some(Rate(mbit * 1_000_000)), ..queue::Cake::default() }
     }
 
-    /// Keeps three packets of each of these waiting for so long, takes what the shaper lets go, and counts it by `key`. COBALT finds nothing to drop.
+    /// Keeps three packets of each of these waiting for so long, takes what the shaper lets go, and counts it by `key`.
+    /// COBALT finds nothing to drop.
     fn serve(cake: &mut Cake, packets: &[Skb], until: Nanos, key: impl Fn(&Skb) -> u32) -> BTreeMap<u32, u64> {
         let (mut counts, mut dropped) = (BTreeMap::new(), vec![]);
         for skb in packets.iter().flat_map(|skb| [skb; 3]) {
@@ -779,7 +784,8 @@ mod tests {
         Skb { tos: dscp << 2, ..skb(id, id, true) }
     }
 
-    /// Beside best effort: a sixteenth for what has least effort; and a quarter for voice, which goes first up to that, but no further.
+    /// Beside best effort: a sixteenth for what has least effort; and a quarter for voice, which goes first up to that,
+    /// but no further.
     #[test]
     fn tins_have_their_shares() {
         let packets = [of_class(0, 0), of_class(1, LE), of_class(2, EF)];
@@ -868,7 +874,8 @@ mod tests {
         }
     }
 
-    /// Behind the bottleneck what is dropped has taken its time: nothing comes in its place, until more than a third is dropped.
+    /// Behind the bottleneck what is dropped has taken its time: nothing comes in its place, until more than a third is
+    /// dropped.
     #[test]
     fn drops_count_with_the_shaper_at_the_ingress() {
         let sent = |ingress| {

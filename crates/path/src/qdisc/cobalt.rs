@@ -1,5 +1,5 @@
-//! COBALT, CAKE's AQM (sch_cake.c): CoDel, which marks or drops by the time that packets have waited, beside BLUE, which drops at random once the queue
-//! has overflowed, for flows that do not heed CoDel.
+//! COBALT, CAKE's AQM (sch_cake.c): CoDel, which marks or drops by the time that packets have waited, beside BLUE,
+//! which drops at random once the queue has overflowed, for flows that do not heed CoDel.
 
 use super::Skb;
 use super::codel::newton_step;
@@ -7,11 +7,13 @@ use crate::Draws;
 use rand::RngCore;
 use scenario::units::Nanos;
 
-/// BLUE's probability rises by 1/256 with an overflow, and falls by 1/4096 when the queue is empty, each once a target's time at most. Of 2^32.
+/// BLUE's probability rises by 1/256 with an overflow, and falls by 1/4096 when the queue is empty, each once a
+/// target's time at most. Of 2^32.
 const P_INC: u32 = 1 << 24;
 const P_DEC: u32 = 1 << 20;
 
-/// 1/sqrt(count) for the first counts, each worked out by four of Newton's steps from the one before: from there on one step is exact enough.
+/// 1/sqrt(count) for the first counts, each worked out by four of Newton's steps from the one before: from there on one
+/// step is exact enough.
 const REC_INV_SQRT: [u32; 16] = rec_inv_sqrt();
 
 const fn rec_inv_sqrt() -> [u32; 16] {
@@ -44,7 +46,8 @@ pub(super) struct Law {
 pub(super) struct Cobalt {
     /// CoDel's drops and marks, which come down again with time.
     count: u32,
-    /// 1/sqrt(count), of 2^32. It starts at 0, as the kernel's does, so that a flow's very first signal does not wait for an interval.
+    /// 1/sqrt(count), of 2^32. It starts at 0, as the kernel's does, so that a flow's very first signal does not wait
+    /// for an interval.
     rec_inv_sqrt: u32,
     drop_next: i64,
     blue_timer: i64,
@@ -85,8 +88,9 @@ impl Cobalt {
         self.p_drop == 0 && self.count == 0 && now.0 as i64 >= self.drop_next
     }
 
-    /// Is this packet, just taken from the queue, to be dropped? It is marked in place of that if it can be, but not in place of BLUE's drops. `bulk_flows`
-    /// is what the bound on the delay allows for, 0 or the flows that share the tin.
+    /// Is this packet, just taken from the queue, to be dropped? It is marked in place of that if it can be, but not in
+    /// place of BLUE's drops. `bulk_flows` is what the bound on the delay allows for, 0 or the flows that share the
+    /// tin.
     #[inline]
     pub fn should_drop(&mut self, law: &Law, now: Nanos, skb: &mut Skb, bulk_flows: u64, draws: &mut Draws) -> bool {
         let sojourn = now.since(skb.enqueued_at).0;
@@ -121,7 +125,8 @@ impl Cobalt {
         if self.p_drop > 0 {
             drop |= draws.next_u32() < self.p_drop;
         }
-        // Until then a flow that has nothing to drop is remembered; one that has fallen behind its schedule does not make up for it.
+        // Until then a flow that has nothing to drop is remembered; one that has fallen behind its schedule does not
+        // make up for it.
         if self.count == 0 {
             self.drop_next = now + law.interval as i64;
         } else if late_by > 0 && !drop {

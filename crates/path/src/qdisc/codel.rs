@@ -1,5 +1,5 @@
-//! CoDel (RFC 8289) as Linux has it (codel_impl.h, sch_codel.c): drops from the head when packets have waited longer than `target` for `interval`,
-//! then the more often the longer it lasts.
+//! CoDel (RFC 8289) as Linux has it (codel_impl.h, sch_codel.c): drops from the head when packets have waited longer
+//! than `target` for `interval`, then the more often the longer it lasts.
 
 use super::packets::{Packets, Total};
 use super::{Qdisc, Skb};
@@ -119,7 +119,8 @@ impl Vars {
         is_after(now, self.first_above_time)
     }
 
-    /// Drops or marks one, and sets the time of the next: where dropping ended not long ago, nearly as often as it then did.
+    /// Drops or marks one, and sets the time of the next: where dropping ended not long ago, nearly as often as it then
+    /// did.
     #[cold]
     fn begin_dropping(
         &mut self,
@@ -197,7 +198,8 @@ impl Vars {
     }
 }
 
-/// x (3 - count x^2) / 2 for an x with 32 fractional bits; the two lowest bits of the bracket go, so that the product has room.
+/// x (3 - count x^2) / 2 for an x with 32 fractional bits; the two lowest bits of the bracket go, so that the product
+/// has room.
 #[inline]
 pub(super) const fn newton_step(x: u32, count: u32) -> u32 {
     let square = (x as u64 * x as u64) >> 32;

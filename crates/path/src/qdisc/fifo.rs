@@ -1,4 +1,5 @@
-//! First in, first out: `pfifo`, `bfifo`, and our drop-tail queue, which also marks as DCTCP wants it (RFC 8257, section 3.1).
+//! First in, first out: `pfifo`, `bfifo`, and our drop-tail queue, which also marks as DCTCP wants it (RFC 8257,
+//! section 3.1).
 
 use super::packets::Packets;
 use super::{Qdisc, Skb};

@@ -1,5 +1,6 @@
-//! FQ-CoDel (RFC 8290) as Linux has it (sch_fq_codel.c): flows are hashed to queues, which take turns by deficit round robin, new ones first, each
-//! with CoDel. Left out: filters that classify, and `ce_threshold` for some code points only.
+//! FQ-CoDel (RFC 8290) as Linux has it (sch_fq_codel.c): flows are hashed to queues, which take turns by deficit round
+//! robin, new ones first, each with CoDel. Left out: filters that classify, and `ce_threshold` for some code points
+//! only.
 
 use super::chains::Chains;
 use super::codel::{Law, Source, Vars};
@@ -118,7 +119,8 @@ impl Qdisc for FqCodel {
                 flow.deficit -= skb.bytes as i64;
                 return Some(skb);
             }
-            // A new flow that is empty has its turn among the old ones first, so that it cannot come as new time and again.
+            // A new flow that is empty has its turn among the old ones first, so that it cannot come as new time and
+            // again.
             if list == NEW && !self.chains.is_empty(OLD) {
                 self.chains.move_to_back(OLD, n);
             } else {

@@ -1,5 +1,5 @@
-//! FQ-PIE as Linux has it (sch_fq_pie.c): flows are hashed to queues, which take turns as with FQ-CoDel, each with PIE. Left out: filters that classify,
-//! and `memory_limit`, for which the kernel counts packets but drops none.
+//! FQ-PIE as Linux has it (sch_fq_pie.c): flows are hashed to queues, which take turns as with FQ-CoDel, each with PIE.
+//! Left out: filters that classify, and `memory_limit`, for which the kernel counts packets but drops none.
 
 use super::chains::Chains;
 use super::fq_codel::quantum;
@@ -62,8 +62,8 @@ impl FqPie {
         }
     }
 
-    /// Makes up for the timer's rings until now. The kernel goes through all flows; one that a ring does not change stays so until a packet comes or
-    /// goes, and can be left out.
+    /// Makes up for the timer's rings until now. The kernel goes through all flows; one that a ring does not change
+    /// stays so until a packet comes or goes, and can be left out.
     #[inline]
     fn update(&mut self, now: Nanos) {
         while self.timer.is_due(now) {
@@ -162,7 +162,8 @@ mod tests {
         FqPie::new(&queue::FqPie::default(), 1500, crate::draws(1, 1))
     }
 
-    /// Feeds flow 1 two packets and flow 2 half of one each millisecond, takes one, and counts what of each is dropped in four seconds.
+    /// Feeds flow 1 two packets and flow 2 half of one each millisecond, takes one, and counts what of each is dropped
+    /// in four seconds.
     fn unequal(qdisc: &mut FqPie) -> [usize; 3] {
         let (mut dropped, mut sent) = (vec![], 0);
         for ms in 0..4000 {

@@ -1,7 +1,7 @@
 //! Queue disciplines: what decides which packet a transmitter sends next, and which are dropped or marked.
 //!
-//! Each follows the kernel's of the same name (`net/sched/sch_*.c` of Linux 6.1 to 6.18), with its integer arithmetic and its defaults. What
-//! differs is said in the discipline's own file.
+//! Each follows the kernel's of the same name (`net/sched/sch_*.c` of Linux 6.1 to 6.18), with its integer arithmetic
+//! and its defaults. What differs is said in the discipline's own file.
 
 mod any;
 mod cake;
@@ -81,12 +81,14 @@ impl Skb {
 
 /// A queue discipline.
 pub trait Qdisc {
-    /// Takes a packet at `now`, which never decreases from call to call. Packets that are dropped for it, itself or others, are appended to
-    /// `dropped`.
+    /// Takes a packet at `now`, which never decreases from call to call. Packets that are dropped for it, itself or
+    /// others, are appended to `dropped`.
     fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>);
-    /// The packet to transmit next, marked where the discipline marks; none if it is empty, or holds back what it has until `next`.
+    /// The packet to transmit next, marked where the discipline marks; none if it is empty, or holds back what it has
+    /// until `next`.
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb>;
-    /// When a discipline that shapes may be asked again; `Nanos::NEVER` if it is empty. One that does not shape: `now` while it holds packets.
+    /// When a discipline that shapes may be asked again; `Nanos::NEVER` if it is empty. One that does not shape: `now`
+    /// while it holds packets.
     fn next(&self, now: Nanos) -> Nanos;
     /// Bytes and packets that wait.
     fn backlog(&self) -> (u64, u64);

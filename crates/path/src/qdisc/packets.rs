@@ -78,8 +78,8 @@ impl Total {
     }
 }
 
-/// `skb->truesize` of a packet in one piece on a 64-bit kernel: `struct sk_buff`, then headroom (`NET_SKB_PAD`), data and
-/// `struct skb_shared_info` in one allocation, which comes in powers of two.
+/// `skb->truesize` of a packet in one piece on a 64-bit kernel: `struct sk_buff`, then headroom (`NET_SKB_PAD`), data
+/// and `struct skb_shared_info` in one allocation, which comes in powers of two.
 #[inline]
 fn truesize(bytes: u32) -> u64 {
     const SK_BUFF: u64 = 256;

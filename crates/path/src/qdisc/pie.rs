@@ -1,8 +1,9 @@
-//! PIE (RFC 8033) as Linux has it (sch_pie.c): drops arriving packets at random, with a probability that a timer works out from the queueing
-//! delay and its change.
+//! PIE (RFC 8033) as Linux has it (sch_pie.c): drops arriving packets at random, with a probability that a timer works
+//! out from the queueing delay and its change.
 //!
-//! Where Linux departs from the RFC: the timer rings with the kernel's ticks, so that the default of 15 ms comes to 20 (`timer.rs`), first after half
-//! a second; the probability is not cut at 1, but at 2^64 of 2^56; a delay of more than 250 ms adds 2 %.
+//! Where Linux departs from the RFC: the timer rings with the kernel's ticks, so that the default of 15 ms comes to 20
+//! (`timer.rs`), first after half a second; the probability is not cut at 1, but at 2^64 of 2^56; a delay of more than
+//! 250 ms adds 2 %.
 
 use super::packets::{Packets, Total};
 use super::timer::Timer;
@@ -249,7 +250,8 @@ impl Pie {
         }
     }
 
-    /// Makes up for the timer's rings until now. Nothing has changed since but by them, so when one changes nothing, the others do not.
+    /// Makes up for the timer's rings until now. Nothing has changed since but by them, so when one changes nothing,
+    /// the others do not.
     #[inline]
     fn update(&mut self, now: Nanos) {
         while self.timer.is_due(now) {
@@ -372,8 +374,8 @@ mod tests {
         assert_eq!(next, None);
     }
 
-    /// With 10 %: none of eight in a row, then 10 % each, and the 85th at last: from 0.85 on, and surely from 8.5 on (RFC 8033, section 5.4). The mean gap is
-    /// 8 + 10 packets.
+    /// With 10 %: none of eight in a row, then 10 % each, and the 85th at last: from 0.85 on, and surely from 8.5 on
+    /// (RFC 8033, section 5.4). The mean gap is 8 + 10 packets.
     #[test]
     fn drops_keep_apart() {
         let (mut vars, mut draws) = (vars(0.1, 30, 30), crate::draws(1, 1));

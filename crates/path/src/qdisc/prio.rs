@@ -1,13 +1,14 @@
-//! Strict priorities by the type of service: `prio` and `pfifo_fast` (sch_prio.c, `pfifo_fast_*` in sch_generic.c). A band is served when all
-//! before it are empty.
+//! Strict priorities by the type of service: `prio` and `pfifo_fast` (sch_prio.c, `pfifo_fast_*` in sch_generic.c). A
+//! band is served when all before it are empty.
 
 use super::packets::Packets;
 use super::{Qdisc, Skb};
 use scenario::queue;
 use scenario::units::Nanos;
 
-/// The band of each of the eight types of service of RFC 1349: the kernel makes a priority of it (`ip_tos2prio`), and a band of that (`prio2band`).
-/// Low delay goes first (priority 6); none, and low delay with throughput, next (0 and 4); throughput last (2).
+/// The band of each of the eight types of service of RFC 1349: the kernel makes a priority of it (`ip_tos2prio`), and a
+/// band of that (`prio2band`). Low delay goes first (priority 6); none, and low delay with throughput, next (0 and 4);
+/// throughput last (2).
 const BANDS_OF_TOS: [u8; 8] = [1, 1, 2, 2, 0, 0, 1, 1];
 const TOS_SHIFT: u8 = 2;
 
@@ -80,7 +81,8 @@ mod tests {
         std::iter::from_fn(|| Some(prio.dequeue(Nanos::ZERO, &mut vec![])?.tos)).collect()
     }
 
-    /// Low delay, none, throughput (RFC 1349), as tc-prio(8) has them; what Diffserv puts in the upper bits does not count.
+    /// Low delay, none, throughput (RFC 1349), as tc-prio(8) has them; what Diffserv puts in the upper bits does not
+    /// count.
     #[test]
     fn low_delay_goes_first_and_throughput_last() {
         let mut prio = Prio::new(&queue::Prio::default());

@@ -1,8 +1,8 @@
-//! RED (Floyd and Jacobson, 1993) as Linux has it (red.h, sch_red.c): drops arriving packets at random, the more the longer the mean queue. With
-//! `adaptive` after Floyd, Gummadi and Shenker, 2001.
+//! RED (Floyd and Jacobson, 1993) as Linux has it (red.h, sch_red.c): drops arriving packets at random, the more the
+//! longer the mean queue. With `adaptive` after Floyd, Gummadi and Shenker, 2001.
 //!
-//! Linux has no `gentle`; ours is Floyd's of 2000: between `max` and twice `max` the probability rises from `probability` to 1, where without it all
-//! is dropped from `max` on. Left out: `nodrop`, and blocks of filters.
+//! Linux has no `gentle`; ours is Floyd's of 2000: between `max` and twice `max` the probability rises from
+//! `probability` to 1, where without it all is dropped from `max` on. Left out: `nodrop`, and blocks of filters.
 
 use super::packets::{Packets, Total};
 use super::timer::Timer;
@@ -88,7 +88,8 @@ impl Red {
         };
     }
 
-    /// What is left of the mean after an idle time: as many halvings as the table says, or by a straight line where that is none.
+    /// What is left of the mean after an idle time: as many halvings as the table says, or by a straight line where
+    /// that is none.
     fn after_idling(&self, idle: Nanos) -> u64 {
         let RedArithmetic { idle_step_log, ref idle_halvings, .. } = self.arithmetic;
         let us = idle.as_micros().min(255 << idle_step_log);
@@ -125,8 +126,8 @@ impl Red {
         Verdict::Mark
     }
 
-    /// Linux's way: marks are a uniform number of packets apart, so that `qcount` times the probability is held against one random number
-    /// until the next mark (the paper's section 8, method 2).
+    /// Linux's way: marks are a uniform number of packets apart, so that `qcount` times the probability is held against
+    /// one random number until the next mark (the paper's section 8, method 2).
     fn is_due(&self) -> bool {
         ((self.qavg - self.min) >> self.arithmetic.weight_log) * self.qcount as u64 >= self.q_r
     }
@@ -261,7 +262,8 @@ mod tests {
         }
     }
 
-    /// A packet takes a millisecond, and its weight is 1/512: 0.998^m. Linux's table has whole halvings, with a straight line before the first.
+    /// A packet takes a millisecond, and its weight is 1/512: 0.998^m. Linux's table has whole halvings, with a
+    /// straight line before the first.
     #[test]
     fn an_idle_time_is_worth_as_many_packets() {
         let red = red(parameters(), 9);
@@ -274,7 +276,8 @@ mod tests {
         }
     }
 
-    /// With the mean in the middle 1 % is dropped, at uniform gaps of 1 to 100 packets: 50.5 in the mean, with a standard deviation of 28.9.
+    /// With the mean in the middle 1 % is dropped, at uniform gaps of 1 to 100 packets: 50.5 in the mean, with a
+    /// standard deviation of 28.9.
     #[test]
     fn drops_are_uniformly_apart() {
         let mut red = red(parameters(), 9);

@@ -1,5 +1,5 @@
-//! CAKE's set-associative hash (`cake_hash` in sch_cake.c): a flow takes any free queue of the eight in its set, so that two of up to a few hundred
-//! flows hardly ever share one.
+//! CAKE's set-associative hash (`cake_hash` in sch_cake.c): a flow takes any free queue of the eight in its set, so
+//! that two of up to a few hundred flows hardly ever share one.
 
 /// Queues of a tin.
 pub(super) const QUEUES: usize = 1024;

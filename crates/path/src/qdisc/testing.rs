@@ -25,8 +25,8 @@ pub enum Event {
     Dropped(u64),
 }
 
-/// Takes a packet out each `step_us` until `until_us`, and puts as many in that `standing` of them wait, or four where they are dropped. Gives what befell
-/// them, with the time in microseconds.
+/// Takes a packet out each `step_us` until `until_us`, and puts as many in that `standing` of them wait, or four where
+/// they are dropped. Gives what befell them, with the time in microseconds.
 pub fn standing(qdisc: &mut impl Qdisc, ecn: bool, standing: u64, step_us: u64, until_us: u64) -> Vec<Event> {
     let (mut dropped, mut events) = (vec![], vec![]);
     let mut id = 0;

@@ -6,9 +6,10 @@ use scenario::units::Nanos;
 const HZ: u64 = 250;
 const JIFFY: u64 = 1_000_000_000 / HZ;
 
-/// Rings half a second after it was made, then in steps of its period. `mod_timer` rounds a time up to whole jiffies, and the timer wheel adds one
-/// so that it is never early (`calc_index` in kernel/time/timer.c): 15 ms are five jiffies, 20 ms. Timers more than 62 jiffies off ring with every
-/// 8th jiffy only, those more than 503 off with every 64th, and so on.
+/// Rings half a second after it was made, then in steps of its period. `mod_timer` rounds a time up to whole jiffies,
+/// and the timer wheel adds one so that it is never early (`calc_index` in kernel/time/timer.c): 15 ms are five
+/// jiffies, 20 ms. Timers more than 62 jiffies off ring with every 8th jiffy only, those more than 503 off with every
+/// 64th, and so on.
 #[derive(Clone, Debug)]
 pub(super) struct Timer {
     /// The jiffy with which it rings next.
