@@ -38,6 +38,10 @@ case = [
     { label = "pie", "link.bottleneck.queue" = { kind = "kernel:pie", target = "30ms" } },
     { label = "red", "link.bottleneck.queue" = { kind = "kernel:red", limit = "200kb", min = "20kb", max = "60kb" } },
     { label = "prio", "link.bottleneck.queue" = { kind = "kernel:prio" }, "flows.1.tos" = 0x10 },
+    { label = "pfifo_fast", "link.bottleneck.queue" = { kind = "kernel:pfifo_fast" }, "flows.1.tos" = 0x10 },
+    { label = "fq_pie", "link.bottleneck.queue" = { kind = "kernel:fq_pie", target = "30ms" } },
+    { label = "cake", "link.bottleneck.queue" = { kind = "kernel:cake", rtt = "40ms" } },
+    { label = "shaping cake", "link.bottleneck.queue" = { kind = "kernel:cake", bandwidth = "8mbit" } },
 ]
 """
 PACKET_MS = 1.2
@@ -77,7 +81,7 @@ def goodputs(run: dict[str, Any]) -> list[float]:
 def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
     for label, run in runs.items():
         assert run["sound"], (label, run["unsound_because"])
-        if label != "bursts":
+        if label not in ("bursts", "shaping cake"):
             assert of(run, "utilisation_percent") > (85 if "lossy" in label else 97), label
 
 
@@ -140,9 +144,23 @@ def test_red_keeps_the_queue_between_its_bounds(runs: Records) -> None:
     assert 15_000 < of(runs["red"], "queue_bytes_mean") < 60_000
 
 
-def test_prio_goes_by_the_type_of_service(runs: Records) -> None:
-    plain, low_delay = goodputs(runs["prio"])
+@pytest.mark.parametrize("label", ["prio", "pfifo_fast"])
+def test_strict_priorities_go_by_the_type_of_service(runs: Records, label: str) -> None:
+    plain, low_delay = goodputs(runs[label])
     assert plain < 0.1 * low_delay
+
+
+def test_fq_pie_gives_each_flow_its_share_near_its_target(runs: Records) -> None:
+    one, other = goodputs(runs["fq_pie"])
+    assert one == pytest.approx(other, rel=0.02)
+    assert of(runs["fq_pie"], "queue_delay_ms_mean") == pytest.approx(30, abs=15)
+
+
+def test_cake_keeps_to_its_target_and_its_bandwidth(runs: Records) -> None:
+    one, other = goodputs(runs["cake"])
+    assert one == pytest.approx(other, rel=0.03)
+    assert of(runs["cake"], "queue_delay_ms_mean") < 8 and of(runs["cake"], "drops") > 0
+    assert 78 < of(runs["shaping cake"], "utilisation_percent") <= 81
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,15 @@ def catalogue() -> dict[str, list[Entry]]:
 
 def queues(keys: list[Entry]) -> list[Entry]:
     """Give the queue disciplines, from the scenario reader's own register."""
-    sections = dict.fromkeys(QUEUES, "queue")
-    abouts = dict(QUEUES)
-    for key in keys:
-        if key["section"].startswith("kernel:") and key["name"] == "kind":
-            sections[key["section"]] = key["section"]
-            abouts[key["section"]] = key["meaning"]
+    kinds = {key["section"]: key for key in keys if key["name"] == "kind"}
+    disciplines = kinds["queue"]["kind"]["choice"]
+    sections = {name: "queue" if name in QUEUES else name for name in disciplines}
     return [
-        {"name": name, "about": abouts[name], "parameters": queue_keys(keys, section)}
+        {
+            "name": name,
+            "about": QUEUES.get(name, kinds[section]["meaning"]),
+            "parameters": queue_keys(keys, section),
+        }
         for name, section in sections.items()
     ]
 

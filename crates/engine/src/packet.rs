@@ -44,6 +44,8 @@ pub struct Data {
     pub flags: u8,
     /// Its sender's meter counts it, and so it counts if it is lost.
     pub counts: bool,
+    /// Type of service, the ECN bits excluded.
+    pub tos: u8,
 }
 
 /// At most this many SACK blocks fit beside timestamps, one more without.
@@ -75,6 +77,8 @@ pub struct Ack {
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
+    /// Type of service, the ECN bits excluded.
+    pub tos: u8,
     /// How many of the `blocks` are in use.
     pub block_count: u8,
     /// SACK blocks.
@@ -157,7 +161,10 @@ impl path::Packet for Packet {
         }
     }
     fn tos(&self) -> u8 {
-        0
+        match self {
+            Packet::Data(data) => data.tos,
+            Packet::Ack(ack) => ack.tos,
+        }
     }
     fn flow(&self) -> u32 {
         match self {

@@ -5,10 +5,13 @@ use crate::fifo::FifoPort;
 use crate::network::{PortId, Routes};
 use crate::packet::Packet;
 use crate::port::Port;
-use crate::{DelayLine, Network, NoExternal};
+use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort, qdisc};
 use scenario::model::{FlowGroup, Link, Queue, Scenario};
 use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
+
+/// Keeps the draws of queue disciplines apart from those of channels.
+const QDISC_DRAWS: u64 = 1 << 36;
 
 /// The ports and routes of a scenario.
 ///
@@ -123,12 +126,15 @@ fn purpose(port: PortId) -> u64 {
 /// A port of ours.
 fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     let Scenario { seed, warmup, duration, .. } = *scenario;
-    match link.queue {
-        Queue::Droptail { limit, ecn_threshold } => {
-            Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, warmup, duration))
-        }
-        Queue::Kernel(_) => panic!("a kernel qdisc is no part of this program"),
+    if let Queue::Droptail { limit, ecn_threshold } = link.queue {
+        return Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, warmup, duration));
     }
+    let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+    let rate = Rate(link.service.bits_per_second() as u64);
+    let discipline = qdisc::of(&link.queue, rate, mtu, seed, QDISC_DRAWS + purpose);
+    let discipline = discipline.expect("a kernel qdisc is no part of this program");
+    let output = LinkOutput::new(link, seed, purpose, warmup, duration);
+    Port::Queued(Box::new(QueuedPort::new(discipline, output)))
 }
 
 /// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.

@@ -1,9 +1,10 @@
 //! What no single key can tell: values that contradict each other.
 
 use crate::model::{Emulator, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service};
+use crate::queue::Discipline;
 use crate::read;
 use crate::section::Section;
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 use crate::workload::{Arrivals, Sizes};
 use std::collections::BTreeMap;
 
@@ -101,11 +102,24 @@ fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     {
         section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
     }
+    // Whatever the rate is: it has no part in what may be wrong.
+    if let Queue::Discipline(Discipline::Red(red)) = queue
+        && let Err(why) = red.arithmetic(Rate(1_000_000))
+    {
+        section.complain("kind", why);
+    }
 }
 
 /// Is a link of the kernel's one that its shaper and its queues can be?
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
+    if let (Queue::Discipline(discipline), Emulator::Netem) = (&link.queue, emulator) {
+        let name = discipline.name();
+        let message =
+            format!("{name} is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:{name}");
+        read::queue_section(section).complain("kind", message);
+    }
     let whose = match (&link.queue, emulator) {
+        (Queue::Discipline(_), _) => return,
         (Queue::Kernel(queue), _) => format!("kernel:{}", queue.discipline),
         (Queue::Droptail { .. }, Emulator::Netem) => "netem".to_string(),
         (Queue::Droptail { .. }, Emulator::Unbloat) => return,

@@ -1,5 +1,6 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+use crate::queue::Discipline;
 use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
@@ -63,7 +64,7 @@ impl Scenario {
                 key: format!("link.{}.queue.kind", link.name),
                 what: format!("kernel:{}", queue.discipline),
             }),
-            Queue::Droptail { .. } => None,
+            Queue::Droptail { .. } | Queue::Discipline(_) => None,
         })
     }
 
@@ -128,7 +129,12 @@ impl Scenario {
         let path = self.data_path(group);
         let rate = self.bottleneck_of(group).service.bits_per_second();
         let in_flight = (rate * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
-        let queued = path.iter().try_fold(0u64, |sum, link| match link.queue.limit()? {
+        let room = |link: &&Link| match &link.queue {
+            // These keep their queues far shorter than their limits, which are for what does not heed them.
+            Queue::Discipline(_) => None,
+            queue => queue.limit(),
+        };
+        let queued = path.iter().try_fold(0u64, |sum, link| match room(link)? {
             Limit::Bytes(queue) => Some(sum.saturating_add(queue.0)),
             Limit::Packets(queue) => Some(sum.saturating_add(queue.saturating_mul(group.packet.0))),
         });
@@ -288,6 +294,8 @@ pub enum Queue {
     },
     /// One of the running kernel's own.
     Kernel(KernelQueue),
+    /// Another of this program's own.
+    Discipline(Discipline),
 }
 
 /// A queue discipline of the kernel's. What is not said is left to the kernel.
@@ -309,6 +317,7 @@ pub enum Setting {
     Size(Bytes),
     Limit(Limit),
     Share(f64),
+    Rate(Rate),
 }
 
 impl KernelQueue {
@@ -319,7 +328,7 @@ impl KernelQueue {
 }
 
 impl Queue {
-    /// Room for waiting packets; none if it never drops, or if the kernel chooses.
+    /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             Queue::Droptail { limit, .. } => *limit,
@@ -327,6 +336,7 @@ impl Queue {
                 Some(Setting::Limit(limit)) => Some(limit),
                 _ => None,
             },
+            Queue::Discipline(discipline) => discipline.limit(),
         }
     }
 }

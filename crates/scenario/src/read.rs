@@ -8,6 +8,7 @@ use crate::model::{
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share};
+use crate::read_discipline;
 use crate::register::{self, Kind, OF_THE_KERNEL};
 use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
@@ -238,20 +239,21 @@ pub(crate) fn sizes_section<'a>(group: &Section<'a>) -> Option<Section<'a>> {
 /// The queue of a link, as a section of its kind.
 pub(crate) fn queue_section<'a>(link: &Section<'a>) -> Section<'a> {
     let kind = link.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
-    let of_the_kernel = register::QUEUES.iter().find(|name| Some(**name) == kind && name.starts_with(OF_THE_KERNEL));
-    link.child("queue", of_the_kernel.unwrap_or(&"queue"))
+    let own_section = register::QUEUES.iter().find(|name| Some(**name) == kind && **name != register::DROPTAIL);
+    link.child("queue", own_section.unwrap_or(&"queue"))
 }
 
 fn read_queue(section: &Section) -> Queue {
     let kind: Option<String> = section.read("kind");
-    match section.shape.strip_prefix(OF_THE_KERNEL) {
-        Some(discipline) => Queue::Kernel(KernelQueue { discipline, parameters: settings(section) }),
-        None => {
-            // What is not the kernel's is a drop-tail queue; the register refuses every other name.
-            debug_assert!(kind.is_none_or(|kind| kind == "droptail"));
-            Queue::Droptail { limit: section.read("limit"), ecn_threshold: section.read("ecn_threshold") }
-        }
+    if let Some(discipline) = section.shape.strip_prefix(OF_THE_KERNEL) {
+        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section) });
     }
+    if let Some(discipline) = read_discipline::discipline(section) {
+        return Queue::Discipline(discipline);
+    }
+    // The register refuses every other name.
+    debug_assert!(kind.is_none_or(|kind| kind == register::DROPTAIL));
+    Queue::Droptail { limit: section.read("limit"), ecn_threshold: section.read("ecn_threshold") }
 }
 
 fn read_loss(link: &Section) -> Loss {
@@ -283,7 +285,12 @@ fn settings(section: &Section) -> Vec<(&'static str, Setting)> {
         Kind::Size => section.read(name).map(Setting::Size),
         Kind::Limit => section.read(name).map(Setting::Limit),
         Kind::Share => section.read::<Share>(name).map(|share| Setting::Share(share.0)),
-        // The kind itself is read already.
+        Kind::Rate => section.read(name).map(Setting::Rate),
+        // The kind itself is read already; other choices stand in the order of the kernel's numbers.
+        Kind::Choice(names) if name != "kind" => {
+            let choice: Option<String> = section.read(name);
+            names.iter().position(|name| Some(*name) == choice.as_deref()).map(|n| Setting::Number(n as u64))
+        }
         _ => None,
     };
     register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()

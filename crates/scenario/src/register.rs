@@ -1,12 +1,13 @@
 //! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all read this.
 
+use crate::queue::{ATMS, DIFFSERVS, FLOW_MODES};
 use serde::Serialize;
 
 /// One key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
-    /// `loss` a table in the place of either direction's share, `kernel:NAME` a queue of that kind, `access`, `clock` and `arrivals` those of a group,
+    /// `loss` a table in the place of either direction's share, `codel` and others of [`QUEUES`] a queue of that kind, `access`, `clock` and `arrivals` those of a group,
     /// `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
@@ -84,14 +85,27 @@ pub(crate) const OF_THE_KERNEL: &str = "kernel:";
 
 /// The names of `profile`.
 pub const PROFILES: &[&str] = &["linux", "sack", "newreno"];
+/// The queue that a link has where nothing else is said.
+pub(crate) const DROPTAIL: &str = "droptail";
 /// The names of a queue's `kind`.
 pub const QUEUES: &[&str] = &[
-    "droptail",
+    DROPTAIL,
+    "red",
+    "codel",
+    "fq_codel",
+    "pie",
+    "fq_pie",
+    "prio",
+    "pfifo_fast",
+    "cake",
     "kernel:fq_codel",
     "kernel:codel",
     "kernel:pie",
+    "kernel:fq_pie",
     "kernel:red",
     "kernel:prio",
+    "kernel:pfifo_fast",
+    "kernel:cake",
     "kernel:pfifo",
     "kernel:bfifo",
 ];
@@ -114,6 +128,47 @@ const RATES: &str = "1bit..100tbit";
 const U32_PACKETS: &str = "1p..4294967295p";
 const U32_BYTES: &str = "1b..4294967295b";
 const U32_MICROSECONDS: &str = "1us..4294s";
+const U32: &str = "1..4294967295";
+/// What CoDel's clock of 32 bits can tell apart.
+const CODEL_TIMES: &str = "1us..1000s";
+/// Both `alpha` and `beta` of PIE.
+const GAINS: &str = "0..32";
+const MEMORY: &str = "1b..2gib";
+/// `txqueuelen`, which all bands of a discipline have.
+const BAND_PACKETS: &str = "1p..1000000p";
+
+const MARKS: &str = "mark packets of ECN-capable flows in place of dropping them";
+const LIMIT: &str = "room for waiting packets";
+const FLOWS: &str = "queues over which flows are spread";
+const QUANTUM: &str = "what a queue may send before it is the next one's turn";
+const CODEL_TARGET: &str = "queueing delay that is accepted";
+const CODEL_INTERVAL: &str = "how long more than that is accepted";
+const CE_THRESHOLD: &str = "packets that have waited longer than this are marked in any case";
+const MEMORY_LIMIT: &str = "room for packets as the kernel's memory counts them, 2304 bytes for a full one";
+const DROP_BATCH: &str = "packets that are dropped at once where there is no more room";
+const PIE_TARGET: &str = "queueing delay that is aimed at";
+const TUPDATE: &str = "how often the drop probability is worked out, rounded up to the kernel's ticks: 15ms are 20";
+const ALPHA: &str = "weight of the distance from the target, in sixteenths";
+const BETA: &str = "weight of the change of the delay, in sixteenths";
+const BYTEMODE: &str = "drop small packets less often";
+const ESTIMATOR: &str = "tell the delay from the rate of departures in place of time stamps";
+const ECN_PROB: &str = "percent: up to this drop probability packets are marked, above it dropped";
+const RED_MIN: &str = "mean queue from which on packets are dropped";
+const RED_MAX: &str = "mean queue at which probability is reached";
+const RED_PROBABILITY: &str = "share of the packets that is dropped at max";
+const RED_BURST: &str = "packets that may come at once while the mean queue stays below min";
+const HARDDROP: &str = "drop from max on, ECN or not";
+const ADAPTIVE: &str = "let probability follow the load, between 1 % and 50 %";
+const BANDS: &str = "queues, the lower first; packets go to the first three by their type of service";
+const BAND_LIMIT: &str = "room in each band: the device's txqueuelen";
+const BANDWIDTH: &str = "what it lets through";
+const DIFFSERV: &str = "classes of service by the Diffserv code point";
+const FLOWMODE: &str = "what gets equal shares: flows, hosts, or flows of a host and hosts";
+const RTT: &str = "round-trip time of the paths: CoDel's interval, and twenty times its target";
+const OVERHEAD: &str = "bytes that each packet takes on the wire beside its IP length";
+const MPU: &str = "bytes that each packet takes on the wire at least";
+const ATM: &str = "framing of the wire: cells of ATM, or a byte in 65 of PTM";
+const INGRESS: &str = "it stands behind the bottleneck: what it drops has taken its time";
 
 /// Every key, section by section.
 #[rustfmt::skip] // one line a key
@@ -147,40 +202,133 @@ pub const KEYS: &[Key] = &[
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
     key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
-    kernel_queue(&["kernel:fq_codel"], "the kernel's own: a queue for each flow, served in turn, each with CoDel (RFC 8290)"),
-    key("kernel:fq_codel", "limit", Kind::Limit, Means("the kernel's, 10240p"), U32_PACKETS, "room for waiting packets"),
-    key("kernel:fq_codel", "flows", Kind::Integer, Means("the kernel's, 1024"), "1..65536", "queues over which flows are spread"),
-    key("kernel:fq_codel", "quantum", Kind::Size, Means("the kernel's, one packet"), "256b..1mib", "what a queue may send before it is the next one's turn"),
-    key("kernel:fq_codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
-    key("kernel:fq_codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
-    key("kernel:fq_codel", "ecn", Kind::Flag, Means("the kernel's, true"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue(&["kernel:codel"], "the kernel's own: drops when packets have waited too long for too long (RFC 8289)"),
-    key("kernel:codel", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
-    key("kernel:codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, "queueing delay that is let be"),
-    key("kernel:codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, "how long more than that is let be"),
-    key("kernel:codel", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue(&["kernel:pie"], "the kernel's own: drops at random, so that the delay stays near a target (RFC 8033)"),
-    key("kernel:pie", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
-    key("kernel:pie", "target", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "queueing delay that is aimed at"),
-    key("kernel:pie", "tupdate", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, "how often the drop probability is worked out"),
-    key("kernel:pie", "alpha", Kind::Integer, Means("the kernel's, 2"), "0..32", "weight of the distance from the target, in sixteenths"),
-    key("kernel:pie", "beta", Kind::Integer, Means("the kernel's, 20"), "0..32", "weight of the change of the delay, in sixteenths"),
-    key("kernel:pie", "ecn", Kind::Flag, Means("the kernel's, false"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    kernel_queue(&["kernel:red"], "the kernel's own: drops at random, the more the longer the mean queue"),
-    key("kernel:red", "limit", Kind::Limit, Required, U32_BYTES, "room for waiting packets"),
-    key("kernel:red", "min", Kind::Size, Means("a third of max"), U32_BYTES, "mean queue from which on packets are dropped"),
-    key("kernel:red", "max", Kind::Size, Means("three times min, or a quarter of limit"), U32_BYTES, "mean queue at which probability is reached"),
-    key("kernel:red", "probability", Kind::Share, Default("2%"), "0.0001%..100%", "share of the packets that is dropped at max"),
+    queue(&["red"], "drops at random, the more the longer the mean queue (Floyd and Jacobson, 1993)"),
+    key("red", "limit", Kind::Limit, Required, U32_BYTES, LIMIT),
+    key("red", "min", Kind::Size, Means("a third of max"), U32_BYTES, RED_MIN),
+    key("red", "max", Kind::Size, Means("three times min, or a quarter of limit"), U32_BYTES, RED_MAX),
+    key("red", "probability", Kind::Share, Default("2%"), "0.0001%..100%", RED_PROBABILITY),
+    key("red", "avpkt", Kind::Size, Default("1000b"), "1b..65535b", "mean packet"),
+    key("red", "burst", Kind::Integer, Means("(2 min + max) / (3 avpkt)"), "1..1000000", RED_BURST),
+    key("red", "ecn", Kind::Flag, Default("false"), "", MARKS),
+    key("red", "harddrop", Kind::Flag, Default("false"), "", HARDDROP),
+    key("red", "adaptive", Kind::Flag, Default("false"), "", ADAPTIVE),
+    key("red", "gentle", Kind::Flag, Default("false"), "", "let the probability rise to 1 between max and twice max in place of dropping all from max on; Linux has no such thing"),
+    queue(&["codel"], "drops when packets have waited too long for too long (RFC 8289)"),
+    key("codel", "limit", Kind::Limit, Default("1000p"), U32_PACKETS, LIMIT),
+    key("codel", "target", Kind::Time, Default("5ms"), CODEL_TIMES, CODEL_TARGET),
+    key("codel", "interval", Kind::Time, Default("100ms"), CODEL_TIMES, CODEL_INTERVAL),
+    key("codel", "ce_threshold", Kind::Time, Means("none are"), CODEL_TIMES, CE_THRESHOLD),
+    key("codel", "ecn", Kind::Flag, Default("false"), "", MARKS),
+    queue(&["fq_codel"], "a queue for each flow, served in turn, each with CoDel (RFC 8290)"),
+    key("fq_codel", "limit", Kind::Limit, Default("10240p"), U32_PACKETS, LIMIT),
+    key("fq_codel", "flows", Kind::Integer, Default("1024"), "1..65536", FLOWS),
+    key("fq_codel", "quantum", Kind::Size, Means("one packet"), "256b..1mib", QUANTUM),
+    key("fq_codel", "target", Kind::Time, Default("5ms"), CODEL_TIMES, CODEL_TARGET),
+    key("fq_codel", "interval", Kind::Time, Default("100ms"), CODEL_TIMES, CODEL_INTERVAL),
+    key("fq_codel", "ce_threshold", Kind::Time, Means("none are"), CODEL_TIMES, CE_THRESHOLD),
+    key("fq_codel", "ecn", Kind::Flag, Default("true"), "", MARKS),
+    key("fq_codel", "memory_limit", Kind::Size, Default("32mib"), MEMORY, MEMORY_LIMIT),
+    key("fq_codel", "drop_batch", Kind::Integer, Default("64"), U32, DROP_BATCH),
+    queue(&["pie"], "drops at random, so that the delay stays near a target (RFC 8033)"),
+    key("pie", "limit", Kind::Limit, Default("1000p"), U32_PACKETS, LIMIT),
+    key("pie", "target", Kind::Time, Default("15ms"), U32_MICROSECONDS, PIE_TARGET),
+    key("pie", "tupdate", Kind::Time, Default("15ms"), U32_MICROSECONDS, TUPDATE),
+    key("pie", "alpha", Kind::Integer, Default("2"), GAINS, ALPHA),
+    key("pie", "beta", Kind::Integer, Default("20"), GAINS, BETA),
+    key("pie", "ecn", Kind::Flag, Default("false"), "", MARKS),
+    key("pie", "bytemode", Kind::Flag, Default("false"), "", BYTEMODE),
+    key("pie", "dq_rate_estimator", Kind::Flag, Default("false"), "", ESTIMATOR),
+    queue(&["fq_pie"], "a queue for each flow, served in turn, each with PIE"),
+    key("fq_pie", "limit", Kind::Limit, Default("10240p"), U32_PACKETS, LIMIT),
+    key("fq_pie", "flows", Kind::Integer, Default("1024"), "1..65536", FLOWS),
+    key("fq_pie", "quantum", Kind::Size, Means("one packet"), "256b..1mib", QUANTUM),
+    key("fq_pie", "target", Kind::Time, Default("15ms"), U32_MICROSECONDS, PIE_TARGET),
+    key("fq_pie", "tupdate", Kind::Time, Default("15ms"), U32_MICROSECONDS, TUPDATE),
+    key("fq_pie", "alpha", Kind::Integer, Default("2"), GAINS, ALPHA),
+    key("fq_pie", "beta", Kind::Integer, Default("20"), GAINS, BETA),
+    key("fq_pie", "ecn", Kind::Flag, Default("false"), "", MARKS),
+    key("fq_pie", "ecn_prob", Kind::Integer, Default("10"), "0..100", ECN_PROB),
+    key("fq_pie", "bytemode", Kind::Flag, Default("false"), "", BYTEMODE),
+    key("fq_pie", "dq_rate_estimator", Kind::Flag, Default("false"), "", ESTIMATOR),
+    queue(&["prio"], "strict priorities by the type of service"),
+    key("prio", "bands", Kind::Integer, Default("3"), "3..16", BANDS),
+    key("prio", "limit", Kind::Limit, Default("1000p"), BAND_PACKETS, BAND_LIMIT),
+    queue(&["pfifo_fast"], "strict priorities by the type of service, in three bands"),
+    key("pfifo_fast", "limit", Kind::Limit, Default("1000p"), BAND_PACKETS, BAND_LIMIT),
+    queue(&["cake"], "a shaper, classes of service, equal shares for hosts and flows, and COBALT, which is CoDel and BLUE"),
+    key("cake", "bandwidth", Kind::Rate, Means("nothing is held back"), "1kbit..1tbit", BANDWIDTH),
+    key("cake", "diffserv", Kind::Choice(DIFFSERVS), Default("diffserv3"), "", DIFFSERV),
+    key("cake", "flowmode", Kind::Choice(FLOW_MODES), Default("triple-isolate"), "", FLOWMODE),
+    key("cake", "rtt", Kind::Time, Default("100ms"), U32_MICROSECONDS, RTT),
+    key("cake", "overhead", Kind::Integer, Default("0"), "0..256", OVERHEAD),
+    key("cake", "mpu", Kind::Integer, Default("0"), "0..256", MPU),
+    key("cake", "atm", Kind::Choice(ATMS), Default("noatm"), "", ATM),
+    key("cake", "ingress", Kind::Flag, Default("false"), "", INGRESS),
+    key("cake", "memlimit", Kind::Size, Means("four round trips at bandwidth, 4mib at least"), MEMORY, MEMORY_LIMIT),
+    queue(&["kernel:fq_codel"], "the kernel's own: a queue for each flow, served in turn, each with CoDel (RFC 8290)"),
+    key("kernel:fq_codel", "limit", Kind::Limit, Means("the kernel's, 10240p"), U32_PACKETS, LIMIT),
+    key("kernel:fq_codel", "flows", Kind::Integer, Means("the kernel's, 1024"), "1..65536", FLOWS),
+    key("kernel:fq_codel", "quantum", Kind::Size, Means("the kernel's, one packet"), "256b..1mib", QUANTUM),
+    key("kernel:fq_codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, CODEL_TARGET),
+    key("kernel:fq_codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, CODEL_INTERVAL),
+    key("kernel:fq_codel", "ecn", Kind::Flag, Means("the kernel's, true"), "", MARKS),
+    key("kernel:fq_codel", "ce_threshold", Kind::Time, Means("none are"), U32_MICROSECONDS, CE_THRESHOLD),
+    key("kernel:fq_codel", "memory_limit", Kind::Size, Means("the kernel's, 32mib"), MEMORY, MEMORY_LIMIT),
+    key("kernel:fq_codel", "drop_batch", Kind::Integer, Means("the kernel's, 64"), U32, DROP_BATCH),
+    queue(&["kernel:codel"], "the kernel's own: drops when packets have waited too long for too long (RFC 8289)"),
+    key("kernel:codel", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, LIMIT),
+    key("kernel:codel", "target", Kind::Time, Means("the kernel's, 5ms"), U32_MICROSECONDS, CODEL_TARGET),
+    key("kernel:codel", "interval", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, CODEL_INTERVAL),
+    key("kernel:codel", "ecn", Kind::Flag, Means("the kernel's, false"), "", MARKS),
+    key("kernel:codel", "ce_threshold", Kind::Time, Means("none are"), U32_MICROSECONDS, CE_THRESHOLD),
+    queue(&["kernel:pie"], "the kernel's own: drops at random, so that the delay stays near a target (RFC 8033)"),
+    key("kernel:pie", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, LIMIT),
+    key("kernel:pie", "target", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, PIE_TARGET),
+    key("kernel:pie", "tupdate", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, TUPDATE),
+    key("kernel:pie", "alpha", Kind::Integer, Means("the kernel's, 2"), "0..32", ALPHA),
+    key("kernel:pie", "beta", Kind::Integer, Means("the kernel's, 20"), "0..32", BETA),
+    key("kernel:pie", "ecn", Kind::Flag, Means("the kernel's, false"), "", MARKS),
+    key("kernel:pie", "bytemode", Kind::Flag, Means("the kernel's, false"), "", BYTEMODE),
+    key("kernel:pie", "dq_rate_estimator", Kind::Flag, Means("the kernel's, false"), "", ESTIMATOR),
+    queue(&["kernel:fq_pie"], "the kernel's own: a queue for each flow, served in turn, each with PIE"),
+    key("kernel:fq_pie", "limit", Kind::Limit, Means("the kernel's, 10240p"), U32_PACKETS, LIMIT),
+    key("kernel:fq_pie", "flows", Kind::Integer, Means("the kernel's, 1024"), "1..65536", FLOWS),
+    key("kernel:fq_pie", "quantum", Kind::Size, Means("the kernel's, one packet"), "256b..1mib", QUANTUM),
+    key("kernel:fq_pie", "target", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, PIE_TARGET),
+    key("kernel:fq_pie", "tupdate", Kind::Time, Means("the kernel's, 15ms"), U32_MICROSECONDS, TUPDATE),
+    key("kernel:fq_pie", "alpha", Kind::Integer, Means("the kernel's, 2"), GAINS, ALPHA),
+    key("kernel:fq_pie", "beta", Kind::Integer, Means("the kernel's, 20"), GAINS, BETA),
+    key("kernel:fq_pie", "ecn", Kind::Flag, Means("the kernel's, false"), "", MARKS),
+    key("kernel:fq_pie", "ecn_prob", Kind::Integer, Means("the kernel's, 10"), "0..100", ECN_PROB),
+    key("kernel:fq_pie", "bytemode", Kind::Flag, Means("the kernel's, false"), "", BYTEMODE),
+    key("kernel:fq_pie", "dq_rate_estimator", Kind::Flag, Means("the kernel's, false"), "", ESTIMATOR),
+    queue(&["kernel:red"], "the kernel's own: drops at random, the more the longer the mean queue"),
+    key("kernel:red", "limit", Kind::Limit, Required, U32_BYTES, LIMIT),
+    key("kernel:red", "min", Kind::Size, Means("a third of max"), U32_BYTES, RED_MIN),
+    key("kernel:red", "max", Kind::Size, Means("three times min, or a quarter of limit"), U32_BYTES, RED_MAX),
+    key("kernel:red", "probability", Kind::Share, Default("2%"), "0.0001%..100%", RED_PROBABILITY),
     key("kernel:red", "avpkt", Kind::Size, Default("1000b"), "1b..65535b", "mean packet"),
-    key("kernel:red", "burst", Kind::Integer, Means("(2 min + max) / (3 avpkt)"), "1..1000000", "packets that may come at once while the mean queue stays below min"),
-    key("kernel:red", "ecn", Kind::Flag, Default("false"), "", "mark packets of ECN-capable flows in place of dropping them"),
-    key("kernel:red", "adaptive", Kind::Flag, Default("false"), "", "let probability follow the load, between 1 % and 50 %"),
-    kernel_queue(&["kernel:prio"], "the kernel's own: strict priorities by the type of service"),
-    key("kernel:prio", "bands", Kind::Integer, Means("the kernel's, 3"), "3..16", "queues, the lower first; packets go to the first three by their type of service"),
-    kernel_queue(&["kernel:pfifo"], "the kernel's own drop-tail queue in packets"),
-    key("kernel:pfifo", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, "room for waiting packets"),
-    kernel_queue(&["kernel:bfifo"], "the kernel's own drop-tail queue in bytes"),
-    key("kernel:bfifo", "limit", Kind::Limit, Means("the kernel's, 1000 packets' worth"), U32_BYTES, "room for waiting packets"),
+    key("kernel:red", "burst", Kind::Integer, Means("(2 min + max) / (3 avpkt)"), "1..1000000", RED_BURST),
+    key("kernel:red", "ecn", Kind::Flag, Default("false"), "", MARKS),
+    key("kernel:red", "harddrop", Kind::Flag, Default("false"), "", HARDDROP),
+    key("kernel:red", "adaptive", Kind::Flag, Default("false"), "", ADAPTIVE),
+    queue(&["kernel:prio"], "the kernel's own: strict priorities by the type of service"),
+    key("kernel:prio", "bands", Kind::Integer, Means("the kernel's, 3"), "3..16", BANDS),
+    queue(&["kernel:pfifo_fast"], "the kernel's own: strict priorities by the type of service, in three bands"),
+    queue(&["kernel:cake"], "the kernel's own: a shaper, classes of service, equal shares for hosts and flows, and COBALT"),
+    key("kernel:cake", "bandwidth", Kind::Rate, Means("nothing is held back"), "1kbit..1tbit", BANDWIDTH),
+    key("kernel:cake", "diffserv", Kind::Choice(DIFFSERVS), Means("the kernel's, diffserv3"), "", DIFFSERV),
+    key("kernel:cake", "flowmode", Kind::Choice(FLOW_MODES), Means("the kernel's, triple-isolate"), "", FLOWMODE),
+    key("kernel:cake", "rtt", Kind::Time, Means("the kernel's, 100ms"), U32_MICROSECONDS, RTT),
+    key("kernel:cake", "overhead", Kind::Integer, Means("the kernel's, 0"), "0..256", OVERHEAD),
+    key("kernel:cake", "mpu", Kind::Integer, Means("the kernel's, 0"), "0..256", MPU),
+    key("kernel:cake", "atm", Kind::Choice(ATMS), Means("the kernel's, noatm"), "", ATM),
+    key("kernel:cake", "ingress", Kind::Flag, Means("the kernel's, false"), "", INGRESS),
+    key("kernel:cake", "memlimit", Kind::Size, Means("the kernel's, four round trips at bandwidth, 4mib at least"), MEMORY, MEMORY_LIMIT),
+    queue(&["kernel:pfifo"], "the kernel's own drop-tail queue in packets"),
+    key("kernel:pfifo", "limit", Kind::Limit, Means("the kernel's, 1000p"), U32_PACKETS, LIMIT),
+    queue(&["kernel:bfifo"], "the kernel's own drop-tail queue in bytes"),
+    key("kernel:bfifo", "limit", Kind::Limit, Means("the kernel's, 1000 packets' worth"), U32_BYTES, LIMIT),
     key("flows", "cc", Kind::Text, Required, "", "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     key("flows", "params", Kind::Table, Means("the control's own defaults"), "", "parameters of the control; a table params.NAME holds for the control NAME only"),
     key("flows", "count", Kind::Integer, Default("1"), "1..1000000", "number of flows in the group"),
@@ -195,7 +343,7 @@ pub const KEYS: &[Key] = &[
     key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the applications stop writing, and no more flows arrive"),
     key("flows", "size", Kind::Sizes, Means("without end"), SIZES_RANGE, "how much the application writes"),
     key("flows", "packet", Kind::Size, Default("1500b"), "100b..65535b", "IP length of a full data packet"),
-    key("flows", "tos", Kind::Integer, Default("0"), "0..252", "type of service of the flows' packets, such as 0x10 (low delay), which kernel:prio looks at"),
+    key("flows", "tos", Kind::Integer, Default("0"), "0..252", "type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at"),
     key("flows", "receive_window", Kind::Size, Means("the largest that can be advertised"), "100b..1gib", "room that the receiver offers"),
     key("flows", "profile", Kind::Profile, Means("the experiment's"), "", "how this group's TCP ends behave"),
     key("flows", "delayed_ack", Kind::Flag, Means("as the profile says"), "", "acknowledge every second segment, or after 40 ms"),
@@ -254,7 +402,7 @@ const fn switch(name: &'static str, meaning: &'static str) -> Key {
     key("profile", name, Kind::Flag, Means("as the base says"), "", meaning)
 }
 
-const fn kernel_queue(kind: &'static [&'static str; 1], meaning: &'static str) -> Key {
+const fn queue(kind: &'static [&'static str; 1], meaning: &'static str) -> Key {
     key(kind[0], "kind", Kind::Choice(kind), Required, "", meaning)
 }
 

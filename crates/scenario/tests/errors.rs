@@ -135,7 +135,11 @@ const VALUES: &[Case] = &[
     ("\"linux\"", "{ sack = 1 }",
      "base.toml:5: profile.sack: must be true or false, not 1"),
     ("droptail", "codl",
-     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, kernel:fq_codel, kernel:codel, kernel:pie, kernel:red, kernel:prio, kernel:pfifo, kernel:bfifo, not \"codl\""),
+     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not \"codl\" (did you mean codel?)"),
+    ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"cake\", diffserv = \"diffserv5\" }",
+     "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, precedence, not \"diffserv5\" (did you mean diffserv3?)"),
+    ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
+     "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
      "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
     ("\"500kb\"", "500",
@@ -297,7 +301,13 @@ const CONTRADICTIONS: &[Case] = &[
     ("10s", "10s\"\nemulator = \"nete",
      "base.toml:4: emulator: must be one of unbloat, netem, not \"nete\" (did you mean netem?)"),
     ("droptail\", limit = \"500kb\"", "kernel:codel\", flows = 3",
-     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn"),
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn, ce_threshold"),
+    ("droptail\", limit = \"500kb\"", "codel\", flows = 3",
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ce_threshold, ecn"),
+    ("droptail\", limit = \"500kb\"", "red\", limit = \"50kb\", min = \"20kb\"",
+     "base.toml:10: link.bottleneck.queue.kind: RED needs min below max and max up to limit; here they are 20000, 60000 and 50000 bytes"),
+    ("droptail\", limit = \"500kb\"", "red\", limit = \"500kb\", burst = 2",
+     "base.toml:10: link.bottleneck.queue.kind: burst = 2 is less than min holds; it must be at least 42"),
     ("droptail", "kernel:fq_codel",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
@@ -320,6 +330,9 @@ fn what_the_kernel_s_own_links_cannot_do() {
     let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
     let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
     assert_eq!(sentence(&BASE.replace("500kb", "30p"), &marking), expected);
+    let own = [("emulator", "netem"), ("link.bottleneck.queue", "{ kind = \"codel\" }")];
+    let expected = "--set: link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:codel";
+    assert_eq!(sentence(BASE, &own), expected);
 }
 
 #[rustfmt::skip]

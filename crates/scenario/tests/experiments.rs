@@ -4,6 +4,7 @@ use scenario::model::{
     CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, Queue, Scenario, Service, Setting, Stack,
 };
 use scenario::quantity::Share;
+use scenario::queue::Discipline;
 use scenario::register::{self, Absence};
 use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use scenario::{Cell, Experiment, load_text};
@@ -356,6 +357,51 @@ fn the_register_describes_every_key_once_with_valid_defaults() {
             assert!(text.parse::<Share>().is_ok());
         }
     }
+}
+
+/// The register's defaults are those that the parameters have by themselves.
+#[test]
+fn a_discipline_without_parameters_has_the_kernel_s() {
+    let of =
+        |kind: &str| only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"{kind}\" }}"))]).bottleneck.queue;
+    let defaults = [
+        Discipline::Codel(Default::default()),
+        Discipline::FqCodel(Default::default()),
+        Discipline::Pie(Default::default()),
+        Discipline::FqPie(Default::default()),
+        Discipline::Prio(Default::default()),
+        Discipline::PfifoFast(Default::default()),
+        Discipline::Cake(Default::default()),
+    ];
+    for default in defaults {
+        assert_eq!(of(default.name()), Queue::Discipline(default));
+    }
+}
+
+#[test]
+fn what_is_not_said_of_red_follows_from_the_rest() {
+    let of = |rest: &str| {
+        only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"red\", {rest} }}"))]).bottleneck.queue
+    };
+    let Queue::Discipline(Discipline::Red(red)) = of("limit = \"120kb\"") else { panic!("RED") };
+    assert_eq!((red.min, red.max, red.burst, red.probability), (Bytes(10_000), Bytes(30_000), 16, 0.02));
+    let Queue::Discipline(Discipline::Red(red)) = of("limit = \"120kb\", min = \"20kb\"") else { panic!("RED") };
+    assert_eq!((red.max, red.burst), (Bytes(60_000), 33));
+}
+
+#[test]
+fn cake_s_choices_are_the_kernel_s_numbers() {
+    let queue = "{ kind = \"kernel:cake\", bandwidth = \"19mbit\", diffserv = \"besteffort\", flowmode = \"dual-srchost\", atm = \"ptm\" }";
+    let Queue::Kernel(queue) = only(SAMPLE, &[("link.bottleneck.queue", queue)]).bottleneck.queue else {
+        panic!("the kernel's")
+    };
+    let said = vec![
+        ("bandwidth", Setting::Rate(Rate(19_000_000))),
+        ("diffserv", Setting::Number(3)),
+        ("flowmode", Setting::Number(5)),
+        ("atm", Setting::Number(2)),
+    ];
+    assert_eq!(queue, KernelQueue { discipline: "cake", parameters: said });
 }
 
 #[test]

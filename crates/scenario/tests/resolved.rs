@@ -59,14 +59,34 @@ fn it_is_the_same_scenario() {
 #[test]
 fn what_is_not_known_here_is_refused() {
     let mut json = with_text(&read());
-    json["links"][0]["forward"]["queue"]["discipline"] = "cake".into();
+    json["links"][0]["forward"]["queue"]["discipline"] = "sfq".into();
     let error = serde_json::from_value::<Scenario>(json).expect_err("no such queue");
-    assert!(error.to_string().starts_with("there is no queue kernel:cake"), "{error}");
+    assert!(error.to_string().starts_with("there is no queue kernel:sfq"), "{error}");
 
     let mut json = with_text(&read());
     json["links"][0]["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();
     let error = serde_json::from_value::<Scenario>(json).expect_err("no such trace");
     assert!(error.to_string().contains("a trace never goes back in time"), "{error}");
+}
+
+#[test]
+fn so_is_one_with_a_discipline_of_our_own() {
+    for queue in [
+        "red\", limit = \"200kb",
+        "codel",
+        "fq_codel",
+        "pie",
+        "fq_pie",
+        "prio",
+        "pfifo_fast",
+        "cake\", flowmode = \"dual-srchost",
+    ] {
+        let text = EVERYTHING.replace("kernel:fq_codel\", target = \"7ms", queue).replace("TRACE", LTE);
+        let cells = scenario::load_text(&text, "own.toml", Path::new(""), &[]).expect("a scenario").cells;
+        let written = &cells[0].scenario;
+        let read: Scenario = serde_json::from_value(with_text(written)).expect("a scenario");
+        assert_eq!(read.links[0].forward.queue, written.links[0].forward.queue);
+    }
 }
 
 #[test]

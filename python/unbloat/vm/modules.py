@@ -24,6 +24,8 @@ WANTED = (
         "sch_prio",
         "sch_red",
         "sch_pie",
+        "sch_fq_pie",
+        "sch_cake",
         "sch_codel",
         "sch_fq_codel",
         "sch_fq",

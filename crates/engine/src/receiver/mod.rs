@@ -23,6 +23,7 @@ const SCALED_WINDOW: u32 = 65_535 << 14;
 pub struct Receiver {
     flow: u32,
     stack: Stack,
+    tos: u8,
     mss: u32,
     /// Sequence number of the first data byte, where a control has a socket to see it in.
     first_seq: u32,
@@ -82,6 +83,7 @@ impl Receiver {
         Receiver {
             flow,
             stack,
+            tos: group.tos,
             mss,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
             rcv_wnd: window,
@@ -242,6 +244,7 @@ impl Receiver {
             window: self.rcv_wnd,
             bytes: ack_bytes(self.stack.timestamps, count),
             flags: self.ack_flags,
+            tos: self.tos,
             block_count: count as u8,
             blocks,
         }

@@ -90,6 +90,7 @@ pub struct Sender {
     pub sk: TcpSock,
     board: Scoreboard,
     stack: Stack,
+    tos: u8,
     flow: u32,
     phase: Phase,
     /// Payload of a full segment.
@@ -153,6 +154,7 @@ impl Sender {
             sk: TcpSock::default(),
             board: Scoreboard::new(),
             stack,
+            tos: group.tos,
             flow,
             phase: Phase::Closed,
             mss,

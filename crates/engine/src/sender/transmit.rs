@@ -211,7 +211,8 @@ impl Sender {
         }
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
-        let data = Data { flow: self.flow, segment, tsval: self.timestamp(), bytes: bytes as u16, flags, counts };
+        let (flow, tos, tsval) = (self.flow, self.tos, self.timestamp());
+        let data = Data { flow, segment, tsval, bytes: bytes as u16, flags, counts, tos };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -237,7 +238,8 @@ impl Sender {
         let tsval = self.ticks(clock::micros(env.now));
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
-        env.send(Data { flow: self.flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false });
+        let (flow, tos) = (self.flow, self.tos);
+        env.send(Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos });
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

@@ -1,22 +1,40 @@
-//! Queue disciplines that look at a packet when it leaves, as the kernel's do.
+//! Queue disciplines: what decides which packet a transmitter sends next, and which are dropped or marked.
+//!
+//! Each follows the kernel's of the same name (`net/sched/sch_*.c` of Linux 6.1 to 6.18), with its integer arithmetic
+//! and its defaults. What differs is said in the discipline's own file.
+
+mod any;
+mod cake;
+mod chains;
+mod cobalt;
+mod codel;
+mod fifo;
+mod fq_codel;
+mod fq_pie;
+mod hash;
+mod packets;
+mod pie;
+mod prio;
+mod red;
+mod set_hash;
+#[cfg(test)]
+mod testing;
+mod timer;
+
+pub use any::{AnyQdisc, of};
+pub use cake::Cake;
+pub use codel::Codel;
+pub use fifo::Fifo;
+pub use fq_codel::FqCodel;
+pub use fq_pie::FqPie;
+pub use pie::Pie;
+pub use prio::Prio;
+pub use red::Red;
 
 use scenario::units::Nanos;
 
-/// The ECN bits of an IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ecn {
-    /// The transport does not take marks.
-    NotEct = 0,
-    /// ECN-capable, ECT(1).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
 /// What a queue discipline sees of a packet; the packet itself lies in the network's pool under `id`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skb {
     /// Its place in the pool.
     pub id: u32,
@@ -36,6 +54,20 @@ pub struct Skb {
     pub enqueued_at: Nanos,
 }
 
+/// The code points of RFC 3168, section 5, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, ECT(1).
+    Ect1,
+    /// ECN-capable, ECT(0).
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
 impl Skb {
     /// Marks it if it is ECN-capable; false if it is not.
     #[inline]
@@ -50,31 +82,15 @@ impl Skb {
 
 /// A queue discipline.
 pub trait Qdisc {
-    /// Takes a packet at `now`, which never decreases from call to call.
-    /// Packets that are dropped for it, itself or others, are appended to `dropped`.
+    /// Takes a packet at `now`, which never decreases from call to call. Packets that are dropped for it, itself or
+    /// others, are appended to `dropped`.
     fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>);
-    /// The packet to transmit next, marked where the discipline marks; none if it is empty, or holds back what it has until `next`.
+    /// The packet to transmit next, marked where the discipline marks; none if it is empty, or holds back what it has
+    /// until `next`.
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb>;
-    /// When a discipline that shapes may be asked again; `Nanos::NEVER` if it is empty. One that does not shape: `now` while it holds packets.
+    /// When a discipline that shapes may be asked again; `Nanos::NEVER` if it is empty. One that does not shape: `now`
+    /// while it holds packets.
     fn next(&self, now: Nanos) -> Nanos;
     /// Bytes and packets that wait.
     fn backlog(&self) -> (u64, u64);
-}
-
-/// Any of the disciplines here.
-pub enum AnyQdisc {}
-
-impl Qdisc for AnyQdisc {
-    fn enqueue(&mut self, _: Nanos, _: Skb, _: &mut Vec<Skb>) {
-        match *self {}
-    }
-    fn dequeue(&mut self, _: Nanos, _: &mut Vec<Skb>) -> Option<Skb> {
-        match *self {}
-    }
-    fn next(&self, _: Nanos) -> Nanos {
-        match *self {}
-    }
-    fn backlog(&self) -> (u64, u64) {
-        match *self {}
-    }
 }

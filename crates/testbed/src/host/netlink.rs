@@ -152,7 +152,8 @@ impl Netlink {
 }
 
 fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> TcMessage {
-    const TCA_OPTIONS: u16 = 2;
+    // fq_pie wants its options to say that they are nested (`nla_parse_nested`); no other discipline looks.
+    const TCA_OPTIONS: u16 = 2 | libc::NLA_F_NESTED as u16;
     let mut message = TcMessage::with_index(index as i32);
     (message.header.parent, message.header.handle) = (parent, handle);
     message.attributes.push(TcAttribute::Kind(qdisc.kind.into()));

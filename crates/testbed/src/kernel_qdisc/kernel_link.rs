@@ -55,6 +55,9 @@ impl KernelLink {
                 qdisc::of_scenario(queue, rate).map_err(|why| Error::Scenario { key: key.clone(), why })?
             }
             Queue::Droptail { limit, .. } => qdisc::fifo(*limit),
+            Queue::Discipline(discipline) => {
+                return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
+            }
         };
         let catch_up = CATCH_UP.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / CATCH_UP_SHARE));
         let shaper = qdisc::shaper_class(rate, catch_up, mtu);

@@ -1,5 +1,6 @@
 //! Queue disciplines of the kernel as parts of an emulated link.
 
+pub mod cake;
 pub mod device;
 pub mod kernel_draws;
 pub mod kernel_link;

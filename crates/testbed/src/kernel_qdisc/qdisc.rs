@@ -1,15 +1,56 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
 use crate::host::netlink::{Qdisc, attribute};
-use crate::kernel_qdisc::red;
+use crate::kernel_qdisc::{cake, red};
 use scenario::model::{Gemodel, KernelQueue, Limit, Loss, Setting};
 use scenario::units::{Bytes, Nanos, Rate};
 
 /// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
 const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
-    ("codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4)]),
-    ("fq_codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4), ("flows", 5), ("quantum", 6)]),
-    ("pie", &[("target", 1), ("limit", 2), ("tupdate", 3), ("alpha", 4), ("beta", 5), ("ecn", 6)]),
+    ("codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4), ("ce_threshold", 5)]),
+    (
+        "fq_codel",
+        &[
+            ("target", 1),
+            ("limit", 2),
+            ("interval", 3),
+            ("ecn", 4),
+            ("flows", 5),
+            ("quantum", 6),
+            ("ce_threshold", 7),
+            ("drop_batch", 8),
+            ("memory_limit", 9),
+        ],
+    ),
+    (
+        "pie",
+        &[
+            ("target", 1),
+            ("limit", 2),
+            ("tupdate", 3),
+            ("alpha", 4),
+            ("beta", 5),
+            ("ecn", 6),
+            ("bytemode", 7),
+            ("dq_rate_estimator", 8),
+        ],
+    ),
+    (
+        "fq_pie",
+        &[
+            ("limit", 1),
+            ("flows", 2),
+            ("target", 3),
+            ("tupdate", 4),
+            ("alpha", 5),
+            ("beta", 6),
+            ("quantum", 7),
+            ("ecn_prob", 9),
+            ("ecn", 10),
+            ("bytemode", 11),
+            ("dq_rate_estimator", 12),
+        ],
+    ),
 ];
 
 /// `prio`: the band of each of the 16 priorities, as `tc` sets it up (tc-prio(8)).
@@ -30,7 +71,9 @@ pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
     let options = match queue.discipline {
         "pfifo" | "bfifo" => number("limit").map(|limit| limit.to_ne_bytes().to_vec()),
         "prio" => Some([&number("bands").unwrap_or(PRIO_BANDS).to_ne_bytes()[..], &PRIOMAP].concat()),
+        "pfifo_fast" => None,
         "red" => Some(red::options(queue, rate)?),
+        "cake" => Some(cake::options(queue)),
         other => {
             let (_, attributes) = ATTRIBUTES.iter().find(|(name, _)| *name == other).expect("the register's kinds");
             let word_attribute = |(name, kind): &(&str, u16)| Some(attribute(*kind, &number(name)?.to_ne_bytes()));
@@ -40,9 +83,10 @@ pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
     Ok(Qdisc { kind: queue.discipline, options })
 }
 
-/// A setting in the kernel's units: packets, bytes, microseconds, 0 or 1.
-fn word(setting: Setting) -> u32 {
+/// A setting in the kernel's units: packets, bytes, microseconds, bytes a second, 0 or 1.
+pub fn word(setting: Setting) -> u32 {
     let number = match setting {
+        Setting::Rate(rate) => rate.0 / 8,
         Setting::Number(number) | Setting::Limit(Limit::Packets(number)) => number,
         Setting::Size(Bytes(bytes)) | Setting::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
         Setting::Time(time) => time.as_micros(),
@@ -141,6 +185,25 @@ mod tests {
         assert_eq!(options("codel", vec![]), Some(vec![]));
         assert_eq!(options("bfifo", vec![]), None);
         assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn cake_is_told_its_rate_in_64_bits_and_its_target_with_its_interval() {
+        let said = vec![
+            ("bandwidth", Setting::Rate(Rate(80_000_000_000))),
+            ("flowmode", Setting::Number(5)),
+            ("rtt", Setting::Time(Nanos::from_millis(40))),
+            ("overhead", Setting::Number(44)),
+        ];
+        let sent = options("cake", said).unwrap();
+        assert_eq!(sent[..12], [&[12, 0, 2, 0][..], &10_000_000_000u64.to_ne_bytes()].concat());
+        let sent = &sent[12..];
+        assert_eq!(
+            [3, 5, 6, 7, 8].map(|kind| attribute(sent, kind)),
+            [None, Some(5), Some(44), Some(40_000), Some(2000)]
+        );
+        assert_eq!(options("cake", vec![]), Some(vec![]));
+        assert_eq!(options("pfifo_fast", vec![]), None);
     }
 
     /// As `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%` sends it: h, the share that survives, not 1-h.

@@ -1,0 +1,79 @@
+//! The disciplines of a scenario.
+
+use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Prio, Qdisc, Red, Skb};
+use crate::draws;
+use scenario::model::Queue;
+use scenario::queue::Discipline;
+use scenario::units::{Nanos, Rate};
+
+/// Any of them: which one is known where it is used, so that no packet goes through a table of functions.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum AnyQdisc {
+    Fifo(Fifo),
+    Red(Box<Red>),
+    Codel(Codel),
+    FqCodel(Box<FqCodel>),
+    Pie(Box<Pie>),
+    FqPie(Box<FqPie>),
+    Prio(Prio),
+    Cake(Box<Cake>),
+}
+
+/// The discipline of a queue before a transmitter of this rate, in the mean, whose largest packets have `mtu` bytes.
+/// `purpose` keeps its draws apart from others of the same seed. None for one of the kernel's.
+pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Option<AnyQdisc> {
+    let discipline = match queue {
+        Queue::Droptail { limit, ecn_threshold } => return Some(AnyQdisc::Fifo(Fifo::new(*limit, *ecn_threshold))),
+        Queue::Kernel(_) => return None,
+        Queue::Discipline(discipline) => discipline,
+    };
+    let draws = draws(seed, purpose);
+    Some(match discipline {
+        Discipline::Red(red) => AnyQdisc::Red(Box::new(Red::new(red, rate, draws))),
+        Discipline::Codel(codel) => AnyQdisc::Codel(Codel::new(codel, mtu)),
+        Discipline::FqCodel(fq_codel) => AnyQdisc::FqCodel(Box::new(FqCodel::new(fq_codel, mtu, draws))),
+        Discipline::Pie(pie) => AnyQdisc::Pie(Box::new(Pie::new(pie, mtu, draws))),
+        Discipline::FqPie(fq_pie) => AnyQdisc::FqPie(Box::new(FqPie::new(fq_pie, mtu, draws))),
+        Discipline::Prio(prio) => AnyQdisc::Prio(Prio::new(prio)),
+        Discipline::PfifoFast(pfifo_fast) => AnyQdisc::Prio(Prio::pfifo_fast(pfifo_fast)),
+        Discipline::Cake(cake) => AnyQdisc::Cake(Box::new(Cake::new(cake, mtu, draws))),
+    })
+}
+
+macro_rules! each {
+    ($any:expr, $qdisc:ident => $call:expr) => {
+        match $any {
+            AnyQdisc::Fifo($qdisc) => $call,
+            AnyQdisc::Red($qdisc) => $call,
+            AnyQdisc::Codel($qdisc) => $call,
+            AnyQdisc::FqCodel($qdisc) => $call,
+            AnyQdisc::Pie($qdisc) => $call,
+            AnyQdisc::FqPie($qdisc) => $call,
+            AnyQdisc::Prio($qdisc) => $call,
+            AnyQdisc::Cake($qdisc) => $call,
+        }
+    };
+}
+
+impl Qdisc for AnyQdisc {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>) {
+        each!(self, qdisc => qdisc.enqueue(now, skb, dropped));
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
+        each!(self, qdisc => qdisc.dequeue(now, dropped))
+    }
+
+    #[inline]
+    fn next(&self, now: Nanos) -> Nanos {
+        each!(self, qdisc => qdisc.next(now))
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, u64) {
+        each!(self, qdisc => qdisc.backlog())
+    }
+}

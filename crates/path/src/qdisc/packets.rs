@@ -1,0 +1,100 @@
+//! Waiting packets and what they amount to.
+
+use super::Skb;
+use crate::ring::Ring;
+use scenario::units::Nanos;
+
+/// First in, first out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets {
+    ring: Ring<Skb>,
+    bytes: u64,
+}
+
+impl Packets {
+    #[inline]
+    pub fn push(&mut self, skb: Skb) {
+        self.bytes += skb.bytes as u64;
+        self.ring.push(skb);
+    }
+
+    #[inline]
+    pub fn pop(&mut self) -> Option<Skb> {
+        let skb = self.ring.pop()?;
+        self.bytes -= skb.bytes as u64;
+        Some(skb)
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ring.len() == 0
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.ring.len() as u64
+    }
+
+    /// `Qdisc::next` of a discipline that does not shape.
+    #[inline]
+    pub fn next(&self, now: Nanos) -> Nanos {
+        if self.is_empty() { Nanos::NEVER } else { now }
+    }
+}
+
+/// What all queues of a discipline hold together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Total {
+    pub bytes: u64,
+    pub packets: u64,
+    /// Memory that the kernel would charge for them.
+    pub memory: u64,
+}
+
+impl Total {
+    #[inline]
+    pub fn add(&mut self, skb: &Skb) {
+        self.bytes += skb.bytes as u64;
+        self.packets += 1;
+        self.memory += truesize(skb.bytes);
+    }
+
+    #[inline]
+    pub fn remove(&mut self, skb: &Skb) {
+        self.bytes -= skb.bytes as u64;
+        self.packets -= 1;
+        self.memory -= truesize(skb.bytes);
+    }
+
+    /// `Qdisc::next` of a discipline that does not shape.
+    #[inline]
+    pub fn next(&self, now: Nanos) -> Nanos {
+        if self.packets == 0 { Nanos::NEVER } else { now }
+    }
+}
+
+/// `skb->truesize` of a packet in one piece on a 64-bit kernel: `struct sk_buff`, then headroom (`NET_SKB_PAD`), data
+/// and `struct skb_shared_info` in one allocation, which comes in powers of two.
+#[inline]
+fn truesize(bytes: u32) -> u64 {
+    const SK_BUFF: u64 = 256;
+    const HEADROOM: u64 = 64;
+    const SHARED_INFO: u64 = 320;
+    SK_BUFF + (HEADROOM + bytes as u64 + SHARED_INFO).next_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `ss -m` shows for a full Ethernet frame, and for a bare acknowledgement.
+    #[test]
+    fn memory_is_what_the_kernel_charges() {
+        assert_eq!((truesize(1500), truesize(52)), (2304, 768));
+    }
+}

@@ -1,0 +1,61 @@
+//! CAKE's set-associative hash (`cake_hash` in sch_cake.c): a flow takes any free queue of the eight in its set, so
+//! that two of up to a few hundred flows hardly ever share one.
+
+/// Queues of a tin.
+pub(super) const QUEUES: usize = 1024;
+/// Queues of a set.
+const WAYS: usize = 8;
+
+/// The places of a hash's set, its own first.
+fn places(hash: u32) -> impl Iterator<Item = usize> {
+    let own = hash as usize % QUEUES;
+    let (set, way) = (own - own % WAYS, own % WAYS);
+    (0..WAYS).map(move |n| set + (way + n) % WAYS)
+}
+
+/// Where a hash was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Its tag stands there.
+    Known(usize),
+    /// It is free.
+    Free(usize),
+    /// All are taken: it has to share its own.
+    Shared(usize),
+}
+
+/// Looks a hash up, given whether its tag stands at a place, and whether the place is free.
+#[inline]
+pub(super) fn find(hash: u32, has_tag: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Place {
+    if let Some(place) = places(hash).find(|place| has_tag(*place)) {
+        return Place::Known(place);
+    }
+    match places(hash).find(|place| is_free(*place)) {
+        Some(place) => Place::Free(place),
+        None => Place::Shared(hash as usize % QUEUES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_eight_places_and_the_own_is_first() {
+        assert_eq!(places(1024 + 13).collect::<Vec<_>>(), [13, 14, 15, 8, 9, 10, 11, 12]);
+    }
+
+    #[test]
+    fn a_ninth_flow_shares_a_place() {
+        let mut tags = vec![0; QUEUES];
+        // All fall to place 13.
+        for flow in 1..=8 {
+            let hash = 1024 * flow + 13;
+            let Place::Free(place) = find(hash, |n| tags[n] == hash, |n| tags[n] == 0) else { panic!("there is room") };
+            tags[place] = hash;
+        }
+        let found = |hash| find(hash, |n| tags[n] == hash, |n| tags[n] == 0);
+        assert_eq!(found(1024 * 3 + 13), Place::Known(15));
+        assert_eq!(found(1024 * 9 + 13), Place::Shared(13));
+    }
+}

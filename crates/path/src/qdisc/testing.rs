@@ -1,0 +1,59 @@
+//! What the disciplines' tests have in common.
+
+use super::{Ecn, Qdisc, Skb};
+use scenario::units::Nanos;
+
+/// A packet of 1500 bytes of the flow `flow`, which is ECN-capable if `ecn`.
+pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {
+    Skb {
+        id,
+        bytes: 1500,
+        ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
+        tos: 0,
+        flow_hash: flow,
+        source: flow,
+        destination: 1000,
+        enqueued_at: Nanos::ZERO,
+    }
+}
+
+/// What became of a packet at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Sent(u64),
+    Marked(u64),
+    Dropped(u64),
+}
+
+/// Takes a packet out each `step_us` until `until_us`, and puts as many in that `standing` of them wait, or four where
+/// they are dropped. Gives what befell them, with the time in microseconds.
+pub fn standing(qdisc: &mut impl Qdisc, ecn: bool, standing: u64, step_us: u64, until_us: u64) -> Vec<Event> {
+    let (mut dropped, mut events) = (vec![], vec![]);
+    let mut id = 0;
+    for us in (0..until_us).step_by(step_us as usize) {
+        let now = Nanos::from_micros(us);
+        let most = if us == 0 { standing + 1 } else { 4 };
+        for _ in 0..most.min((standing + 1).saturating_sub(qdisc.backlog().1)) {
+            qdisc.enqueue(now, skb(id, 1, ecn), &mut dropped);
+            id += 1;
+            events.extend(dropped.drain(..).map(|_| Event::Dropped(us)));
+        }
+        if let Some(sent) = qdisc.dequeue(now, &mut dropped) {
+            events.push(if sent.ecn == Ecn::Ce { Event::Marked(us) } else { Event::Sent(us) });
+        }
+        events.extend(dropped.drain(..).map(|_| Event::Dropped(us)));
+    }
+    events
+}
+
+/// When packets were dropped, us.
+pub fn drops(events: &[Event]) -> Vec<u64> {
+    let time = |event: &Event| if let Event::Dropped(us) = event { Some(*us) } else { None };
+    events.iter().filter_map(time).collect()
+}
+
+/// When they were marked, us.
+pub fn marks(events: &[Event]) -> Vec<u64> {
+    let time = |event: &Event| if let Event::Marked(us) = event { Some(*us) } else { None };
+    events.iter().filter_map(time).collect()
+}

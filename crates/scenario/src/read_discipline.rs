@@ -1,0 +1,131 @@
+//! The queue disciplines of this program itself, from their sections.
+
+use crate::model::Limit;
+use crate::quantity::Share;
+use crate::queue::{
+    Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
+};
+use crate::section::Section;
+use crate::units::Bytes;
+
+/// The discipline that a section describes; none if it is of another kind.
+pub(crate) fn discipline(section: &Section) -> Option<Discipline> {
+    Some(match section.shape {
+        "red" => Discipline::Red(red(section)),
+        "codel" => Discipline::Codel(codel(section)),
+        "fq_codel" => Discipline::FqCodel(fq_codel(section)),
+        "pie" => Discipline::Pie(pie(section)),
+        "fq_pie" => Discipline::FqPie(fq_pie(section)),
+        "prio" => Discipline::Prio(Prio { bands: number(section, "bands"), limit: packets(section) }),
+        "pfifo_fast" => Discipline::PfifoFast(PfifoFast { limit: packets(section) }),
+        "cake" => Discipline::Cake(cake(section)),
+        _ => return None,
+    })
+}
+
+/// A whole number, which the register's range keeps to 32 bits.
+fn number(section: &Section, name: &str) -> u32 {
+    section.need::<u64>(name) as u32
+}
+
+/// A limit that the register's range keeps to packets.
+fn packets(section: &Section) -> u32 {
+    match section.read("limit") {
+        Some(Limit::Packets(packets)) => packets as u32,
+        _ => 0,
+    }
+}
+
+fn red(section: &Section) -> Red {
+    let limit = match section.read("limit") {
+        Some(Limit::Bytes(limit)) => limit,
+        _ => Bytes(0),
+    };
+    let avpkt = section.need("avpkt");
+    let bounds =
+        RedBounds { limit, min: section.read("min"), max: section.read("max"), avpkt, burst: section.read("burst") };
+    let (min, max, burst) = bounds.fill();
+    Red {
+        limit,
+        min,
+        max,
+        probability: section.need::<Share>("probability").0,
+        avpkt,
+        burst,
+        ecn: section.need("ecn"),
+        harddrop: section.need("harddrop"),
+        adaptive: section.need("adaptive"),
+        gentle: section.need("gentle"),
+    }
+}
+
+fn codel(section: &Section) -> Codel {
+    Codel {
+        limit: packets(section),
+        target: section.need("target"),
+        interval: section.need("interval"),
+        ce_threshold: section.read("ce_threshold"),
+        ecn: section.need("ecn"),
+    }
+}
+
+fn fq_codel(section: &Section) -> FqCodel {
+    FqCodel {
+        limit: packets(section),
+        flows: number(section, "flows"),
+        quantum: section.read("quantum"),
+        target: section.need("target"),
+        interval: section.need("interval"),
+        ce_threshold: section.read("ce_threshold"),
+        ecn: section.need("ecn"),
+        memory_limit: section.need("memory_limit"),
+        drop_batch: number(section, "drop_batch"),
+    }
+}
+
+fn pie(section: &Section) -> Pie {
+    Pie {
+        limit: packets(section),
+        target: section.need("target"),
+        tupdate: section.need("tupdate"),
+        alpha: number(section, "alpha"),
+        beta: number(section, "beta"),
+        ecn: section.need("ecn"),
+        bytemode: section.need("bytemode"),
+        dq_rate_estimator: section.need("dq_rate_estimator"),
+    }
+}
+
+fn fq_pie(section: &Section) -> FqPie {
+    let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie(section);
+    FqPie {
+        limit,
+        flows: number(section, "flows"),
+        quantum: section.read("quantum"),
+        target,
+        tupdate,
+        alpha,
+        beta,
+        ecn,
+        ecn_prob: number(section, "ecn_prob"),
+        bytemode,
+        dq_rate_estimator,
+    }
+}
+
+fn cake(section: &Section) -> Cake {
+    let chosen = |name| section.need::<String>(name);
+    let default = Cake::default();
+    Cake {
+        bandwidth: section.read("bandwidth"),
+        // The register refuses other names, and then the run is refused anyway.
+        diffserv: Diffserv::named(&chosen("diffserv")).unwrap_or(default.diffserv),
+        flowmode: FlowMode::named(&chosen("flowmode")).unwrap_or(default.flowmode),
+        rtt: section.need("rtt"),
+        overhead: number(section, "overhead"),
+        mpu: number(section, "mpu"),
+        atm: Atm::named(&chosen("atm")).unwrap_or(default.atm),
+        ingress: section.need("ingress"),
+        memlimit: section.read("memlimit"),
+    }
+}
