@@ -127,6 +127,12 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="A's or B's cells once more, along an axis that should make no difference: as much may lie between them",
     )
+    add("--packets", action="store_true", help="A and B are packet traces: the first packet in which they differ")
+    add(
+        "--fields",
+        metavar="FIELD,...",
+        help="with --packets: what is compared, of seq, ack, sack, window, flags (default: all)",
+    )
     add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
     add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
     add("--json", action="store_true", help="print JSON")
@@ -192,8 +198,12 @@ def reproduce_command(args: argparse.Namespace) -> int | None:
     return reproduce(args)
 
 
-def compare_command(args: argparse.Namespace) -> None:
-    """Hold two sets of results against each other."""
+def compare_command(args: argparse.Namespace) -> int | None:
+    """Hold two sets of results against each other, or two packet traces."""
+    if args.packets:
+        from unbloat.compare_packets_command import main as compare_packets
+
+        return compare_packets(args)
     from unbloat.compare_command import main as compare
 
-    compare(args)
+    return compare(args)

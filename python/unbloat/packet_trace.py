@@ -1,0 +1,211 @@
+"""Reads packet traces: the TCP flows in a pcapng or pcap file, with sequence numbers counted from each SYN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dpkt
+
+from unbloat._core import InputError
+
+SENDERS = b"senders"
+"""What the interface is called in the traces that `--pcap` writes."""
+DATALINKS = {
+    1: dpkt.ethernet.Ethernet,  # DLT_EN10MB
+    12: dpkt.ip.IP,  # DLT_RAW on Linux
+    101: dpkt.ip.IP,  # LINKTYPE_RAW
+    113: dpkt.sll.SLL,  # DLT_LINUX_SLL
+    228: dpkt.ip.IP,  # LINKTYPE_IPV4
+}
+"""How a packet begins, by the number of the link type (https://www.tcpdump.org/linktypes.html)."""
+
+FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
+SHOWN_FLAGS = {FIN: "FIN", SYN: "SYN", RST: "RST", ECE: "ECE", CWR: "CWR"}
+"""The flags of TCP's header (RFC 9293, section 3.1) that say something; PSH depends on how an application writes."""
+CODEPOINTS = ("", "ECT1", "ECT0", "CE")
+"""The ECN field of the IP header (RFC 3168, section 5)."""
+WRAP = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A TCP segment as the trace has it."""
+
+    at_ms: float
+    """Since the first packet of the flow."""
+    forward: bool
+    """From the host that opened the connection."""
+    seq: int
+    """Relative to the initial sequence number, which is the SYN's: the first byte of data has 1."""
+    payload: int
+    ack: int
+    """Likewise, relative to the other direction's; 0 without the ACK flag."""
+    sack: tuple[tuple[int, int], ...]
+    window: int
+    """Bytes, with the scale that the SYN announced."""
+    flags: int
+    ecn: int
+    tsval: int | None
+    """Of the timestamps option (RFC 7323)."""
+    tsecr: int | None
+
+    @property
+    def end(self) -> int:
+        """The sequence number behind it."""
+        return self.seq + self.payload + bool(self.flags & SYN) + bool(self.flags & FIN)
+
+    @property
+    def is_pure_ack(self) -> bool:
+        """Tell whether it acknowledges and does nothing else."""
+        return self.payload == 0 and not self.flags & (SYN | FIN | RST)
+
+    @property
+    def marks(self) -> str:
+        """The flags and the ECN field in words."""
+        words = [word for flag, word in SHOWN_FLAGS.items() if self.flags & flag]
+        return " ".join(filter(None, [*words, CODEPOINTS[self.ecn]]))
+
+
+@dataclass
+class Flow:
+    """A TCP connection: its packets in the order of the trace."""
+
+    name: str
+    """The two ends, that first which opened it."""
+    packets: list[Packet] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The flows of a file, in the order of their first packets."""
+
+    flows: list[Flow]
+    at_senders: bool
+    """Whether it was taken at the senders' interfaces, and says so."""
+
+
+def read(file: Path) -> Trace:
+    """Read a trace; raises `InputError` if it is none, or holds no TCP."""
+    try:
+        with file.open("rb") as opened:
+            reader = dpkt.pcap.UniversalReader(opened)
+            flows = flows_of(file, reader)
+            at_senders = SENDERS in names(reader)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, dpkt.Error) as error:
+        raise InputError(f"{file}: is no packet trace (pcapng or pcap): {error or 'it ends too early'}") from None
+    if not flows:
+        raise InputError(f"{file}: holds no TCP over IPv4")
+    return Trace(flows, at_senders)
+
+
+def names(reader: Any) -> set[bytes]:
+    """Give the names of the interfaces; a pcap file has none."""
+    interface = getattr(reader, "idb", None)
+    if interface is None:
+        return set()
+    return {option.data for option in interface.opts if option.code == dpkt.pcapng.PCAPNG_OPT_IF_NAME}
+
+
+def flows_of(file: Path, reader: Any) -> list[Flow]:
+    """Sort the packets by connection."""
+    link = DATALINKS.get(reader.datalink())
+    if link is None:
+        raise InputError(f"{file}: its link type {reader.datalink()} is not read: only Ethernet and raw IPv4 are")
+    flows: list[Connection] = []
+    current: dict[frozenset[tuple[bytes, int]], Connection] = {}
+    for at_s, data in reader:
+        ip = network_layer(link, data)
+        if ip is None:
+            continue
+        source, target = (ip.src, ip.data.sport), (ip.dst, ip.data.dport)
+        ends = frozenset((source, target))
+        known = current.get(ends)
+        if known is None or known.is_reopened_by(ip.data):
+            known = current[ends] = Connection(source, target, at_s)
+            flows.append(known)
+        known.add(at_s, ip)
+    return [known.flow for known in flows]
+
+
+def network_layer(link: Any, data: bytes) -> Any:
+    """Give the IPv4 packet if it carries TCP."""
+    packet = link(data)
+    ip = packet if link is dpkt.ip.IP else packet.data
+    is_tcp = isinstance(ip, dpkt.ip.IP) and isinstance(ip.data, dpkt.tcp.TCP)
+    return ip if is_tcp else None
+
+
+class Connection:
+    """What has to be known of a connection to read its next packet."""
+
+    def __init__(self, source: tuple[bytes, int], target: tuple[bytes, int], at_s: float) -> None:
+        self.flow = Flow(f"{end_name(source)} > {end_name(target)}")
+        self._opener = source
+        self._start_s = at_s
+        self._initial: list[int | None] = [None, None]
+        """By direction, the opener's first: the sequence number that counts as 0."""
+        self._near = [0, 0]
+        """By direction, a relative sequence number of late."""
+        self._scale = [0, 0]
+
+    def is_reopened_by(self, tcp: Any) -> bool:
+        """Tell a new connection between the same ends from a SYN that is sent again."""
+        return tcp.flags & (SYN | ACK) == SYN and self._initial[0] not in (None, tcp.seq)
+
+    def add(self, at_s: float, ip: Any) -> None:
+        """Take the next packet."""
+        tcp = ip.data
+        forward = (ip.src, tcp.sport) == self._opener
+        own, other = (0, 1) if forward else (1, 0)
+        options = dict(filter(None, dpkt.tcp.parse_opts(tcp.opts)))
+        is_syn = bool(tcp.flags & SYN)
+        if is_syn and dpkt.tcp.TCP_OPT_WSCALE in options:
+            self._scale[own] = options[dpkt.tcp.TCP_OPT_WSCALE][0]
+        ip_payload = ip.len - ip.hl * 4 - tcp.off * 4
+        stamps = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
+        packet = Packet(
+            at_ms=(at_s - self._start_s) * 1e3,
+            forward=forward,
+            seq=self._relative(own, tcp.seq, is_syn),
+            payload=ip_payload,
+            ack=self._relative(other, tcp.ack, False) if tcp.flags & ACK else 0,
+            sack=self._blocks(other, options.get(dpkt.tcp.TCP_OPT_SACK, b"")),
+            window=tcp.win << (0 if is_syn else self._scale[own]),
+            flags=tcp.flags,
+            ecn=ip.tos & 3,
+            tsval=int.from_bytes(stamps[:4], "big") if stamps else None,
+            tsecr=int.from_bytes(stamps[4:8], "big") if stamps else None,
+        )
+        self.flow.packets.append(packet)
+
+    def _relative(self, direction: int, number: int, is_syn: bool) -> int:
+        """Count from the SYN; without one in the trace from the first number seen, as if it were the first data."""
+        initial = self._initial[direction]
+        if initial is None:
+            initial = self._initial[direction] = number if is_syn else (number - 1) % WRAP
+        near = self._near[direction]
+        ahead = (number - initial - near + WRAP // 2) % WRAP - WRAP // 2
+        self._near[direction] = near + ahead
+        return near + ahead
+
+    def _blocks(self, direction: int, option: bytes) -> tuple[tuple[int, int], ...]:
+        """Read the SACK option (RFC 2018)."""
+        edges = [int.from_bytes(option[at : at + 4], "big") for at in range(0, len(option), 4)]
+        relative = [self._relative(direction, edge, False) for edge in edges]
+        return tuple(zip(relative[::2], relative[1::2], strict=False))
+
+
+def end_name(end: tuple[bytes, int]) -> str:
+    """Write an address with its port."""
+    address, port = end
+    return f"{'.'.join(map(str, address))}:{port}"
+
+
+def data_packets(flow: Flow) -> Iterator[Packet]:
+    """Give the packets that carry data from the host that opened the connection."""
+    return (packet for packet in flow.packets if packet.forward and packet.payload)

@@ -1,0 +1,143 @@
+"""Random scenarios for `tools/differential`: each follows from the seed and its number, whatever others there are."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+PACKET_BYTES = 1500
+LONG_PACKETS = 1500
+"""What a flow without end sends about, so that no run takes long."""
+ROUNDS = 20
+"""A flow without end has at least so many round trips."""
+LONGEST_S = 12.0
+SHARE_OF_TWO_FLOWS = 0.2
+
+Overrides = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file's text, and which congestion control each flow has in the simulator and in the guest."""
+
+    number: int
+    text: str
+    flows: int
+    rate_bps: float
+    simulated: tuple[str, ...]
+    in_guest: tuple[str, ...]
+
+    def controls(self, names: tuple[str, ...]) -> Overrides:
+        """Give the overrides that set the congestion controls."""
+        return {f"flows.{flow}.cc": name for flow, name in enumerate(names)}
+
+    @property
+    def packet_ms(self) -> float:
+        """What the bottleneck takes for a full packet."""
+        return PACKET_BYTES * 8e3 / self.rate_bps
+
+
+def scenario(seed: int, number: int) -> Scenario:
+    """Draw one."""
+    draw = random.Random(f"{seed}/{number}")
+    flows = 2 if draw.random() < SHARE_OF_TWO_FLOWS else 1
+    rate_bps = between(draw, 1e6, 20e6)
+    rtt_s = between(draw, 5e-3, 200e-3)
+    bdp_packets = rate_bps * rtt_s / 8 / PACKET_BYTES
+    queue_packets = max(4, round(bdp_packets * between(draw, 0.3, 4)))
+    ecn = draw.random() < 0.2
+    groups = [group(draw, ecn) for _ in range(flows)]
+    packets = LONG_PACKETS if any(each.size is None for each in groups) else 0
+    enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
+    needed_s = sum(each.size or 0 for each in groups) * 8 / rate_bps
+    # A short flow has some timeouts' time to come to its end.
+    duration_s = min(LONGEST_S, enough_s + (2 + 4 * needed_s if packets == 0 else 0))
+    lines = [
+        f'name = "differential {seed}/{number}"',
+        f'duration = "{max(1000, round(duration_s * 1e3))}ms"',
+        f"seed = {number + 1}",
+        "",
+        "[link.bottleneck]",
+        f'rate = "{round(rate_bps / 1e3)}kbit"',
+        f'delay = "{round(rtt_s / 2 * 1e6)}us"',
+        f"queue = {{ {queue(draw, queue_packets, ecn)} }}",
+        *loss(draw),
+        *(line for each in groups for line in each.lines(draw)),
+    ]
+    return Scenario(
+        number,
+        "\n".join(lines) + "\n",
+        flows,
+        rate_bps,
+        tuple(each.control for each in groups),
+        tuple(each.control_in_guest for each in groups),
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """A flow of a scenario."""
+
+    control: str
+    is_the_kernels: bool
+    """Whether the guest runs the kernel's own control in place of ours."""
+    size: int | None
+    """Bytes; none is without end."""
+    receive_window: int | None
+    delayed_ack: bool
+    ecn: bool
+
+    @property
+    def control_in_guest(self) -> str:
+        """The control that the guest's kernel runs."""
+        return f"kernel:{self.control}" if self.is_the_kernels else self.control
+
+    def lines(self, draw: random.Random) -> list[str]:
+        """Write it, as a second flow at a time that `draw` tells."""
+        lines = ["", "[[flows]]", f'cc = "{self.control}"']
+        if self.size is not None:
+            lines.append(f'size = "{self.size}b"')
+        if self.receive_window is not None:
+            lines.append(f'receive_window = "{self.receive_window}b"')
+        if not self.delayed_ack:
+            lines.append("delayed_ack = false")
+        if self.ecn:
+            lines.append("ecn = true")
+        return lines
+
+
+def group(draw: random.Random, ecn: bool) -> Group:
+    """Draw a flow."""
+    return Group(
+        control=draw.choice(["reno", "cubic"]),
+        is_the_kernels=draw.random() < 0.5,
+        size=round(between(draw, 5e3, 200e3)) if draw.random() < 0.5 else None,
+        receive_window=round(between(draw, 20e3, 400e3)) if draw.random() < 0.3 else None,
+        delayed_ack=draw.random() < 0.85,
+        ecn=ecn,
+    )
+
+
+def queue(draw: random.Random, packets: int, ecn: bool) -> str:
+    """Draw the queue's limit, and where it marks."""
+    in_bytes = draw.random() < 0.5
+    amount = (lambda n: f'"{n * PACKET_BYTES}b"') if in_bytes else (lambda n: f'"{n}p"')
+    marks = f", ecn_threshold = {amount(max(2, packets // 2))}" if ecn else ""
+    return f"limit = {amount(packets)}{marks}"
+
+
+def loss(draw: random.Random) -> list[str]:
+    """Draw what the wire loses."""
+    kind = draw.choices(["none", "uniform", "gemodel"], [4, 3, 3])[0]
+    if kind == "uniform":
+        return [f'loss = "{between(draw, 0.1, 3):.2f}%"']
+    if kind == "gemodel":
+        p, r = between(draw, 0.05, 1), between(draw, 20, 70)
+        return [f'loss = {{ kind = "gemodel", p = "{p:.3f}%", r = "{r:.0f}%" }}']
+    return []
+
+
+def between(draw: random.Random, least: float, most: float) -> float:
+    """Draw a number whose logarithm is uniform."""
+    return math.exp(draw.uniform(math.log(least), math.log(most)))
