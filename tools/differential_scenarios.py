@@ -25,6 +25,7 @@ class Scenario:
     text: str
     flows: int
     rate_bps: float
+    duration_s: float
     simulated: tuple[str, ...]
     in_guest: tuple[str, ...]
 
@@ -52,10 +53,10 @@ def scenario(seed: int, number: int) -> Scenario:
     enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
     needed_s = sum(each.size or 0 for each in groups) * 8 / rate_bps
     # A short flow has some timeouts' time to come to its end.
-    duration_s = min(LONGEST_S, enough_s + (2 + 4 * needed_s if packets == 0 else 0))
+    duration_s = max(1.0, min(LONGEST_S, enough_s + (2 + 4 * needed_s if packets == 0 else 0)))
     lines = [
         f'name = "differential {seed}/{number}"',
-        f'duration = "{max(1000, round(duration_s * 1e3))}ms"',
+        f'duration = "{round(duration_s * 1e3)}ms"',
         f"seed = {number + 1}",
         "",
         "[link.bottleneck]",
@@ -63,13 +64,16 @@ def scenario(seed: int, number: int) -> Scenario:
         f'delay = "{round(rtt_s / 2 * 1e6)}us"',
         f"queue = {{ {queue(draw, queue_packets, ecn)} }}",
         *loss(draw),
-        *(line for each in groups for line in each.lines(draw)),
+        *groups[0].lines(),
+        # Two flows that begin at once would compete for the same instants.
+        *(line for each in groups[1:] for line in [*each.lines(), f'start = "{draw.randrange(1, 1000)}ms"']),
     ]
     return Scenario(
         number,
         "\n".join(lines) + "\n",
         flows,
         rate_bps,
+        duration_s,
         tuple(each.control for each in groups),
         tuple(each.control_in_guest for each in groups),
     )
@@ -93,8 +97,8 @@ class Group:
         """The control that the guest's kernel runs."""
         return f"kernel:{self.control}" if self.is_the_kernels else self.control
 
-    def lines(self, draw: random.Random) -> list[str]:
-        """Write it, as a second flow at a time that `draw` tells."""
+    def lines(self) -> list[str]:
+        """Write it."""
         lines = ["", "[[flows]]", f'cc = "{self.control}"']
         if self.size is not None:
             lines.append(f'size = "{self.size}b"')

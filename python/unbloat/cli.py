@@ -206,4 +206,5 @@ def compare_command(args: argparse.Namespace) -> int | None:
         return compare_packets(args)
     from unbloat.compare_command import main as compare
 
-    return compare(args)
+    compare(args)
+    return None

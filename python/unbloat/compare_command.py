@@ -23,7 +23,7 @@ PART = "comparison"
 
 def main(args: argparse.Namespace) -> None:
     """Carry the command out; raises `InputError`."""
-    if args.fields:
+    if args.fields is not None:
         raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
     data, text, page = laid_out(args)
     say(json.dumps(data, indent=2) if args.json else text)

@@ -41,9 +41,15 @@ class Difference:
     place: int
     """In the order of the compared packets."""
     fields: tuple[str, ...]
-    """What differs: of `FIELDS`, "order" if the two go opposite ways, or "end" if there is no such packet in one trace."""
+    """What differs: of `FIELDS`, "order" if the two go opposite ways, or "end" if one trace has no more packets."""
     split: Split
     reason: Reason
+
+    @property
+    def at_ms(self) -> float:
+        """When it is, by the clock of the flow; where both have a packet, the earlier one."""
+        packets = (side.next for side in (self.split.side_a, self.split.side_b))
+        return min(packet.at_ms for packet in packets if packet)
 
 
 @dataclass(frozen=True)
@@ -155,8 +161,7 @@ def value(packet: Packet, field: str) -> object:
 
 def is_cut_off(extra: Packet, a: Flow, b: Flow) -> bool:
     """Tell a packet that one trace still has, and the other would have if its run had been longer by a moment."""
-    end_ms = max(flow.packets[-1].at_ms for flow in (a, b))
-    return extra.at_ms > end_ms - SHIFT_MS
+    return extra.at_ms > max(a.until_ms, b.until_ms) - SHIFT_MS
 
 
 def next_or_end(places: Sequence[int], number: int, flow: Flow) -> int:

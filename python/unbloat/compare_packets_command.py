@@ -19,6 +19,6 @@ def main(args: argparse.Namespace) -> int:
     for option in ("between", "spread", "reasons", "page"):
         if getattr(args, option):
             raise InputError(f"compare --{option} is for results, and --packets for packet traces: leave one out")
-    found = compare_files(args.a, args.b, parse_fields(args.fields) if args.fields else FIELDS)
+    found = compare_files(args.a, args.b, FIELDS if args.fields is None else parse_fields(args.fields))
     print(json.dumps(dict_of(found), indent=2) if args.json else text_of(found))
     return SAME if found.is_same else DIFFERENT

@@ -220,7 +220,9 @@ def retransmission(split: Split) -> Reason | None:
         return Reason("retransmission of another segment", f"A sends {a.seq} again, B {b.seq}")
     for one, packet, other in ((split.side_a, a, b), (split.side_b, b, a)):
         if one.is_again(packet):
-            return Reason("retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}")
+            return Reason(
+                "retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}"
+            )
     return Reason("other new data", f"A sends {a.seq}, B {b.seq}")
 
 
@@ -240,7 +242,9 @@ def burst(split: Split) -> Reason | None:
         if one.is_again(one.next):
             return Reason("retransmission in one only", f"{one.name} sends {one.next.seq} again, the other nothing")
         more = len(one.burst)
-        return Reason("more sent on an acknowledgement", f"{one.name} sends {more} new segments that the other does not")
+        return Reason(
+            "more sent on an acknowledgement", f"{one.name} sends {more} new segments that the other does not"
+        )
     return None
 
 

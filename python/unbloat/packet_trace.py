@@ -76,6 +76,8 @@ class Flow:
     name: str
     """The two ends, that first which opened it."""
     packets: list[Packet] = field(default_factory=list)
+    until_ms: float = 0
+    """From its first packet to the last one of the trace, of whichever flow."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ def flows_of(file: Path, reader: Any) -> list[Flow]:
         raise InputError(f"{file}: its link type {reader.datalink()} is not read: only Ethernet and raw IPv4 are")
     flows: list[Connection] = []
     current: dict[frozenset[tuple[bytes, int]], Connection] = {}
-    for at_s, data in reader:
+    last_s = 0.0
+    for time, data in reader:
+        at_s = float(time)  # dpkt gives a Decimal where a pcap file counts nanoseconds.
         ip = network_layer(link, data)
         if ip is None:
             continue
@@ -129,6 +133,9 @@ def flows_of(file: Path, reader: Any) -> list[Flow]:
             known = current[ends] = Connection(source, target, at_s)
             flows.append(known)
         known.add(at_s, ip)
+        last_s = at_s
+    for known in flows:
+        known.flow.until_ms = (last_s - known.start_s) * 1e3
     return [known.flow for known in flows]
 
 
@@ -146,7 +153,7 @@ class Connection:
     def __init__(self, source: tuple[bytes, int], target: tuple[bytes, int], at_s: float) -> None:
         self.flow = Flow(f"{end_name(source)} > {end_name(target)}")
         self._opener = source
-        self._start_s = at_s
+        self.start_s = at_s
         self._initial: list[int | None] = [None, None]
         """By direction, the opener's first: the sequence number that counts as 0."""
         self._near = [0, 0]
@@ -169,7 +176,7 @@ class Connection:
         ip_payload = ip.len - ip.hl * 4 - tcp.off * 4
         stamps = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
         packet = Packet(
-            at_ms=(at_s - self._start_s) * 1e3,
+            at_ms=(at_s - self.start_s) * 1e3,
             forward=forward,
             seq=self._relative(own, tcp.seq, is_syn),
             payload=ip_payload,

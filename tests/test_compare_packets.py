@@ -1,0 +1,231 @@
+"""`unbloat compare --packets`: the first packet in which two traces differ, and why."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import dpkt
+import pytest
+from conftest import Cli
+from unbloat import compare_packets, packet_trace
+from unbloat.compare_packets import FIELDS
+from unbloat.packet_trace import ACK, ECE, SYN
+
+MSS = 1000
+SENDER, RECEIVER = b"\x0a\x00\x00\x01", b"\x0a\x80\x00\x01"
+
+
+@dataclass
+class Talk:
+    """A trace of one connection, written packet by packet."""
+
+    isn: int = 1000
+    other_isn: int = 5000
+    port: int = 40000
+
+    def __post_init__(self) -> None:
+        self.packets: list[tuple[float, dpkt.ip.IP]] = []
+        scale = b"\x03\x03\x07\x00"
+        self._put(0, True, seq=0, flags=SYN, options=scale)
+        self._put(10, False, seq=0, ack=1, flags=SYN | ACK, options=scale)
+        self._put(10, True, seq=1, ack=1)
+
+    def data(self, ms: float, number: int, length: int = MSS, **more: int) -> "Talk":
+        return self._put(ms, True, seq=1 + MSS * number, ack=1, length=length, **more)
+
+    def ack(self, ms: float, number: int, *sack: tuple[int, int], flags: int = 0, window: int = 500) -> "Talk":
+        edges = [(1 + MSS * edge + self.isn) % (1 << 32) for block in sack for edge in block]
+        option = b"".join(edge.to_bytes(4, "big") for edge in edges)
+        options = b"\x01\x01\x05" + bytes([2 + len(option)]) + option if sack else b""
+        return self._put(ms, False, seq=1, ack=1 + MSS * number, flags=ACK | flags, options=options, window=window)
+
+    def _put(
+        self,
+        ms: float,
+        forward: bool,
+        *,
+        seq: int,
+        ack: int = 0,
+        length: int = 0,
+        flags: int = ACK,
+        options: bytes = b"",
+        ecn: int = 0,
+        window: int = 500,
+    ) -> "Talk":
+        own, other = (self.isn, self.other_isn) if forward else (self.other_isn, self.isn)
+        tcp = dpkt.tcp.TCP(
+            sport=self.port if forward else 5201,
+            dport=5201 if forward else self.port,
+            seq=(seq + own) % (1 << 32),
+            ack=(ack + other) % (1 << 32) if flags & ACK else 0,
+            flags=flags,
+            win=window,
+            off=5 + len(options) // 4,
+            opts=options,
+            data=bytes(length),
+        )
+        source, target = (SENDER, RECEIVER) if forward else (RECEIVER, SENDER)
+        ip = dpkt.ip.IP(src=source, dst=target, p=6, ttl=64, tos=ecn, data=tcp)
+        ip.len = len(ip)
+        self.packets.append((ms / 1e3, ip))
+        return self
+
+
+def write(file: Path, *talks: Talk) -> Path:
+    packets = sorted((packet for talk in talks for packet in talk.packets), key=lambda packet: packet[0])
+    with file.open("wb") as opened:
+        writer = dpkt.pcap.Writer(opened, linktype=101, nano=True)
+        for at, packet in packets:
+            writer.writepkt(bytes(packet), at)
+    return file
+
+
+def compared(tmp_path: Path, a: Talk, b: Talk, fields: tuple[str, ...] = FIELDS) -> compare_packets.FlowComparison:
+    files = (write(tmp_path / "a.pcap", a), write(tmp_path / "b.pcap", b))
+    (flow,) = compare_packets.compare_files(*files, fields).flows
+    return flow
+
+
+def kind(tmp_path: Path, a: Talk, b: Talk) -> str:
+    """The reason, which is the same the other way round."""
+    kinds = set()
+    for one, other in ((a, b), (b, a)):
+        found = compared(tmp_path, one, other).difference
+        assert found is not None
+        kinds.add(found.reason.kind)
+    (only,) = kinds
+    return only
+
+
+def begun(**more: int) -> Talk:
+    """Four segments, of which two are acknowledged."""
+    talk = Talk(**more)
+    for number in range(4):
+        talk.data(10, number)
+    return talk.ack(20, 2)
+
+
+def test_numbers_count_from_each_syn_also_where_they_wrap(tmp_path: Path) -> None:
+    a = begun().ack(21, 2, (3, 4)).data(21, 4)
+    b = begun(isn=(1 << 32) - 2500, other_isn=(1 << 32) - 1).ack(21, 2, (3, 4)).data(21, 4)
+    flow = compared(tmp_path, a, b)
+    assert flow.difference is None and flow.compared == len(a.packets)
+    assert [packet.seq for packet in flow.b.packets if packet.payload] == [1, 1001, 2001, 3001, 4001]
+    assert flow.b.packets[-2].sack == ((3001, 4001),)
+
+
+def test_the_window_has_its_scale(tmp_path: Path) -> None:
+    talk = Talk().data(10, 0).ack(20, 1, window=500)
+    flow = compared(tmp_path, talk, talk)
+    assert [packet.window for packet in flow.a.packets if not packet.forward] == [500, 500 << 7]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"), [(FIELDS, 9), (("seq", "ack", "sack", "window"), 10), (("seq", "ack"), 11), (("seq",), 7)]
+)
+def test_only_what_is_asked_for_is_compared(tmp_path: Path, fields: tuple[str, ...], place: int) -> None:
+    """Pure acknowledgements are left out where nothing is asked that they say: the SYNs and five segments are not."""
+    a = begun().data(20, 4).ack(21, 3, flags=ECE).ack(22, 4, (5, 6), window=400).data(22, 5)
+    b = begun().data(20, 4).ack(21, 3).ack(22, 4, (5, 6), window=399).data(22, 6)
+    found = compared(tmp_path, a, b, fields).difference
+    assert found is not None and found.place == place
+
+
+def test_reasons(tmp_path: Path) -> None:
+    assert kind(tmp_path, begun().ack(21, 3), begun().ack(21, 4)) == "delayed ACK"
+    assert kind(tmp_path, begun().ack(21, 2, (3, 4)), begun().ack(21, 4)) == "loss in one only"
+    assert kind(tmp_path, begun().ack(21, 2, (3, 4)), begun().ack(21, 2, (3, 5))) == "SACK compression"
+    assert kind(tmp_path, begun().data(20, 4), begun().data(20, 2)) == "retransmission in one only"
+    assert kind(tmp_path, begun().data(20, 2), begun().data(20, 3)) == "retransmission of another segment"
+    assert kind(tmp_path, begun().data(20, 4), begun().ack(21, 4)) == "more sent on an acknowledgement"
+    assert kind(tmp_path, begun().data(45, 3), begun().ack(46, 4)) == "TLP in one only"
+    assert kind(tmp_path, begun().data(45, 4), begun().ack(46, 4)) == "TLP in one only"
+    assert kind(tmp_path, begun().data(250, 2), begun().ack(250, 4)) == "RTO in one only"
+    assert kind(tmp_path, begun().data(45, 3), begun().data(250, 2)) == "other segment by a timer"
+    assert kind(tmp_path, begun().ack(21, 4), begun().ack(21, 4, window=9)) == "window only"
+    assert kind(tmp_path, begun().ack(21, 4), begun().ack(21, 4, flags=ECE)) == "ECN"
+    assert kind(tmp_path, begun().data(20, 4), begun().data(20, 4, length=500)) == "length of a segment"
+    assert kind(tmp_path, begun().data(20, 4).ack(30, 5).ack(35, 5), begun().data(20, 4)) == "end"
+
+
+def test_times_are_shown_and_not_compared(tmp_path: Path) -> None:
+    a, b = begun(), begun()
+    for number in range(2, 9):
+        a.ack(20 + number, number)
+        b.ack(20 + 1.3 * number, number)
+    flow = compared(tmp_path, a, b)
+    assert flow.difference is None and flow.shift is not None
+    assert flow.shift.b.ack == 1 + 4 * MSS and flow.shift.ms == pytest.approx(1.2)
+    b.ack(40, 9)
+    a.ack(41, 8)
+    assert "B's packets had come +1.200 ms later" in compared(tmp_path, a, b).difference.reason.text  # type: ignore[union-attr]
+
+
+def test_a_trace_that_is_cut_off_a_moment_earlier_is_the_same(tmp_path: Path) -> None:
+    other = Talk(port=40001).data(500, 0)
+    b = write(tmp_path / "b.pcap", begun(), other)
+    for ms, is_same in ((498.5, False), (499.5, True)):
+        a = write(tmp_path / "a.pcap", begun().ack(ms, 4), other)
+        assert compare_packets.compare_files(a, b).is_same == compare_packets.compare_files(b, a).is_same == is_same
+
+
+def test_flows_are_matched_by_their_ends_or_else_by_their_order(tmp_path: Path) -> None:
+    first, second = Talk(port=1).data(10, 0), Talk(port=2).data(11, 0).data(12, 1)
+    for packets in (first.packets,):
+        packets[:] = [(at + 0.001, packet) for at, packet in packets]
+    a = packet_trace.read(write(tmp_path / "a.pcap", first, second))
+    first.packets[:] = [(at - 0.002, packet) for at, packet in first.packets]
+    b = packet_trace.read(write(tmp_path / "b.pcap", first, second))
+    assert [flow.name for flow in a.flows] != [flow.name for flow in b.flows]
+    assert compare_packets.compare(a, b).is_same
+    c = packet_trace.read(write(tmp_path / "c.pcap", Talk(port=9).data(10, 0)))
+    found = compare_packets.compare(b, c)
+    assert [(flow.a.name, flow.difference) for flow in found.flows] == [("10.0.0.1:1 > 10.128.0.1:5201", None)]
+    assert [flow.name for flow in found.unmatched[0]] == ["10.0.0.1:2 > 10.128.0.1:5201"]
+    assert not found.is_same
+
+
+def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> None:
+    for name, loss in (("a", "1%"), ("b", "1%"), ("c", "5%")):
+        assert cli("run", small, "--set", f"link.bottleneck.loss={loss}", "--pcap", f"{name}.pcapng").returncode == 0
+    same = cli("compare", "--packets", "a.pcapng", "b.pcapng")
+    assert same.returncode == 0 and "the same in all" in same.stdout and "senders' interfaces" in same.stdout
+    different = cli("compare", "--packets", "a.pcapng", "c.pcapng")
+    assert different.returncode == 1 and "loss in one only" in different.stdout
+    lines = different.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    rule = lines.index("-" * 100)
+    packets = [line for line in lines[:rule] if " | " in line and ("+" in line or "<" in line)]
+    assert len(packets) >= 10 and all(line.count(" | ") == 1 for line in packets)
+    found = json.loads(cli("compare", "--packets", "a.pcapng", "c.pcapng", "--json").stdout)
+    (flow,) = found["flows"]
+    assert found["same"] is False and flow["difference"]["kind"] == "loss in one only"
+    assert len(flow["difference"]["a"]) == len(flow["difference"]["b"]) == 11
+    assert flow["difference"]["a"][:10] == [{**packet} for packet in flow["difference"]["b"][:10]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.pcapng"], "two packet traces"),
+        (["a.pcapng", "missing.pcapng"], "missing.pcapng: cannot be read"),
+        (["a.pcapng", "text"], "text: is no packet trace"),
+        (["a.pcapng", "cut"], "cut: is no packet trace"),
+        (["a.pcapng", "a.pcapng", "--fields", "seq,rtt"], '"rtt" is no field: there are seq, ack, sack, window, flags'),
+        (["a.pcapng", "a.pcapng", "--between", "cc=a,b"], "--between is for results"),
+        (["a.pcapng", "a.pcapng", "--fields", ""], '"" is no field'),
+    ],
+)
+def test_wrong_input(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:
+    write(tmp_path / "a.pcapng", begun())
+    (tmp_path / "text").write_text("no packets\n")
+    with (tmp_path / "cut").open("wb") as opened:
+        dpkt.pcapng.Writer(opened, linktype=101).writepkts((at, bytes(packet)) for at, packet in begun().packets)
+        opened.truncate(opened.tell() - 100)
+    done = cli("compare", "--packets", *arguments)
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_fields_are_for_packets(cli: Cli) -> None:
+    done = cli("compare", "a", "b", "--fields", "seq")
+    assert done.returncode == 2 and "--packets" in done.stderr
