@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(sent[..12], [&[12, 0, 2, 0][..], &10_000_000_000u64.to_ne_bytes()].concat());
         let sent = &sent[12..];
         assert_eq!(
-            [3, 5, 6, 7, 8].map(|kind| attribute(sent, kind)),
+            [3, 5, 6, 7, 8].map(|kind| word_in(sent, kind)),
             [None, Some(5), Some(44), Some(40_000), Some(2000)]
         );
         assert_eq!(options("cake", vec![]), Some(vec![]));
