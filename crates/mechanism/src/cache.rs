@@ -30,10 +30,7 @@ impl Compiled {
         let (length, behind) = rest.split_first_chunk()?;
         let (warnings, image) = behind.split_at_checked(u64::from_le_bytes(*length) as usize)?;
         let is_whole = Sha256::digest(rest)[..] == *sum;
-        is_whole.then(|| Compiled {
-            warnings: String::from_utf8_lossy(warnings).into_owned(),
-            image: image.to_vec(),
-        })
+        is_whole.then(|| Compiled { warnings: String::from_utf8_lossy(warnings).into_owned(), image: image.to_vec() })
     }
 }
 
@@ -65,8 +62,8 @@ fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
 const PREFIX: &str = "build-";
 const LOCK: &str = ".lock";
 
-/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those of processes that
-/// were killed can be told from it and are removed by the next.
+/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those
+/// of processes that were killed can be told from it and are removed by the next.
 pub(crate) struct Workplace {
     folder: tempfile::TempDir,
     _lock: File,

@@ -11,8 +11,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C library's.
-/// A division by zero is a fault, which unwinds from wherever it is.
+/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C
+/// library's. A division by zero is a fault, which unwinds from wherever it is.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -27,7 +27,8 @@ const FLAGS: &[&str] = &[
     "-fsanitize=integer-divide-by-zero",
     "-fno-sanitize-recover=integer-divide-by-zero",
 ];
-/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame is counted.
+/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame
+/// is counted.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -122,8 +123,8 @@ impl Compiler {
         Ok(Compiled { image, warnings })
     }
 
-    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that does not do, because a
-    /// type is not one of the whole file, the user's file alone.
+    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that
+    /// does not do, because a type is not one of the whole file, the user's file alone.
     fn program(&self, source: &Source, work: &Path) -> Result<Translated, Error> {
         let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
         let object = work.join("program.o");
@@ -166,7 +167,9 @@ impl Compiler {
         let member = complaint.split('\'').nth(1).filter(|_| is_about_constants)?;
         let types = std::fs::read_to_string(self.include.join("vmlinux.h")).ok()?;
         let mut constants = types.lines().filter(|line| line.contains("const "));
-        constants.any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member)).then_some(member)
+        constants
+            .any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member))
+            .then_some(member)
     }
 
     /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
@@ -205,7 +208,9 @@ impl Compiler {
             match words[..] {
                 [".loc", _, number, ..] if number != "0" => line = Some(number),
                 [] | [".globl" | ".type" | ".section" | ".file", ..] => {}
-                [_, ref called @ ..] if called.iter().any(|word| word.split(|c| !is_name(c)).any(|w| w == function)) => {
+                [_, ref called @ ..]
+                    if called.iter().any(|word| word.split(|c| !is_name(c)).any(|w| w == function)) =>
+                {
                     return Some(format!("{}:{}", source.path.display(), line?));
                 }
                 _ => {}
@@ -250,7 +255,8 @@ fn is_of_compiler(header: &Path) -> bool {
     if header.ends_with("stdc-predef.h") {
         return true;
     }
-    header.is_absolute() && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
+    header.is_absolute()
+        && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
 }
 
 /// A function of the compiler's own for floating-point numbers, such as `__muldf3` or `__floatunsidf`.
@@ -260,7 +266,8 @@ fn is_of_floats(name: &str) -> bool {
     name.starts_with("__") && ["sf", "df", "tf", "xf", "hf"].into_iter().any(about)
 }
 
-/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it includes by its name.
+/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it
+/// includes by its name.
 fn asking_for_sizes<'a>(source: &'a Source, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
     let types = source.state_types();
     let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));
@@ -298,7 +305,8 @@ fn refuse_large_frames(source: &Source, object: &Object, work: &Path) -> Result<
     let usage = std::fs::read_to_string(work.join("program.su")).unwrap_or_default();
     for line in usage.lines() {
         let mut fields = line.split('\t');
-        let (Some(place), Some(bytes)) = (fields.next(), fields.next().and_then(|bytes| bytes.parse::<u64>().ok())) else {
+        let (Some(place), Some(bytes)) = (fields.next(), fields.next().and_then(|bytes| bytes.parse::<u64>().ok()))
+        else {
             continue;
         };
         if bytes > STACK + SAVED_REGISTERS {

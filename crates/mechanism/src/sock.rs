@@ -170,7 +170,8 @@ pub struct Minmax {
     pub s: [MinmaxSample; 3],
 }
 
-/// `struct tcp_sock`. Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said otherwise.
+/// `struct tcp_sock`. Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said
+/// otherwise.
 #[repr(C)]
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]

@@ -33,8 +33,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source so far, gives what else
-    /// the compiler would read.
+    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source
+    /// so far, gives what else the compiler would read.
     pub(crate) fn read(path: &Path, includes: impl FnOnce(&Source) -> Vec<PathBuf>) -> Result<Source, Error> {
         let mut source = Source { path: path.to_path_buf(), files: Vec::new() };
         source.add(path)?;
@@ -101,7 +101,8 @@ impl Source {
 
     /// Where a type is defined, as `file:line`.
     pub(crate) fn place_of_type(&self, kind: &str) -> Option<String> {
-        let begins = |line: &str| line.trim_start().strip_prefix(kind).is_some_and(|rest| rest.trim_start().starts_with('{'));
+        let begins =
+            |line: &str| line.trim_start().strip_prefix(kind).is_some_and(|rest| rest.trim_start().starts_with('{'));
         self.files.iter().find_map(|(path, bytes)| {
             let line = String::from_utf8_lossy(bytes).lines().position(begins)?;
             Some(format!("{}:{}", path.display(), line + 1))
@@ -195,8 +196,8 @@ impl<'a> Words<'a> {
 }
 
 impl Words<'_> {
-    /// The type that the pointer at `at`, a function's name, is cast or assigned to: `struct mine *ca = f(`, `ca = f(` behind the declaration
-    /// of `ca`, or `(struct mine *)f(`.
+    /// The type that the pointer at `at`, a function's name, is cast or assigned to: `struct mine *ca = f(`, `ca = f(`
+    /// behind the declaration of `ca`, or `(struct mine *)f(`.
     fn type_of_value(&self, at: usize) -> Option<String> {
         let word = |back: usize| at.checked_sub(back).map(|at| self.0[at]);
         match (word(1)?, word(2)?) {
@@ -224,7 +225,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front, dollars are doubled.
+/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front,
+/// dollars are doubled.
 pub(crate) fn prerequisites(rule: &[u8]) -> Vec<PathBuf> {
     let mut names = vec![Vec::new()];
     let colon = rule.windows(2).position(|pair| pair[0] == b':' && pair[1].is_ascii_whitespace());
@@ -367,7 +369,10 @@ mod tests {
         let types = |text: &str| Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
         assert_eq!(types("struct mine *ca = inet_csk_ca(sk);"), ["struct mine"]);
         assert_eq!(types("const struct mine *const_ca, *ca;\nint a;\nca = inet_csk_ca(sk);"), [] as [&str; 0]);
-        assert_eq!(types("mine_t *ca; ca = inet_csk_ca(sk); struct other *b = inet_csk_ca(sk);"), ["mine_t", "struct other"]);
+        assert_eq!(
+            types("mine_t *ca; ca = inet_csk_ca(sk); struct other *b = inet_csk_ca(sk);"),
+            ["mine_t", "struct other"]
+        );
         assert_eq!(types("return ((struct mine *)inet_csk_ca(sk))->a;"), ["struct mine"]);
         for none in ["return inet_csk_ca(sk);", "void *ca = inet_csk_ca(sk);", "x(inet_csk_ca(sk))", "inet_csk_ca("] {
             assert_eq!(types(none), [] as [&str; 0], "{none}");

@@ -257,7 +257,8 @@ fn writing_what_is_not_the_controls_is_refused() {
         ("sk->__sk_common.skc_num = 1", "skc_num"),
     ] {
         let said = refused_body("constant", &format!("{{ {statement}; }}"));
-        let expected = format!("a congestion control may not write {member}; of a socket the kernel lets it write {writable}");
+        let expected =
+            format!("a congestion control may not write {member}; of a socket the kernel lets it write {writable}");
         assert!(said.starts_with("FILE:5:") && said.ends_with(&expected) || member == "rtt_min", "{said}");
     }
     let allowed = "{ struct tcp_sock *tp = tcp_sk(sk); tp->snd_cwnd = tp->snd_cwnd_cnt = tp->snd_ssthresh = 2; tp->ecn_flags = 1;\n\
@@ -274,7 +275,10 @@ fn writing_what_is_not_the_controls_is_refused() {
 fn floats_and_deep_stacks_are_refused() {
     let said = refused_body("floats", "{\n tcp_sk(sk)->snd_cwnd = tcp_sk(sk)->snd_cwnd * 0.85; }");
     assert!(said.starts_with("FILE:6"), "{said}");
-    assert!(said.ends_with("floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100"), "{said}");
+    assert!(
+        said.ends_with("floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100"),
+        "{said}"
+    );
     let deep = |bytes: u32| {
         format!(
             "{{ volatile char a[{bytes}]; for (int i = 0; i < {bytes}; i++) a[i] = i + ack; tcp_sk(sk)->snd_cwnd = a[ack % {bytes}]; }}"
@@ -292,7 +296,8 @@ fn floats_and_deep_stacks_are_refused() {
 #[test]
 fn warnings_are_kept() {
     let files = UserFiles::new("warns");
-    let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", "{\n if (acked = 3) return; }", 1);
+    let text =
+        with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", "{\n if (acked = 3) return; }", 1);
     let path = files.write("mine.bpf.c", &text);
     for _ in 0..2 {
         load(CcSource::File(path.clone()), &[]).expect("a control");

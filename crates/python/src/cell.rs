@@ -62,11 +62,7 @@ impl Cell {
         let mut files = Vec::new();
         for (group, flows) in self.0.scenario.flows.iter().enumerate() {
             if let CcSource::File(_) = flows.cc.source {
-                files.extend(
-                    library
-                        .files(&flows.cc.source)
-                        .map_err(|error| wrong_control(&self.0, group, &error))?,
-                );
+                files.extend(library.files(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))?);
             }
         }
         Ok(files)

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
+use strsim::levenshtein;
 
 /// Everything that is wrong with an experiment, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,36 +101,14 @@ impl Problems {
 /// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
-    let close = |name: &&str| distance(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
-    let best = known.into_iter().filter(close).min_by_key(|name| distance(&wrong, name));
+    let close = |name: &&str| levenshtein(&wrong, name) <= (name.len().max(wrong.len()) / 3).max(1);
+    let best = known.into_iter().filter(close).min_by_key(|name| levenshtein(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
-}
-
-/// Number of letters to insert, delete or replace to make `b` of `a` (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_distance_counts_edits() {
-        assert_eq!(distance("", "rate"), 4);
-        assert_eq!(distance("rat", "rate"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
 
     #[test]
     fn only_close_names_are_proposed() {
