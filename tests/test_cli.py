@@ -110,14 +110,14 @@ def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None
     assert "trace" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_control_that_crashes_is_status_1_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
+def test_a_control_that_crashes_is_status_2_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
     from unbloat.places import ALGORITHMS
 
     reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
     crash = "tcp_sk(sk);\n\t*(volatile int *)8 = 1;"
     (tmp_path / "crash.bpf.c").write_text(reno.replace("tcp_sk(sk);", crash, 1))
     done = cli("run", small, "--cc", "./crash.bpf.c")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "SIGSEGV" in done.stderr and "Traceback" not in done.stderr
 
 

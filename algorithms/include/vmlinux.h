@@ -164,7 +164,7 @@ struct inet_connection_sock {
 	const __u8 icsk_retransmits;
 	const __u8 icsk_pending;
 	const __u8 icsk_backoff;
-	const __u32 icsk_rto;	    /* jiffies */
+	const __u32 icsk_rto;	  /* jiffies */
 	const __u32 icsk_rto_min; /* jiffies */
 	const __u32 icsk_delack_max;
 	struct {
@@ -222,7 +222,7 @@ struct minmax {
 /* Sequence numbers are bytes modulo 2^32, windows segments, times microseconds unless said otherwise. */
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	const __u64 tcp_mstamp;      /* us, when the latest packet was sent or received */
+	const __u64 tcp_mstamp;	     /* us, when the latest packet was sent or received */
 	const __u64 tcp_clock_cache; /* ns */
 	const __u64 tcp_wstamp_ns;   /* departure of the next paced packet, ns */
 	const __u64 bytes_acked;
@@ -248,7 +248,7 @@ struct tcp_sock {
 	const __u32 max_window;
 	const __u32 snd_wl1;
 	const __u32 rcv_tstamp; /* jiffies */
-	const __u32 lsndtime;	  /* jiffies */
+	const __u32 lsndtime;	/* jiffies */
 	const __u32 segs_in;
 	const __u32 segs_out;
 	const __u32 data_segs_in;
@@ -300,7 +300,8 @@ struct tcp_sock {
 	UNBLOAT_BITS(const __u8, nonagle, 4);
 	UNBLOAT_BITS(const __u8, repair, 1);
 	UNBLOAT_BITS(const __u8, tlp_retrans, 1);
-	UNBLOAT_BITS(const __u8, tcp_usec_ts, 1); /* timestamps count us, not ms; not in kernels before 6.7, so ask bpf_core_field_exists() */
+	UNBLOAT_BITS(const __u8, tcp_usec_ts,
+		     1); /* timestamps count us, not ms; not in kernels before 6.7, so ask bpf_core_field_exists() */
 	const struct minmax rtt_min;
 	const struct tcp_rack rack;
 	const struct tcp_options_received rx_opt;

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbloat import Error, _core
+from unbloat import Error, _core, warned
 from unbloat.places import ALGORITHMS
 from unbloat.table import Column, render
 from unbloat.vm import doctor as vm

@@ -154,7 +154,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
-            # An interrupt at the terminal reaches the parent alone, and the worker can be ended with all that it started.
+            # An interrupt at the terminal reaches the parent alone; the worker can be ended with all that it started.
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -228,7 +228,7 @@ class Worker:
         status = self._process.returncode
         if status >= 0:
             return f"the run's process ended by itself, with status {status}; its own words stand above"
-        return f"the run's process was ended by {name_of(-status)}{MEANING.get(-status, '')}"
+        return f"the run's process was killed ({name_of(-status)}){MEANING.get(-status, '')}"
 
 
 MEANING = {

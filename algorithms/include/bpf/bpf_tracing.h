@@ -31,11 +31,11 @@
 #define unbloat_ack(ctx) ctx[1]
 #define unbloat_last(ctx) ctx[3]
 /* How many arguments a program takes, and where it stands: the symbol table leads there. */
-#define unbloat_record_count(name, count)                                                             \
-	;                                                                                             \
-	const struct {                                                                                \
-		unsigned int arguments, line;                                                         \
-		char file[sizeof(__FILE__)];                                                          \
+#define unbloat_record_count(name, count)     \
+	;                                     \
+	const struct {                        \
+		unsigned int arguments, line; \
+		char file[sizeof(__FILE__)];  \
 	} unbloat_program_##name __attribute__((used)) = {count, __LINE__, __FILE__}
 #endif
 

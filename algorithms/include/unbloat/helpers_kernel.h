@@ -3,6 +3,8 @@
 #ifndef UNBLOAT_HELPERS_KERNEL_H
 #define UNBLOAT_HELPERS_KERNEL_H
 
+#include "unbloat/splitmix64.h"
+
 #define SEC(name) __attribute__((section(name), used))
 #define __ksym __attribute__((section(".ksyms")))
 #define __kconfig __attribute__((section(".kconfig")))
@@ -46,12 +48,7 @@ static __always_inline __u32 bpf_get_prandom_u32(void)
 
 	if (!unbloat_is_seeded)
 		return of_the_kernel();
-
-	__u64 x = unbloat_seed + ++unbloat_draws * 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return (x ^ (x >> 31)) >> 32;
+	return unbloat_splitmix64(unbloat_seed + ++unbloat_draws * UNBLOAT_SPLITMIX64_STEP);
 }
 
 #define bpf_printk(fmt, args...)                                                  \

@@ -4,6 +4,7 @@
  * generator and storage. Nothing here knows the simulator: what it must do later stands in `sim` of the socket.
  */
 #include "unbloat/runtime.h"
+#include "unbloat/splitmix64.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,14 +16,9 @@ struct unbloat_instance unbloat_instance;
 unsigned long CONFIG_HZ __weak = UNBLOAT_HZ;
 
 #ifndef UNBLOAT_REPLAY
-/* splitmix64: every seed gives a full-period sequence; the upper half is returned. */
 __u32 bpf_get_prandom_u32(void)
 {
-	__u64 x = unbloat_instance.random += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return (x ^ (x >> 31)) >> 32;
+	return unbloat_splitmix64(unbloat_instance.random += UNBLOAT_SPLITMIX64_STEP);
 }
 #endif
 

@@ -118,9 +118,7 @@ pub(crate) fn identity(compiler: &Path) -> String {
 
 /// The first of these programs that the search path has.
 pub(crate) fn find_program(names: &[&OsStr]) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let candidates = names.iter().flat_map(|name| std::env::split_paths(&folders).map(move |folder| folder.join(name)));
-    candidates.into_iter().find(|candidate| candidate.is_file())
+    names.iter().find_map(|name| which::which(name).ok())
 }
 
 /// Runs a compiler, with `work` for its own temporary files; what it said, as an error if it failed.

@@ -62,8 +62,8 @@ fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
 const PREFIX: &str = "build-";
 const LOCK: &str = ".lock";
 
-/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those of processes that
-/// were killed can be told from it and are removed by the next.
+/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those
+/// of processes that were killed can be told from it and are removed by the next.
 pub(crate) struct Workplace {
     folder: tempfile::TempDir,
     _lock: File,

@@ -11,8 +11,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C library's.
-/// A division by zero is a fault, which unwinds from wherever it is.
+/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C
+/// library's. A division by zero is a fault, which unwinds from wherever it is.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -27,7 +27,8 @@ const FLAGS: &[&str] = &[
     "-fsanitize=integer-divide-by-zero",
     "-fno-sanitize-recover=integer-divide-by-zero",
 ];
-/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame is counted.
+/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame
+/// is counted.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -122,8 +123,8 @@ impl Compiler {
         Ok(Compiled { image, warnings })
     }
 
-    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that does not do, because a
-    /// type is not one of the whole file, the user's file alone.
+    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that
+    /// does not do, because a type is not one of the whole file, the user's file alone.
     fn program(&self, source: &Source, work: &Path) -> Result<Translated, Error> {
         let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
         let object = work.join("program.o");
@@ -265,7 +266,8 @@ fn is_of_floats(name: &str) -> bool {
     name.starts_with("__") && ["sf", "df", "tf", "xf", "hf"].into_iter().any(about)
 }
 
-/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it includes by its name.
+/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it
+/// includes by its name.
 fn asking_for_sizes<'a>(source: &'a Source, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
     let types = source.state_types();
     let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));

@@ -47,7 +47,8 @@ struct Runtime {
 }
 
 /// One loaded instance: one algorithm with one set of parameters, its own globals, clock and generator. Any number of
-/// sockets of one run share it; two runs do not. A socket belongs to the control that initialised it: no other may be called with it.
+/// sockets of one run share it; two runs do not. A socket belongs to the control that initialised it: no other may be
+/// called with it.
 ///
 /// Every callback may end by a [`Fault`], which unwinds.
 pub struct Control {
@@ -60,18 +61,20 @@ pub struct Control {
     cong_control_takes_ack: bool,
     storage_free: unsafe extern "C" fn(*mut TcpSock),
     identity: Box<Identity>,
-    // Below what points into them: dropped last. The descriptor stays open because the loader tells libraries apart by path.
+    // Below what points into them: dropped last. The descriptor stays open because the loader tells libraries apart by
+    // path.
     _watched: watchdog::Watched,
     _library: libloading::os::unix::Library,
     _image: File,
 }
 
-// SAFETY: the pointers lead into memory that belongs to this instance alone; moving it to another thread moves all of it.
+// SAFETY: the pointers lead into memory that belongs to this instance alone; moving it to another thread moves all of
+// it.
 unsafe impl Send for Control {}
 
 impl Control {
-    /// Opens a shared object that `object` describes, with `settings`, and binds the congestion control of the symbol `ops`, written
-    /// in the file `path`. The error continues a sentence that begins with that path.
+    /// Opens a shared object that `object` describes, with `settings`, and binds the congestion control of the symbol
+    /// `ops`, written in the file `path`. The error continues a sentence that begins with that path.
     pub(crate) fn open(
         path: &str,
         image: &[u8],
@@ -146,7 +149,8 @@ impl Control {
     pub fn needs_ecn(&self) -> bool {
         self.ops.flags & TCP_CONG_NEEDS_ECN != 0
     }
-    /// It replaces the window's growth and reduction altogether: `cong_avoid` and the proportional rate reduction stay unused.
+    /// It replaces the window's growth and reduction altogether: `cong_avoid` and the proportional rate reduction stay
+    /// unused.
     #[inline]
     pub fn has_cong_control(&self) -> bool {
         self.ops.cong_control.is_some()
@@ -202,7 +206,8 @@ impl Control {
     pub fn init(&self, sk: &mut TcpSock) {
         self.act(Callback::Init, self.ops.init, &[sk as *mut TcpSock as u64]);
     }
-    /// `tcp_congestion_ops.release`, then the socket's local storage goes: call it once for every socket after its `init`.
+    /// `tcp_congestion_ops.release`, then the socket's local storage goes: call it once for every socket after its
+    /// `init`.
     pub fn release(&self, sk: &mut TcpSock) {
         self.act(Callback::Release, self.ops.release, &[sk as *mut TcpSock as u64]);
         if sk.inet_conn.unbloat_guard.iter().any(|&word| word != 0) {
@@ -284,7 +289,8 @@ impl Control {
     fn act<const N: usize>(&self, callback: Callback, program: Option<Action>, arguments: &[u64; N]) {
         if let Some(program) = program {
             self.enter(callback);
-            // SAFETY: the arguments are those that the kernel passes to this callback; references among them outlive the call.
+            // SAFETY: the arguments are those that the kernel passes to this callback; references among them outlive
+            // the call.
             unsafe {
                 program(arguments.as_ptr());
                 self.check(callback, &*(arguments[0] as *const TcpSock));
@@ -309,8 +315,8 @@ impl Control {
         unsafe { (*self.instance).call = (*self.instance).call.wrapping_add(1 << 8) & !0xff | callback as u64 }
     }
 
-    /// Is the socket still one that a kernel would have? The first word behind the private state is looked at after every call, the rest
-    /// when the socket is released.
+    /// Is the socket still one that a kernel would have? The first word behind the private state is looked at after
+    /// every call, the rest when the socket is released.
     #[inline]
     fn check(&self, callback: Callback, sk: &TcpSock) {
         if sk.inet_conn.unbloat_guard[0] != 0 || !is_window(sk.snd_cwnd) {

@@ -1,7 +1,8 @@
 //! A callback that did what no kernel lets it do.
 //!
-//! The engine calls callbacks in many places, and none of them could go on after a fault. So a fault unwinds, through the control's own C code
-//! as well, to whoever called [`Fault::catch`]; a callback without a fault pays nothing for that.
+//! The engine calls callbacks in many places, and none of them could go on after a fault. So a fault unwinds, through
+//! the control's own C code as well, to whoever called [`Fault::catch`]; a callback without a fault pays nothing for
+//! that.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -34,15 +34,16 @@ pub struct KernelObject {
 }
 
 impl KernelObject {
-    /// Says how many arguments the running kernel passes to `cong_control`: two before Linux 6.10 (socket and rate sample), four since
-    /// (the ACK and its flags between them).
+    /// Says how many arguments the running kernel passes to `cong_control`: two before Linux 6.10 (socket and rate
+    /// sample), four since (the ACK and its flags between them).
     pub fn set_cong_control_arguments(&mut self, count: usize) {
         if let Some(place) = self.has_ack {
             self.bytes[place] = u8::from(count >= 4);
         }
     }
 
-    /// Has `bpf_get_prandom_u32` give what it gives in the simulator with this seed, in place of the kernel's random numbers.
+    /// Has `bpf_get_prandom_u32` give what it gives in the simulator with this seed, in place of the kernel's random
+    /// numbers.
     pub fn set_seed(&mut self, seed: u64) {
         if let Some((is_seeded, place)) = self.seed {
             self.bytes[is_seeded] = 1;

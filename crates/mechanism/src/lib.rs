@@ -1,8 +1,8 @@
 //! Finds, builds and binds the mechanisms of `algorithms/`.
 //!
-//! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared object, keeps that
-//! in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then. For the running kernel it compiles the same file
-//! to eBPF: [`KernelObject`].
+//! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
+//! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then. For the
+//! running kernel it compiles the same file to eBPF: [`KernelObject`].
 
 mod building;
 mod cache;

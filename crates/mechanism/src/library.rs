@@ -31,7 +31,8 @@ pub struct Library {
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
 }
 
-/// The files of users' that this process has read, by their main one: as long as none has changed they include the same.
+/// The files of users' that this process has read, by their main one: as long as none has changed they include the
+/// same.
 static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
 
 /// What a file is compiled for.
@@ -64,8 +65,8 @@ impl Library {
         Library::with_defines(folder, vec!["UNBLOAT_RECORD".into()])
     }
 
-    /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and its random numbers are those that
-    /// [`Control::set_moment`] sets.
+    /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and
+    /// its random numbers are those that [`Control::set_moment`] sets.
     pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
         Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
     }
@@ -119,8 +120,8 @@ impl Library {
         })
     }
 
-    /// The files that a congestion control is written in: its own, and whatever it includes. The contract's headers are not among them,
-    /// nor are the compiler's own.
+    /// The files that a congestion control is written in: its own, and whatever it includes. The contract's headers are
+    /// not among them, nor are the compiler's own.
     ///
     /// # Errors
     /// If there is no such mechanism, or a file cannot be read.
@@ -132,8 +133,8 @@ impl Library {
     /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.
     ///
     /// # Errors
-    /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel would
-    /// refuse, or if it does not take the parameters.
+    /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel
+    /// would refuse, or if it does not take the parameters.
     pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
         Ok(self.load_built(control, seed)?.0)
     }
@@ -160,8 +161,8 @@ impl Library {
         Ok((control, built))
     }
 
-    /// Builds for the kernel, and gives what that makes as it is, parameters unset, under the name that `with_objects` knows it by.
-    /// None for the running kernel's own.
+    /// Builds for the kernel, and gives what that makes as it is, parameters unset, under the name that `with_objects`
+    /// knows it by. None for the running kernel's own.
     ///
     /// # Errors
     /// As [`Library::kernel_object`].
@@ -173,11 +174,12 @@ impl Library {
         Ok(Some((called(source), self.built(source, &path, Target::Kernel)?.image.clone())))
     }
 
-    /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in whose source is as it
-    /// was when this program was built needs no compiler.
+    /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in
+    /// whose source is as it was when this program was built needs no compiler.
     ///
     /// # Errors
-    /// As [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would not take the name.
+    /// As [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would not take the
+    /// name.
     pub fn kernel_object(&self, control: &CongestionControl, name: Option<&str>) -> Result<KernelObject, Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Kernel)?;
@@ -247,7 +249,8 @@ impl Library {
         if let Some(known) = known.filter(|known| known.is_current()) {
             return Ok(known);
         }
-        // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the file.
+        // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the
+        // file.
         let includes = |source: &Source| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
         let source = Arc::new(Source::read(path, includes)?);
         READ.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), source.clone());

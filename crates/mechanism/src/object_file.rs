@@ -123,7 +123,8 @@ impl Object {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be current.
+    /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be
+    /// current.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
         self.programs.get(&(address as u64)).map_or(CONG_CONTROL_ARGUMENTS, |program| program.arguments)
     }

@@ -8,8 +8,9 @@ use std::mem::{offset_of, size_of};
 const GPL_COMPATIBLE: &[&str] =
     &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
-/// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the file's first that is
-/// complete, where `declared` gives the file's order. The error continues a sentence that begins with the file's path.
+/// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the file's first that
+/// is complete, where `declared` gives the file's order. The error continues a sentence that begins with the file's
+/// path.
 pub(crate) fn choose(
     image: &[u8],
     object: &Object,

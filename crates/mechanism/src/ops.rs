@@ -6,7 +6,8 @@ use std::fmt;
 /// Bytes of a name with the zero at its end (`TCP_CA_NAME_MAX`).
 pub(crate) const NAME_LENGTH: usize = 16;
 
-/// A program that returns nothing: its arguments stand in an array, as the kernel passes them. A fault unwinds through it.
+/// A program that returns nothing: its arguments stand in an array, as the kernel passes them. A fault unwinds through
+/// it.
 pub(crate) type Action = unsafe extern "C-unwind" fn(*const u64);
 /// A program that returns a number of segments, or a factor.
 pub(crate) type Question = unsafe extern "C-unwind" fn(*const u64) -> u32;

@@ -189,7 +189,8 @@ fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Param
     }
 }
 
-/// `place|name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it; with the place, for a compiler may turn the order round.
+/// `place|name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it; with the place, for a compiler may turn
+/// the order round.
 fn described(text: &str, object: &Object, image: &[u8]) -> Option<(u32, Parameter)> {
     let mut fields = text.splitn(7, '|');
     let place = fields.next()?.parse().ok()?;

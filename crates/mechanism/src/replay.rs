@@ -1,7 +1,9 @@
-//! The equality of both targets: calls that a running kernel made to a congestion control, played to the native build of the same file.
+//! The equality of both targets: calls that a running kernel made to a congestion control, played to the native build
+//! of the same file.
 //!
-//! A file compiled for the kernel with `-DUNBLOAT_RECORD` writes every call down (`algorithms/include/unbloat/record.h`); `testbed` reads that. Here
-//! each call finds the socket as it was in the kernel, the same clock, jiffies and random number, and must leave the same socket.
+//! A file compiled for the kernel with `-DUNBLOAT_RECORD` writes every call down
+//! (`algorithms/include/unbloat/record.h`); `testbed` reads that. Here each call finds the socket as it was in the
+//! kernel, the same clock, jiffies and random number, and must leave the same socket.
 
 use crate::control::Control;
 use crate::error::Error;
@@ -167,8 +169,8 @@ impl Drop for Replay {
     }
 }
 
-/// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the kernel clears it
-/// because the socket takes the control.
+/// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the
+/// kernel clears it because the socket takes the control.
 fn take_over(sk: &mut TcpSock, before: &TcpSock) {
     let cleared = before.inet_conn.icsk_ca_priv.iter().all(|&word| word == 0);
     let own = sk.inet_conn.icsk_ca_priv;
@@ -200,8 +202,9 @@ fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &Event) 
     0
 }
 
-/// Does nobody but the control change this during a call? What counts segments in does so while others hold the socket. The ACK that
-/// `bpf_tcp_send_ack` asks for is sent by the kernel during the call, by the simulator after it: then only what controls set is left.
+/// Does nobody but the control change this during a call? What counts segments in does so while others hold the socket.
+/// The ACK that `bpf_tcp_send_ack` asks for is sent by the kernel during the call, by the simulator after it: then only
+/// what controls set is left.
 fn is_comparable(path: &str, transmitted: bool) -> bool {
     const COUNTED_MEANWHILE: &[&str] = &["segs_in", "data_segs_in"];
     const OF_CONTROL: &[&str] = &["snd_cwnd", "snd_cwnd_cnt", "snd_ssthresh", "app_limited"];

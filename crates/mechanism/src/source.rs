@@ -33,8 +33,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source so far, gives what else
-    /// the compiler would read.
+    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source
+    /// so far, gives what else the compiler would read.
     pub(crate) fn read(path: &Path, includes: impl FnOnce(&Source) -> Vec<PathBuf>) -> Result<Source, Error> {
         let mut source = Source { path: path.to_path_buf(), files: Vec::new() };
         source.add(path)?;
@@ -196,8 +196,8 @@ impl<'a> Words<'a> {
 }
 
 impl Words<'_> {
-    /// The type that the pointer at `at`, a function's name, is cast or assigned to: `struct mine *ca = f(`, `ca = f(` behind the declaration
-    /// of `ca`, or `(struct mine *)f(`.
+    /// The type that the pointer at `at`, a function's name, is cast or assigned to: `struct mine *ca = f(`, `ca = f(`
+    /// behind the declaration of `ca`, or `(struct mine *)f(`.
     fn type_of_value(&self, at: usize) -> Option<String> {
         let word = |back: usize| at.checked_sub(back).map(|at| self.0[at]);
         match (word(1)?, word(2)?) {
@@ -225,7 +225,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front, dollars are doubled.
+/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front,
+/// dollars are doubled.
 pub(crate) fn prerequisites(rule: &[u8]) -> Vec<PathBuf> {
     let mut names = vec![Vec::new()];
     let colon = rule.windows(2).position(|pair| pair[0] == b':' && pair[1].is_ascii_whitespace());

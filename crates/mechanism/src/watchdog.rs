@@ -1,8 +1,9 @@
 //! Callbacks that crash the process or do not come back: the process says whose they were before it ends.
 //!
-//! This is for processes that do nothing but run simulations. [`report_to`] has signals answered by a line that the process's parent reads:
-//! those of a crash, and those of a clock that counts the processor time of this process, so that a busy machine raises no alarm. Within a
-//! signal's handler there is no memory to allocate and no lock to take: all texts are written beforehand.
+//! This is for processes that do nothing but run simulations. [`report_to`] has signals answered by a line that the
+//! process's parent reads: those of a crash, and those of a clock that counts the processor time of this process, so
+//! that a busy machine raises no alarm. Within a signal's handler there is no memory to allocate and no lock to take:
+//! all texts are written beforehand.
 
 use crate::ops::Callback;
 use std::ops::Range;
@@ -32,7 +33,8 @@ static PLACES: AtomicPtr<Vec<String>> = AtomicPtr::new(null_mut());
 static OPENING: AtomicPtr<String> = AtomicPtr::new(null_mut());
 /// Where reports go.
 static REPORT: AtomicI32 = AtomicI32::new(-1);
-/// This process's memory as a file: a handler that reads there what is not mapped gets an error in place of another signal.
+/// This process's memory as a file: a handler that reads there what is not mapped gets an error in place of another
+/// signal.
 static MEMORY: AtomicI32 = AtomicI32::new(-1);
 /// How many calls there were at the latest look, and how many looks found no more.
 static SEEN: AtomicU64 = AtomicU64::new(0);
@@ -125,7 +127,8 @@ pub fn set_places(places: &[String]) {
 pub fn report_to(fd: RawFd) -> std::io::Result<()> {
     MEMORY.store(std::fs::File::open("/proc/self/mem")?.into_raw_fd(), Ordering::Relaxed);
     REPORT.store(fd, Ordering::Release);
-    // SAFETY: the stack is never freed, the handlers do what handlers may, and the structures are as the system wants them.
+    // SAFETY: the stack is never freed, the handlers do what handlers may, and the structures are as the system wants
+    // them.
     unsafe {
         let stack = Box::leak(vec![0_u8; STACK].into_boxed_slice());
         let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
@@ -172,8 +175,8 @@ extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// A call that began before the look before, and is still at work. Time that a control's callee takes, such as memset, counts for nobody, so
-/// that the code of the control itself is what does not come back.
+/// A call that began before the look before, and is still at work. Time that a control's callee takes, such as memset,
+/// counts for nobody, so that the code of the control itself is what does not come back.
 extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let calls = calls();
     if SEEN.swap(calls, Ordering::Relaxed) != calls {

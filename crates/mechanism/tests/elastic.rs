@@ -10,7 +10,8 @@ use scenario::model::ParamValue;
 const EXPORTS: &str = "#define ELASTIC_AS_BASE\n#include \"elastic.bpf.c\"\n\
     __u32 wwf(__u32 cwnd, __u32 rtt_max, __u32 rtt_cur) { return elastic_wwf(cwnd, rtt_max, rtt_cur); }\n";
 
-/// In congestion avoidance, after a sample of `rtt_max` and one of `rtt_cur`. A sample counts one microsecond more than it is.
+/// In congestion avoidance, after a sample of `rtt_max` and one of `rtt_cur`. A sample counts one microsecond more than
+/// it is.
 fn connection(control: &Control, cwnd: u32, rtt_max: i32, rtt_cur: i32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     at(control, &mut sk, 1_000_000);
@@ -117,7 +118,8 @@ fn a_loss_leaves_beta_and_no_fraction() {
     assert_eq!(gentle.ssthresh(&mut socket(24_900, 2)), 21_787);
 }
 
-/// Which reductions forget the largest RTT, by `horizon`; 400 us were the largest, 100 us are now: half the ACKs while it is known.
+/// Which reductions forget the largest RTT, by `horizon`; 400 us were the largest, 100 us are now: half the ACKs while
+/// it is known.
 #[test]
 fn the_horizon_of_the_largest_rtt() {
     for (horizon, after_loss, after_timeout) in [(0, true, true), (1, true, false), (2, false, false)] {

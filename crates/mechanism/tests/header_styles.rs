@@ -1,4 +1,5 @@
-//! A user's own file, in every style of headers that the kernel's examples have had. The kernel's own files: `kernel_examples.rs`.
+//! A user's own file, in every style of headers that the kernel's examples have had. The kernel's own files:
+//! `kernel_examples.rs`.
 
 mod harness;
 

@@ -1,5 +1,5 @@
-//! The built-in files compile for the kernel too, without a warning: `clang -target bpf`, with BTF and the operations' section. What the
-//! library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
+//! The built-in files compile for the kernel too, without a warning: `clang -target bpf`, with BTF and the operations'
+//! section. What the library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
 
 mod harness;
 

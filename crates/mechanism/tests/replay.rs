@@ -1,4 +1,5 @@
-//! The replay finds a difference where there is one, and none where there is none. That a real kernel agrees is for `testbed/tests/equality`.
+//! The replay finds a difference where there is one, and none where there is none. That a real kernel agrees is for
+//! `testbed/tests/equality`.
 
 mod harness;
 
@@ -107,7 +108,8 @@ fn every_kind_of_difference_is_found_where_it_is() {
     assert!(text.contains("call of ssthresh: the result is"), "{text}");
 }
 
-/// What the control keeps for itself is its own: an error there shows later, though the recording gives the kernel's at each event.
+/// What the control keeps for itself is its own: an error there shows later, though the recording gives the kernel's at
+/// each event.
 #[test]
 fn private_state_is_not_taken_from_the_recording() {
     let mut recording = recording();

@@ -64,7 +64,8 @@ impl Backend {
         }
     }
 
-    /// Says no to what a scenario asks of a backend that has no such thing. Each says so itself, but only when it has come to that cell.
+    /// Says no to what a scenario asks of a backend that has no such thing. Each says so itself, but only when it has
+    /// come to that cell.
     pub fn check(self, cell: &Cell) -> PyResult<()> {
         match self {
             Backend::Simulator => {

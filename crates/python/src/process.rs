@@ -10,7 +10,8 @@ pub fn watch_controls(fd: i32) -> PyResult<()> {
     mechanism::watchdog::report_to(fd).map_err(|error| RunError::new_err(format!("no watch over controls: {error}")))
 }
 
-/// Ends this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP. For the first of its group.
+/// Ends this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP. For the first of its
+/// group.
 #[pyfunction]
 pub fn end_with(parent: u32) -> PyResult<()> {
     // SAFETY: system calls that read numbers; the handler does what handlers may.

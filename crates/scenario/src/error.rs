@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
+use strsim::levenshtein;
 
 /// Everything that is wrong with an experiment, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,37 +125,15 @@ pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a 
     let close = |name: &&str| {
         let most = (name.len().max(wrong.len()) / 3).max(1);
         // So many letters are to insert or delete in any case: a megabyte is not compared with every name.
-        name.len().abs_diff(wrong.len()) <= most && distance(&wrong, name) <= most
+        name.len().abs_diff(wrong.len()) <= most && levenshtein(&wrong, name) <= most
     };
-    let best = known.into_iter().filter(close).min_by_key(|name| distance(&wrong, name));
+    let best = known.into_iter().filter(close).min_by_key(|name| levenshtein(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
-}
-
-/// Number of letters to insert, delete or replace to make `b` of `a` (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_distance_counts_edits() {
-        assert_eq!(distance("", "rate"), 4);
-        assert_eq!(distance("rat", "rate"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
 
     #[test]
     fn only_close_names_are_proposed() {

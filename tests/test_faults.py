@@ -1,0 +1,197 @@
+"""Controls that do what no kernel lets them do: each gets its sentence, hurts nobody else, leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import unbloat as ub
+from conftest import Cli
+from leftovers import descendants, is_alive, wait_until
+from unbloat.places import ALGORITHMS
+
+UNBLOAT = [sys.executable, "-m", "unbloat"]
+Write = Callable[[str, str], Path]
+BODY = "{ tcp_reno_cong_avoid(sk, ack, acked); }"
+ONE = f"""
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+SEC("struct_ops") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)
+{BODY}
+SEC("struct_ops") __u32 BPF_PROG(keep, struct sock *sk) {{ return 2; }}
+char _license[] SEC("license") = "GPL";
+SEC(".struct_ops") struct tcp_congestion_ops mine = {{
+	.cong_avoid = (void *)grow, .ssthresh = (void *)keep, .undo_cwnd = (void *)keep, .name = "mine" }};
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(name: str, body: str) -> Path:
+        file = tmp_path / name
+        file.write_text(ONE.replace(BODY, body))
+        return file
+
+    return write
+
+
+FAULTS = {
+    "zero": ("{ tcp_sk(sk)->snd_cwnd = 0; }", "left snd_cwnd = 0, which is no window"),
+    "divides": ("{ tcp_sk(sk)->snd_cwnd /= acked & 0; }", "divides by zero"),
+    "beyond": (
+        "{ ((volatile __u64 *)inet_csk_ca(sk))[13] = 1; }",
+        "wrote beyond its private state, which has 104 bytes",
+    ),
+    "foreign": ("{ *(volatile int *)8 = 1; }", "touches memory that is not its own (SIGSEGV)"),
+    "nowhere": ("{ ((void (*)(void))8)(); }", "touches memory that is not its own (SIGSEGV)"),
+    "illegal": ("{ __builtin_trap(); }", "runs into what is no instruction (SIGILL)"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_names_scenario_file_line_and_callback(cli: Cli, small: Path, write: Write, name: str) -> None:
+    body, words = FAULTS[name]
+    file = write("bad.bpf.c", body)
+    done = cli("run", small, "--cc", "./bad.bpf.c")
+    assert done.returncode == 2, done.stderr
+    (said,) = done.stderr.splitlines()
+    assert "--cc: flows.*.cc: " in said or "flows.0.cc: " in said, said
+    line = 7 if name == "divides" else 6
+    assert f'{file.name}:{line}: cong_avoid of "mine" {words}' in said, said
+
+
+def test_the_other_cells_of_a_sweep_go_on(cli: Cli, small: Path, write: Write, tmp_path: Path) -> None:
+    names = [f"./{name}.bpf.c" for name in FAULTS]
+    for name in names:
+        write(name, FAULTS[name[2:-6]][0])
+    grid = json.dumps(["reno", *names, "vegas"])
+    done = cli("sweep", small, "--set", f"sweep.flows.0.cc={grid}", "--json", "-j1")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["failed"]) == len(names)
+    for failure in found["failed"]:
+        name = next(name for name in names if name[2:] in failure["reason"])
+        assert FAULTS[name[2:-6]][1] in failure["reason"]
+    ran = cli("run", small, "--set", f'sweep.flows.0.cc=["reno", "{names[0]}"]')
+    assert "(in the cell" in ran.stderr and names[0] in ran.stderr
+
+
+def test_a_loop_without_an_end_is_ended(cli: Cli, small: Path, write: Write) -> None:
+    """By processor time: how long that takes depends on what else the machine does, whether it is does not."""
+    file = write("loop.bpf.c", "{ for (volatile int i = 0; !i;) ; }")
+    done = cli("run", small, "--cc", "./loop.bpf.c")
+    assert done.returncode == 2, done.stderr
+    assert f'{file.name}:6: cong_avoid of "mine" has not come back after 10 s of processor time' in done.stderr
+
+
+def test_warnings_are_shown_once_and_again_from_the_cache(cli: Cli, small: Path, write: Write) -> None:
+    write("warns.bpf.c", "{ if (acked = 3) tcp_reno_cong_avoid(sk, ack, acked); }")
+    for seed in ["1", "2"]:
+        done = cli("sweep", small, "--cc", "./warns.bpf.c", "--repeat", "3", "-j2", "--seed", seed, "--json")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("warns.bpf.c: the compiler warns:") == 1, done.stderr
+        assert "parentheses" in done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ALGORITHMS / "congestion").glob("*.bpf.c")))
+def test_no_compiler_warns_of_what_comes_with_unbloat(cli: Cli, small: Path, name: str) -> None:
+    done = cli("run", small, "--cc", ALGORITHMS / "congestion" / name, "--set", "duration=1s", "--set", "warmup=0s")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
+def test_answers_that_are_not_the_workers_end_one_run(cli: Cli, small: Path, write: Write) -> None:
+    """A control finds the pipe behind a descriptor that is not standard output."""
+    call = '"=a"(r) : "a"(1), "D"(fd), "S"(junk), "d"(sizeof(junk) - 1) : "rcx", "r11", "memory"'
+    loop = f'for (long r, fd = 3; fd < 20; fd++) asm volatile("syscall" : {call});'
+    body = '{ static const char junk[] = "\\xff nonsense\\n"; ' + loop + " }"
+    write("forges.bpf.c", body)
+    done = cli("sweep", small, "--set", 'sweep.flows.0.cc=["reno", "./forges.bpf.c", "vegas"]', "--json", "-j1")
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    (failure,) = json.loads(done.stdout)["failed"]
+    assert "wrote into the run's answers" in failure["reason"]
+
+
+@pytest.mark.parametrize("number", [int(signal.SIGABRT), int(signal.SIGTERM), int(signal.SIGXCPU), 34, 40])
+def test_a_worker_ended_by_any_signal_is_a_sentence(small: Path, number: int) -> None:
+    from unbloat.pool import Worker
+    from unbloat.source import source_of
+
+    with Worker(source_of(small), small.parent) as worker:
+        os.kill(worker._process.pid, number)
+        with pytest.raises(ub.RunError) as failure:
+            while True:
+                list(worker.listen())
+    assert "foreign memory" not in str(failure.value)
+    name = "signal" if number >= 34 else signal.Signals(number).name
+    if number != signal.SIGTERM:  # That has the worker end all of its own.
+        assert name in str(failure.value)
+
+
+def running(*words: object, cwd: Path) -> subprocess.Popen[str]:
+    command = [*UNBLOAT, *map(str, words)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=cwd, start_new_session=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
+)
+def test_no_worker_outlives_its_parent(small: Path, number: signal.Signals, status: int) -> None:
+    run = running("run", small, "--set", "duration=100000s", "--no-cache", cwd=small.parent)
+    wait_until(lambda: any(is_worker(process) for process in descendants(run.pid)), seconds=60)
+    started = descendants(run.pid)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == status and "Traceback" not in said, said
+    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+
+
+def is_worker(process: int) -> bool:
+    """Has it opened what only a worker does, after it has said that it will end with its parent?"""
+    try:
+        return any(str(file.readlink()).endswith("/mem") for file in Path(f"/proc/{process}/fd").iterdir())
+    except OSError:
+        return False
+
+
+SLOW = """#!/bin/sh
+case "$*" in *" -c "*) case "$*" in *mine.bpf.c*|*program.c*) echo $$ >> COMPILING; sleep 1000 & wait;; esac;; esac
+exec gcc "$@"
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_no_compiler_outlives_its_parent(
+    cli: Cli, small: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """The compiler is a script that waits for a child, as GCC's driver waits for cc1."""
+    cache, compiling, compiler = tmp_path / "own-cache", tmp_path / "compiling", tmp_path / "slow-cc"
+    compiler.write_text(SLOW.replace("COMPILING", str(compiling)))
+    compiler.chmod(0o755)
+    monkeypatch.setenv("UNBLOAT_CACHE", str(cache))
+    monkeypatch.setenv("CC", str(compiler))
+    write("mine.bpf.c", BODY)
+    run = running("run", small, "--cc", "./mine.bpf.c", cwd=tmp_path)
+    wait_until(lambda: compiling.exists() and any(is_sleep(process) for process in descendants(run.pid)), seconds=60)
+    started = descendants(run.pid)
+    assert list((cache / "mechanisms").glob("build-*"))
+    run.send_signal(number)
+    run.communicate(timeout=60)
+    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+    if number == signal.SIGKILL:  # Nobody was left to remove it; the next one does.
+        monkeypatch.delenv("CC")
+        assert cli("run", small).returncode == 0
+    assert not list((cache / "mechanisms").glob("build-*"))
+
+
+def is_sleep(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/comm").read_text() == "sleep\n"
+    except OSError:
+        return False
