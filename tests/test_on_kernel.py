@@ -14,6 +14,7 @@ from unbloat import runner
 from unbloat._core import Cell
 from unbloat.attempt import Attempt
 from unbloat.pool import Task, Watch
+from unbloat.source import source_of
 from unbloat.store import Store, Tables
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
