@@ -183,12 +183,15 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
 
 
 def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
-    """Give a line for each run's bottleneck."""
-    bottleneck = results.records[0].run["links"][0]["link"]
-    for key, rows in table[table["link"] == bottleneck].groupby("run", sort=True):
-        run = cast("int", key)
-        label = run_label(results, run) or str(bottleneck)
-        yield Line(label, label, run, 0, rows[x].to_numpy(), rows[y].to_numpy())
+    """Give a line for each run and each link with a queue that is bounded; without one, the first link."""
+    links = results.records[0].run["links"]
+    names = [link["link"] for link in links if link["queue_percent_mean"] is not None] or [links[0]["link"]]
+    for place, name in enumerate(names):
+        for key, rows in table[table["link"] == name].groupby("run", sort=True):
+            run = cast("int", key)
+            label = " ".join(filter(None, [run_label(results, run), name if len(names) > 1 else ""])) or str(name)
+            hue, dash = (place, 0) if len(results.records) == 1 else (run, place)
+            yield Line(label, label, hue, dash, rows[x].to_numpy(), rows[y].to_numpy())
 
 
 def run_label(results: Results, run: int) -> str:

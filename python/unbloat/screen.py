@@ -102,7 +102,7 @@ def together(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def links_table(results: Results) -> str:
-    """Draw the links where packets can wait to some purpose or get lost."""
+    """Draw the links whose queues are bounded, and those that lost packets."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
@@ -118,7 +118,7 @@ def own(record: Record, link: dict[str, Any], key: str) -> float | None:
 
 
 def matters(link: dict[str, Any]) -> bool:
-    """Tell a bottleneck from a way back on which nothing happens."""
+    """Tell a bottleneck from a reverse direction or an access link at which nothing happens."""
     return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
 
 
