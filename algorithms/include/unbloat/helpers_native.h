@@ -18,11 +18,11 @@
 
 /* One per loaded instance: the caller sets the clock before a callback and the seed once. */
 struct unbloat_instance {
-	__u64 now;     /* ns since the start of the run */
-	__u64 random;  /* state of splitmix64; with -DUNBLOAT_REPLAY the number that was drawn */
-	__u64 traces;  /* bpf_printk() prints to standard error unless zero */
-	__u64 jiffies; /* with -DUNBLOAT_REPLAY */
-	__u64 call;    /* 256 times the callbacks called so far, plus the number of the latest one's kind */
+	__u64 now;	/* ns since the start of the run */
+	__u64 random;	/* state of splitmix64; with -DUNBLOAT_REPLAY the number that was drawn */
+	__u64 traces;	/* bpf_printk() prints to standard error unless zero */
+	__u64 jiffies;	/* with -DUNBLOAT_REPLAY */
+	__u64 callback; /* the number of the latest one's kind */
 	/* Ends the run from within a callback; `divisor` is what was divided by. Does not return. */
 	void (*division_fault)(struct unbloat_instance *instance, const char *file, __u32 line, __u64 divisor);
 	const void *identity; /* the caller's */

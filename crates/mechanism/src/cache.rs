@@ -101,8 +101,14 @@ fn remove_abandoned(cache: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(cache)? {
         let path = entry?.path();
         let is_workplace = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
-        if is_workplace && locked(&path.join(LOCK), false)?.is_some() {
-            std::fs::remove_dir_all(&path)?;
+        let remove = || match locked(&path.join(LOCK), false)? {
+            Some(_lock) => std::fs::remove_dir_all(&path),
+            None => Ok(()),
+        };
+        // Its own process may be removing it at the same time.
+        match if is_workplace { remove() } else { Ok(()) } {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
     Ok(())
@@ -196,6 +202,19 @@ mod tests {
         let path = living.path().to_path_buf();
         drop(living);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn many_come_and_go_at_once() {
+        let cache = tempfile::tempdir().expect("a folder");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..200).for_each(|_| drop(Workplace::below(cache.path()).expect("a folder"))));
+            }
+        });
+        sweep(cache.path()).expect("a folder to sweep");
+        let left = std::fs::read_dir(cache.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        assert_eq!(left.collect::<Vec<_>>(), [LOCK]);
     }
 
     /// Two processes may have one pid, in containers that share a cache.

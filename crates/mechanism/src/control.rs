@@ -23,7 +23,7 @@ struct Instance {
     random: u64,
     traces: u64,
     jiffies: u64,
-    call: u64,
+    callback: u64,
     division_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, u64),
     /// Behind what C knows.
     identity: *const Identity,
@@ -114,7 +114,7 @@ impl Control {
         }
         let code = object.code();
         // SAFETY: the instance stays where it is as long as the library, which is dropped after this.
-        let call = unsafe { &raw const (*runtime.instance).call };
+        let (now, callback) = unsafe { (&raw const (*runtime.instance).now, &raw const (*runtime.instance).callback) };
         Ok(Control {
             instance: runtime.instance,
             base,
@@ -127,7 +127,8 @@ impl Control {
             storage_free: runtime.storage_free,
             _watched: watchdog::Watched::new(
                 Range { start: base + code.start as usize, end: base + code.end as usize },
-                call,
+                now,
+                callback,
                 Callback::ALL.map(|callback| identity.said_of(callback)),
             ),
             identity,
@@ -312,7 +313,7 @@ impl Control {
     #[inline]
     fn enter(&self, callback: Callback) {
         // SAFETY: as in `set_now`.
-        unsafe { (*self.instance).call = (*self.instance).call.wrapping_add(1 << 8) & !0xff | callback as u64 }
+        unsafe { (*self.instance).callback = callback as u64 }
     }
 
     /// Is the socket still one that a kernel would have? The first word behind the private state is looked at after
@@ -369,8 +370,8 @@ impl Identity {
 /// Called by the runtime in place of a division that has no result; `file` and `line` are the division's.
 unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *const c_char, line: u32, divisor: u64) {
     // SAFETY: the instance is that of an opened control, whose identity lives; the compiler made the file's name.
-    let (identity, call, file) = unsafe { (&*(*instance).identity, (*instance).call, CStr::from_ptr(file)) };
-    let callback = Callback::ALL[call as usize & 0xff];
+    let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
+    let callback = Callback::ALL[callback as usize];
     let what = match divisor {
         0 => "divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and the simulator stops",
         _ => "divides the least number of its type by -1, which overflows; the simulator stops",

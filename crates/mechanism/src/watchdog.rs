@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard};
 
 /// Processor time between two looks at what runs.
 const TICK_S: i64 = 1;
-/// Looks in a row that find the same call of a callback at work: so many seconds of processor time are no control's.
+/// Looks in a row that find a control at work at the same simulated time: so many seconds of the processor are too
+/// many.
 const PATIENCE: u32 = 10;
 /// Bytes of the stack that are searched for a control's code.
 const SEARCHED: usize = 8192;
@@ -36,7 +37,7 @@ static REPORT: AtomicI32 = AtomicI32::new(-1);
 /// This process's memory as a file: a handler that reads there what is not mapped gets an error in place of another
 /// signal.
 static MEMORY: AtomicI32 = AtomicI32::new(-1);
-/// How many calls there were at the latest look, and how many looks found no more.
+/// The simulated time at the latest look, and how many looks in a row found the same.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 
@@ -44,8 +45,9 @@ static LOOKS: AtomicU32 = AtomicU32::new(0);
 struct Entry {
     next: AtomicPtr<Entry>,
     code: Range<usize>,
-    /// `unbloat_instance.call`.
-    call: *const u64,
+    /// `unbloat_instance.now` and `callback`.
+    now: *const u64,
+    callback: *const u64,
     /// Subjects of sentences, by the callback's number, as JSON has them.
     subjects: [String; Callback::ALL.len()],
     group: AtomicUsize,
@@ -55,12 +57,17 @@ struct Entry {
 pub(crate) struct Watched(Box<Entry>);
 
 impl Watched {
-    /// `call` is readable as long as this lives.
-    pub(crate) fn new(code: Range<usize>, call: *const u64, subjects: [String; Callback::ALL.len()]) -> Watched {
+    /// `now` and `callback` are readable as long as this lives.
+    pub(crate) fn new(
+        code: Range<usize>,
+        now: *const u64,
+        callback: *const u64,
+        subjects: [String; Callback::ALL.len()],
+    ) -> Watched {
         let _changes = changes();
         let subjects = subjects.map(|text| escaped(&text));
         let next = AtomicPtr::new(OPENED.load(Ordering::Relaxed));
-        let mut entry = Box::new(Entry { next, code, call, subjects, group: AtomicUsize::new(0) });
+        let mut entry = Box::new(Entry { next, code, now, callback, subjects, group: AtomicUsize::new(0) });
         OPENED.store(&mut *entry, Ordering::Release);
         Watched(entry)
     }
@@ -175,11 +182,12 @@ extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// A call that began before the look before, and is still at work. Time that a control's callee takes, such as memset,
-/// counts for nobody, so that the code of the control itself is what does not come back.
+/// Is the control at work since the look before? Then no simulated time has passed. No run has so many flows that their
+/// calls at one instant take seconds. Time in functions that the control calls, such as memset, counts for nobody, so
+/// that what is found at work is the control.
 extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let calls = calls();
-    if SEEN.swap(calls, Ordering::Relaxed) != calls {
+    let clocks = clocks();
+    if SEEN.swap(clocks, Ordering::Relaxed) != clocks {
         LOOKS.store(0, Ordering::Relaxed);
     }
     let (pc, _) = registers(context);
@@ -202,10 +210,10 @@ fn opened() -> impl Iterator<Item = &'static Entry> {
     std::iter::successors(entry(OPENED.load(Ordering::Acquire)), move |at| entry(at.next.load(Ordering::Acquire)))
 }
 
-/// All calls of all opened controls: a sum that changes when one begins.
-fn calls() -> u64 {
+/// The clocks of all opened controls, a sum that changes as simulated time passes.
+fn clocks() -> u64 {
     // SAFETY: `Watched::new` asks for it.
-    opened().fold(0, |sum, entry| sum.wrapping_add(unsafe { entry.call.read_volatile() }))
+    opened().fold(0, |sum, entry| sum.wrapping_add(unsafe { entry.now.read_volatile() }))
 }
 
 fn entry_at(pc: usize) -> Option<&'static Entry> {
@@ -223,7 +231,7 @@ fn entry_on_stack(sp: usize) -> Option<&'static Entry> {
 
 fn report(entry: &Entry, did: &[u8]) {
     // SAFETY: `Watched::new` asks for it.
-    let callback = unsafe { entry.call.read_volatile() } as usize & 0xff;
+    let callback = unsafe { entry.callback.read_volatile() } as usize;
     // SAFETY: the list is replaced by this thread only, and not now.
     let places = unsafe { PLACES.load(Ordering::Acquire).as_ref() };
     let place = places.and_then(|places| places.get(entry.group.load(Ordering::Relaxed)));

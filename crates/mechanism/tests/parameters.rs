@@ -150,7 +150,7 @@ fn plain_globals_of_a_users_file_are_parameters() {
            const volatile mine mystery = 1;
            static const __u32 fixed = 1;
            SEC("struct_ops") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)
-           { ((struct tcp_sock *)sk)->snd_cwnd = start + below + (twice ? acked : 0) + (__u32)far; }
+           { ((struct tcp_sock *)sk)->snd_ssthresh = start + below + (twice ? acked : 0) + (__u32)far; }
            SEC("struct_ops") __u32 BPF_PROG(keep, struct sock *sk) { return fixed; }
            SEC(".struct_ops") struct tcp_congestion_ops globals = {
                .cong_avoid = (void *)grow, .ssthresh = (void *)keep, .undo_cwnd = (void *)keep, .name = "globals" };
@@ -170,7 +170,7 @@ fn plain_globals_of_a_users_file_are_parameters() {
         let control = load(CcSource::File(path.clone()), params).unwrap_or_else(|e| panic!("{e}"));
         let mut sk = socket(10, 5);
         control.cong_avoid(&mut sk, 0, 100);
-        sk.snd_cwnd
+        sk.snd_ssthresh
     };
     assert_eq!(grown(&[]), 4);
     assert_eq!(grown(&[("start", number(4_000_000_000)), ("below", number(-5))]), 3_999_999_995);
