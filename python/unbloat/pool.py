@@ -231,7 +231,7 @@ class Worker:
         return f"the run's process was killed ({name_of(-status)}){MEANING.get(-status, '')}"
 
 
-MEANING = {
+MEANING: dict[int, str] = {
     signal.SIGKILL: "; perhaps the machine ran out of memory",
     signal.SIGABRT: ": it gave up, most likely because it was refused memory; its own words stand above",
     signal.SIGXCPU: ", the limit of processor time that it was given",

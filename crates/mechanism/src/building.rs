@@ -31,12 +31,8 @@ const IGNORED_VARIABLES: &[&str] = &[
     "CCC_OVERRIDE_OPTIONS",
 ];
 /// What a compiler may take: processor time in s, memory and files in bytes. A control takes a second and some 100 MB.
-const LIMITS: &[(u32, u64)] = &[
-    (libc::RLIMIT_CPU as u32, 30),
-    (libc::RLIMIT_AS as u32, 1 << 30),
-    (libc::RLIMIT_FSIZE as u32, 1 << 28),
-    (libc::RLIMIT_CORE as u32, 0),
-];
+const LIMITS: &[(libc::__rlimit_resource_t, u64)] =
+    &[(libc::RLIMIT_CPU, 30), (libc::RLIMIT_AS, 1 << 30), (libc::RLIMIT_FSIZE, 1 << 28), (libc::RLIMIT_CORE, 0)];
 /// Bytes that are heard of what a compiler says: a message about each byte of a large file has no end.
 const MOST_WORDS: u64 = 1 << 18;
 /// Signs that the machine, not the file, keeps a compiler from its work.
@@ -168,7 +164,7 @@ fn confine(parent: u32) -> io::Result<()> {
     for &(resource, most) in LIMITS {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the structure is read. A limit that is lower already stays.
-        unsafe { libc::setrlimit(resource as _, &limit) };
+        unsafe { libc::setrlimit(resource, &limit) };
     }
     // SAFETY: as above.
     unsafe {

@@ -98,6 +98,7 @@ fn changes() -> MutexGuard<'static, ()> {
 }
 
 /// While it lives, a control's constructors run.
+#[expect(clippy::box_collection, reason = "handlers read the string where it is")]
 pub(crate) struct Opening(Box<String>);
 
 impl Opening {
