@@ -179,9 +179,7 @@ struct inet_connection_sock {
 		const __u16 rcv_mss;
 	} icsk_ack;
 	__u64 icsk_ca_priv[13];
-#ifndef __bpf__
-	const __u64 unbloat_guard[16]; /* zero unless somebody wrote behind the private state */
-#endif
+	const __u64 unbloat_guard[16]; /* zero unless somebody wrote behind the private state; no kernel has it */
 };
 
 struct tcp_options_received {

@@ -87,7 +87,7 @@ fn a_name_that_is_taken() {
 
 #[test]
 fn what_the_verifier_refuses() {
-    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)\n{\n\ttcp_sk(sk)->snd_una = ack;\n}";
+    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)\n{\n\t*(__u32 *)&tcp_sk(sk)->snd_una = ack;\n}";
     let file = UserFile::control("writes", body, GROWS);
     let error = refused(&control(file.source()), &name_of("writes"));
     let start = format!("the kernel's verifier refuses {}: grow: no write support to tcp_sock at off ", file.path());
