@@ -12,8 +12,8 @@ import pytest
 TOOL = Path(__file__).parents[1] / "tools/differential"
 SCENARIOS = 100
 LEAST_PERCENT = 85
-"""Of the scenarios with one flow, those whose every data packet agrees. It is above 90 with every guest tried; a guest
-that was booted anew decides some ties otherwise."""
+"""Of the scenarios with one flow, those whose every data packet agrees. It is 90; a guest that was booted anew decides
+some ties otherwise."""
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 
 PACKET_BYTES = 1500
-LONG_PACKETS = 1500
+LONG_PACKETS = 1000
 """What a flow without end sends about, so that no run takes long."""
 ROUNDS = 20
 """A flow without end has at least so many round trips."""

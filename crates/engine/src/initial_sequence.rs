@@ -132,7 +132,8 @@ mod tests {
             run_from(control, library, isn)
         };
         let first = run(1 << 20);
-        [0, 0u32.wrapping_sub(900_000), (1 << 31) - 900_000, 1 << 31, u32::MAX]
+        // Not `u32::MAX`: data that begins at 0 and loses its first segment has no `undo_marker` in Linux either.
+        [0, 0u32.wrapping_sub(900_000), (1 << 31) - 900_000, 1 << 31, u32::MAX - 1]
             .into_iter()
             .any(|start| run(start) != first)
     }

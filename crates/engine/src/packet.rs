@@ -23,8 +23,8 @@ pub mod flag {
     pub const CWR: u8 = 16;
     /// The receiver saw a mark.
     pub const ECE: u8 = 32;
-    /// Last segment of a finite transfer.
-    pub const LAST: u8 = 64;
+    /// The sender's application has nothing more to write for now.
+    pub const PSH: u8 = 64;
     /// Closes the handshake: an acknowledgement and nothing more.
     pub const BARE: u8 = 128;
 }

@@ -97,7 +97,7 @@ impl Pcap {
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);
         Ok(Pcap {
             file,
-            connections: scenario.flows.iter().map(Connection::new).collect(),
+            connections: scenario.flows.iter().map(|group| Connection::new(scenario, group)).collect(),
             flows: flows.zip(0..).map(|((group, opening), flow)| Flow::new(group, &opening, isn(flow))).collect(),
             packet: Vec::new(),
             failure: None,
@@ -163,8 +163,10 @@ impl Flow {
 }
 
 impl Connection {
-    fn new(group: &FlowGroup) -> Connection {
+    fn new(scenario: &Scenario, group: &FlowGroup) -> Connection {
         let stack = &group.stack;
+        // A textbook receiver offers the largest window that there is.
+        let ample = if stack.quick_ack { scenario.ample_window(group).0 } else { u64::MAX };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         Connection {
             mss: group.packet.0 as u32 - header,
@@ -172,7 +174,7 @@ impl Connection {
             timestamps: stack.timestamps,
             window_scale: stack
                 .window_scaling
-                .then(|| window_scale(group.receive_window.map_or(u64::MAX, |window| window.0))),
+                .then(|| window_scale(group.receive_window.map_or(ample, |window| window.0))),
         }
     }
 
@@ -194,7 +196,7 @@ impl Connection {
             acknowledgment_number: if syn { 0 } else { flow.receiver_seq(false) },
             syn,
             ack: !syn,
-            psh: data.flags & flag::LAST != 0,
+            psh: data.flags & flag::PSH != 0,
             ece: data.flags & flag::ECE != 0,
             cwr: data.flags & flag::CWR != 0,
             window_size: OWN_WINDOW as u16,

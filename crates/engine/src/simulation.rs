@@ -103,12 +103,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         for opening in openings {
             let flow = self.senders.len() as u32;
             let meter = SenderMeter::new(Interval::new(self.scenario, None), opening.at);
-            let sender = Sender::new(self.scenario.seed, flow, opening, group, control.needs_ecn(), meter);
+            let ahead = self.scenario.written_ahead(group);
+            let sender = Sender::new(self.scenario.seed, flow, opening, group, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            let room = self.scenario.ample_window(group);
+            let receive_buffer = group.receive_window.unwrap_or_else(|| self.scenario.ample_window(group));
             let mss = sender.sk.mss_cache;
-            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, room, own_echo, mss, meter));
+            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, receive_buffer, own_echo, mss, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }
@@ -145,7 +146,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports do.
+    /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
+    /// do.
     #[inline(always)]
     fn packet_moves(&mut self, now: Nanos, port: PortId) {
         let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };

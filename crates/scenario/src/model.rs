@@ -115,6 +115,18 @@ impl Scenario {
         directions.fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay)
     }
 
+    /// How much the application of a group writes ahead of what TCP has sent: enough for a late application, little
+    /// enough to end a flow by not writing any more.
+    pub fn written_ahead(&self, group: &FlowGroup) -> Bytes {
+        const LEAST: u64 = 128 << 10;
+        // A flow that the receiver holds back takes long for what is ahead.
+        let ahead = match group.receive_window {
+            Some(_) => 0,
+            None => self.bottleneck_of(group).service.carried_in(Nanos::from_millis(40)).0,
+        };
+        Bytes(ahead.max(LEAST))
+    }
+
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
         let group = self.flows.iter().position(|group| group.clock.drift != Drift(0))?;
@@ -144,6 +156,9 @@ impl Scenario {
         }
     }
 }
+
+/// What an application hands to TCP at a time: whole segments, at most so many bytes.
+pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
 
 /// What queues, delays and loses packets where they are real. The simulator knows its own way only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -260,6 +275,14 @@ pub enum Service {
 }
 
 impl Service {
+    /// What a constant rate carries in a time; nothing is known of one that varies.
+    pub fn carried_in(&self, time: Nanos) -> Bytes {
+        match self {
+            Service::Rate(Rate(rate)) => Bytes(rate / 8 * time.as_micros() / 1_000_000),
+            Service::Trace(_) => Bytes(0),
+        }
+    }
+
     /// The rate, in the mean if it varies.
     pub fn bits_per_second(&self) -> f64 {
         match self {

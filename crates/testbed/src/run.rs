@@ -58,12 +58,11 @@ pub fn run_with(
     }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
-    let processors = Processors::watch();
-    let clock = Clock::start(options.time);
+    let clock = Clock::of_run(options.time).map_err(Error::machine)?;
     let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
-    let (interrupted, stalls) = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
+    let Driven { interrupted, stalls, processors } = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
     let mut network = emulator.finish();
     if interrupted {
         return Err(Error::Interrupted);
@@ -163,17 +162,21 @@ fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> O
     soundness::nothing_carried(silent.count())
 }
 
-/// Lets time pass; gives whether `progress` ended it, and how long the emulator stood still.
-fn drive(
-    end: Nanos,
-    clock: Clock,
-    emulator: &Emulator,
-    apps: &mut Apps,
-    progress: Progress,
-) -> Result<(bool, Nanos), Error> {
+/// What a run has been like for those who drove it.
+struct Driven {
+    /// `progress` ended it.
+    interrupted: bool,
+    /// How long the emulator stood still.
+    stalls: Nanos,
+    /// What the processors have been doing since its start.
+    processors: Processors,
+}
+
+/// Lets time pass.
+fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progress: Progress) -> Result<Driven, Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
-    let interrupted = std::thread::scope(|scope| {
+    let driven = std::thread::scope(|scope| {
         let carrying = scope.spawn(|| {
             // Whoever ends first ends the other: without packets no application gets on, and the other way round.
             let result = emulator.run(end, stopped);
@@ -182,12 +185,15 @@ fn drive(
         });
         let living = scope.spawn(|| {
             priority::raise(RtPriority::Application);
+            clock.wait_for_start(clock.lead());
             let result = apps.run(end, stopped);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
             result
         });
+        clock.wait_for_start(Nanos::ZERO);
+        let processors = Processors::watch();
         let mut interrupted = false;
         while !stopped() && !interrupted {
             std::thread::sleep(TICK);
@@ -196,9 +202,9 @@ fn drive(
         stop.store(true, Ordering::Relaxed);
         living.join().expect("the applications do not panic")?;
         let stalls = carrying.join().expect("the emulator does not panic")?;
-        Ok::<_, io::Error>((interrupted, stalls))
+        Ok::<_, io::Error>(Driven { interrupted, stalls, processors })
     });
-    interrupted.map_err(Error::machine)
+    driven.map_err(Error::machine)
 }
 
 fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {

@@ -35,10 +35,16 @@ pub struct DelayedAck {
     mss: u32,
     /// What a segment that waits takes of the window, bytes.
     segment_memory: u32,
-    /// The window that is offered in the end, bytes.
+    /// The part of the buffer's memory that a window may take (`tcp_full_space`), bytes.
     receive_buffer: u32,
+    /// The largest window that is offered: a segment less. Bytes.
+    window_clamp: u32,
     /// The window that is offered so far, bytes.
     rcv_ssthresh: u32,
+    /// Where in the stream the window offered last ends: it is never taken back.
+    right_edge: u64,
+    /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
+    pushed: bool,
     /// Segments still to be acknowledged at once.
     quick: u8,
     /// How long an acknowledgement is held back, jiffies; zero before the first data.
@@ -65,15 +71,20 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// For a receiver that offers `receive_buffer` bytes in the end; at first it is `FIRST_WINDOW`, and each segment
-    /// widens it by two.
+    /// For a receiver with a buffer for windows of `receive_buffer` bytes; at first it offers `FIRST_WINDOW`, and each
+    /// segment widens that by two.
     pub fn new(stack: &Stack, receive_buffer: u32, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
+        // One segment of a buffer is not offered (`tcp_init_buffer_space`).
+        let window_clamp = if receive_buffer > 2 * mss { (receive_buffer - mss).max(2 * mss) } else { receive_buffer };
         DelayedAck {
             mss,
             segment_memory: memory_of_segment(mss),
             receive_buffer,
-            rcv_ssthresh: FIRST_WINDOW,
+            window_clamp,
+            rcv_ssthresh: FIRST_WINDOW.min(window_clamp),
+            right_edge: 0,
+            pushed: false,
             enabled: stack.delayed_ack,
             quick_ack: stack.quick_ack,
             sack_compression: stack.sack && stack.sack_compression,
@@ -143,20 +154,64 @@ impl DelayedAck {
         }
     }
 
-    /// A new segment came, beside `held` others that the application cannot read yet: if there is receive_buffer to
-    /// widen the window, the sender shall know at once (`tcp_grow_window`). One segment of the receive_buffer is
-    /// never rcv_ssthresh (`tcp_init_buffer_space`).
+    /// A new segment came, beside `held` others that the application cannot read yet: if there is room to widen the
+    /// window, the sender shall know at once (`tcp_grow_window`).
     #[inline]
     pub fn widen(&mut self, held: u32) {
         if !self.quick_ack {
             return;
         }
-        let taken = held.saturating_mul(self.segment_memory).max(self.mss);
-        let most = self.receive_buffer.saturating_sub(taken);
+        let most = self.window_clamp.min(self.space_beside(held));
         if self.rcv_ssthresh < most {
             self.rcv_ssthresh = most.min(self.rcv_ssthresh + 2 * self.mss);
             self.quick |= 1;
         }
+    }
+
+    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
+    #[inline]
+    fn space_beside(&self, held: u32) -> u32 {
+        self.receive_buffer.saturating_sub(held.saturating_mul(self.segment_memory))
+    }
+
+    /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
+    /// below, which came just now. None where the stack's window is constant.
+    #[inline]
+    pub fn select_window(&mut self, next: u32, held: u32, unread: u32) -> Option<u32> {
+        if !self.quick_ack {
+            return None;
+        }
+        let space = self.space_beside(held + unread);
+        if space < self.receive_buffer / 2 {
+            self.quick = 0;
+        }
+        let start = next as u64 * self.mss as u64;
+        let mut window = (self.right_edge.max(start + self.rcv_ssthresh.min(space) as u64) - start) as u32;
+        if window < self.mss {
+            // Less than a segment is of no use to a sender that sends whole ones: the application reads before it is
+            // offered.
+            window = window.max(self.rcv_ssthresh.min(self.space_beside(held)));
+        }
+        self.right_edge = start + window as u64;
+        Some(window)
+    }
+
+    /// The application reads what came, after a window for the state before was offered: does this double it, so that
+    /// the sender is told (`tcp_cleanup_rbuf`)?
+    pub fn reading_reopens(&self, next: u32, held: u32) -> bool {
+        if !self.quick_ack {
+            return false;
+        }
+        let window = (self.right_edge - next as u64 * self.mss as u64) as u32;
+        let now = self.rcv_ssthresh.min(self.space_beside(held));
+        window <= self.window_clamp / 2 && now >= window.saturating_mul(2)
+    }
+
+    /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
+    /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+    #[inline]
+    pub fn pushed(&mut self) {
+        self.pushed = self.quick_ack;
     }
 
     /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
@@ -185,6 +240,9 @@ impl DelayedAck {
         }
         if holes {
             return !self.compress(now, next);
+        }
+        if self.pushed {
+            return true;
         }
         self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
         false
@@ -219,15 +277,21 @@ impl DelayedAck {
     /// An acknowledgement leaves: `tcp_event_ack_sent`.
     #[inline]
     pub fn acknowledged(&mut self) {
-        self.quick = self.quick.saturating_sub(1);
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = ATO_MIN; // `tcp_dec_quickack_mode`
+            }
+        }
+        self.pushed = false;
         self.delayed_until = Nanos::NEVER;
         self.compressed = 0;
         self.compressed_until = Nanos::NEVER;
     }
 }
 
-/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`), which
-/// is the payload's share in 1/256 (`scaling_ratio`).
+/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`),
+/// which is the payload's share in 1/256 (`scaling_ratio`).
 fn memory_of_segment(mss: u32) -> u32 {
     const HEADERS: u32 = 52;
     const RATIO_BITS: u32 = 8;
@@ -323,7 +387,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_hole_leaves_less_to_offer() {
-        // Each takes 2304 bytes of memory, of which 160/256 are rcv_ssthresh.
+        // Each takes 2304 bytes of memory, of which 160/256 are offered.
         assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
     }
 

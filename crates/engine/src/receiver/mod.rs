@@ -27,12 +27,15 @@ pub struct Receiver {
     mss: u32,
     /// Sequence number of the first data byte, where a control has a socket to see it in.
     first_seq: u32,
+    /// The window offered last, bytes.
     rcv_wnd: u32,
     /// The next segment in order.
     next: u32,
     /// What the last acknowledgement said.
     acked: u32,
     out_of_order: OutOfOrder,
+    /// Segments in order that came with this event, so that the application has not read them yet.
+    unread: u32,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
     duplicate: Option<Block>,
     /// The timestamp to echo (RFC 7323, section 4).
@@ -55,7 +58,7 @@ pub struct Receiver {
 pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `receive_buffer`: the window that it comes to offer;
+    /// The receiver of flow `flow` in a run with this seed. `receive_buffer`: the window that its buffer has room for;
     /// `control`: of its flow, if it needs ECN.
     pub fn new(
         seed: u64,
@@ -68,7 +71,11 @@ impl Receiver {
     ) -> Receiver {
         let stack = Stack { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
-        let window = group.receive_window.map_or(largest, |w| w.0.min(largest as u64) as u32);
+        let receive_buffer = receive_buffer.0.min(largest as u64) as u32;
+        let mut delayed_ack = DelayedAck::new(&stack, receive_buffer, mss);
+        // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
+        let constant = if group.receive_window.is_some() { receive_buffer } else { largest };
+        let window = delayed_ack.select_window(0, 0, 0).unwrap_or(constant);
         let socket = control.map(|control| {
             let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
             let mut sk = Box::new(own);
@@ -90,10 +97,11 @@ impl Receiver {
             next: 0,
             acked: 0,
             out_of_order: OutOfOrder::new(),
+            unread: 0,
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
-            delayed_ack: DelayedAck::new(&stack, receive_buffer.0.min(window as u64) as u32, mss),
+            delayed_ack,
             ecn_seen: false,
             ack_now: false,
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
@@ -114,6 +122,7 @@ impl Receiver {
             return None;
         }
         self.delayed_ack.delay_expired(now);
+        self.unread = 0;
         Some(self.acknowledge(now))
     }
 
@@ -123,6 +132,7 @@ impl Receiver {
             return (self.on_handshake(now, data), false);
         }
         self.meter.arrived(now, data.bytes as u32);
+        self.unread = 0;
         self.delayed_ack.measure_round_trip(now);
         if data.segment <= self.acked {
             self.ts_recent = data.tsval;
@@ -146,7 +156,19 @@ impl Receiver {
             }
             (early, false)
         };
+        if urgent && early.is_none() && self.unread > 1 {
+            return self.fill(now);
+        }
         (early, urgent || self.ack_now || self.acknowledges_now(now))
+    }
+
+    /// The last hole is filled, which is acknowledged at once; then the application reads all that waited, and a window
+    /// that was small may be offered anew.
+    #[cold]
+    fn fill(&mut self, now: Nanos) -> AckDecision {
+        let ack = self.acknowledge(now);
+        self.unread = 0;
+        (Some(ack), self.delayed_ack.reading_reopens(self.next, 0))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -171,11 +193,15 @@ impl Receiver {
     /// (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.delayed_ack.widen(self.out_of_order.len() + 1);
+        if data.flags & flag::PSH != 0 || self.payload(data) < self.mss as u64 {
+            self.delayed_ack.pushed();
+        }
         let had_holes = !self.out_of_order.is_empty();
         self.next += 1;
         if had_holes {
             self.next = self.out_of_order.advance(self.next);
         }
+        self.unread = self.next - data.segment;
         let mut payload = self.payload(data) + (self.next - data.segment - 1) as u64 * self.mss as u64;
         let holes = !self.out_of_order.is_empty();
         if !holes {
@@ -234,6 +260,9 @@ impl Receiver {
     #[inline]
     fn acknowledgement_of(&mut self, next: u32, now: Nanos) -> Ack {
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
+        if let Some(window) = self.delayed_ack.select_window(next, self.out_of_order.len(), self.unread) {
+            self.offer(window);
+        }
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;
         let count = if nothing_to_report || !self.stack.sack { 0 } else { self.report(&mut blocks) };
         Ack {
@@ -247,6 +276,14 @@ impl Receiver {
             tos: self.tos,
             block_count: count as u8,
             blocks,
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, window: u32) {
+        self.rcv_wnd = window;
+        if let Some(sk) = &mut self.socket {
+            sk.rcv_wnd = window;
         }
     }
 
@@ -264,8 +301,8 @@ impl Receiver {
 
     // ECN (RFC 3168; DCTCP's own echo where the control asks for it).
 
-    /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked at
-    /// (`tcp_data_queue`). Some: an acknowledgement for the state before it.
+    /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked
+    /// at (`tcp_data_queue`). Some: an acknowledgement for the state before it.
     #[inline(never)]
     fn note_ecn(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
         if data.flags & flag::CWR != 0 {

@@ -31,7 +31,11 @@ impl Sender {
         if self.phase != Phase::Established || ack.next < self.board.una {
             return;
         }
-        self.sk.snd_wnd = ack.window;
+        if ack.next > self.board.una || ack.window > self.sk.snd_wnd {
+            // `tcp_may_update_window`
+            self.sk.snd_wnd = ack.window;
+            self.sk.max_window = self.sk.max_window.max(ack.window);
+        }
         self.sk.rcv_tstamp = clock::jiffies(env.now);
         self.process(env, ack);
         if self.board.una == self.segments {
@@ -39,6 +43,7 @@ impl Sender {
             return self.finish();
         }
         self.transmit_new(env);
+        self.let_application_write(self.board.nxt);
     }
 
     /// The timestamps option, as `tcp_parse_options` leaves it behind for whoever looks at the socket.

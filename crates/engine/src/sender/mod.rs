@@ -7,6 +7,7 @@
 //! * `transmit`: what is sent when
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
+//! * `writing`: how far the application is ahead, and which segments it pushes
 //! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
@@ -21,6 +22,7 @@ mod rtt;
 mod timers;
 mod transmit;
 mod window;
+mod writing;
 
 use crate::clock;
 use crate::initial_sequence::InitialSequence;
@@ -34,10 +36,11 @@ use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use path::Network;
 use rand::Rng;
 use scenario::model::{FlowGroup, Stack};
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
 use scenario::workload::Opening;
 use std::ops::Range;
 use timers::Timer;
+use writing::Writing;
 
 /// What a sender may touch while it handles one event.
 pub struct Env<'a, T> {
@@ -105,6 +108,7 @@ pub struct Sender {
     segments: u32,
     /// Payload of the last of them.
     last_payload: u32,
+    writing: Writing,
     start: Nanos,
     stop: Option<Nanos>,
     timer: Timer,
@@ -130,13 +134,15 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The sender of flow `flow` of a group, in a run with this seed.
+    /// The sender of flow `flow` of a group, in a run with this seed; its application writes `ahead` of what TCP has
+    /// sent.
     pub fn new(
         seed: u64,
         flow: u32,
         opening: &Opening,
         group: &FlowGroup,
         needs_ecn: bool,
+        ahead: Bytes,
         meter: SenderMeter,
     ) -> Sender {
         let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
@@ -163,6 +169,7 @@ impl Sender {
             peer_first_seq: isn.receiver.wrapping_add(1),
             segments,
             last_payload,
+            writing: Writing::new(ahead, mss),
             start: opening.at,
             stop: group.stop,
             timer: Timer::none(),
@@ -324,6 +331,8 @@ impl Sender {
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }
+        // The first segments leave while the application writes.
+        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss));
         self.transmit_new(env);
     }
 

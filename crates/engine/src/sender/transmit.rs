@@ -206,8 +206,9 @@ impl Sender {
     /// Hands a segment to the network and keeps the counters that go with it.
     #[inline(always)]
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
-        if segment + 1 == self.segments {
-            flags |= flag::LAST;
+        let again = flags & flag::RETRANSMISSION != 0;
+        if if again { self.writing.sends_again(segment) } else { self.writing.sends(segment) } {
+            flags |= flag::PSH;
         }
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use engine::Options;
-use engine::packet::{Ack, Data};
+use engine::packet::{Ack, Data, flag};
 use scenario::model::{Limit, Scenario, Stack};
 use scenario::units::{Bytes, Nanos};
 
@@ -85,7 +85,11 @@ fn a_filled_hole_is_acknowledged_at_once() {
 #[test]
 fn a_retransmission_among_capable_segments_is_answered_quickly() {
     let singles = |ecn| {
-        let acks = acknowledgements(&settled(Stack { ecn, ..Stack::LINUX }), losing([(1000, 1)]));
+        let mut s = settled(Stack { ecn, ..Stack::LINUX });
+        // What waits for the hole takes less than half of it: there are no quick acknowledgements in a fuller buffer
+        // (`__tcp_select_window`).
+        s.flows[0].receive_window = Some(Bytes(2_000_000));
+        let acks = acknowledgements(&s, losing([(1000, 1)]));
         let repaired = acks.iter().position(|(_, ack)| ack.next > 1000).expect("it is repaired");
         let steps = acks[repaired..].windows(2).map(|pair| pair[1].1.next - pair[0].1.next);
         steps.take_while(|step| *step == 1).count()
@@ -134,4 +138,79 @@ fn blocks_that_come_together_are_no_reordering() {
     let spread = (again[4].0 - again[0].0).as_millis_f64();
     // 40 packets of 0.12 ms, and one wait for the timer.
     assert!(spread < 6.1, "{spread} ms from the first to the last");
+}
+
+/// The application of a sender writes until 128 KiB are unsent, and pushes the last segment each time (`tcp_push`); the
+/// receiver's reads all that comes, so that a pushed segment is acknowledged by itself (`tcp_measure_rcv_mss` since
+/// Linux 6.6, and in 6.1). As captures of 6.1 show it.
+#[test]
+fn a_pushed_segment_is_acknowledged_at_once() {
+    let mut s = settled(Stack::LINUX);
+    s.duration = Nanos::from_secs(6);
+    s.flows[0].cc = fixed_window(10);
+    let mut pushed = vec![];
+    let acks = acknowledgements(&s, |_, data| {
+        if data.flags & flag::PSH != 0 {
+            pushed.push(data.segment);
+        }
+        false
+    });
+    // While the first window of 65 535 bytes holds, more than half of it is pushed besides.
+    assert_eq!(pushed[..8], [22, 45, 68, 91, 100, 146, 192, 238]);
+    let settled_from = 260;
+    for segment in
+        pushed.iter().filter(|segment| **segment > settled_from && **segment + 4 < acks.last().unwrap().1.next)
+    {
+        assert!(acks.iter().any(|(_, ack)| ack.next == segment + 1), "segment {segment}");
+    }
+    let single = |pair: &[(Nanos, Ack)]| pair[0].1.next > settled_from && pair[1].1.next == pair[0].1.next + 1;
+    let singles = acks.windows(2).filter(|pair| single(pair)).count();
+    assert!(singles > 2 && singles <= pushed.len(), "{singles} of {}", pushed.len());
+}
+
+/// A last segment that is short is pushed, too: it does not wait for a delayed acknowledgement.
+#[test]
+fn a_short_last_segment_is_acknowledged_at_once() {
+    // Whether a segment is the first or the second of two hangs on those that were pushed before.
+    for (before, tail) in [(333, 100), (334, 100), (333, 1448), (334, 1448)] {
+        let mut s = settled(Stack::LINUX);
+        s.flows[0].cc = fixed_window(10);
+        s.flows[0].size = Some(Bytes(before * 1448 + tail));
+        let acks = acknowledgements(&s, |_, _| false);
+        let [.., last_but_one, last] = &acks[..] else { panic!("there are hundreds") };
+        assert_eq!(last.1.next as u64, before + 1);
+        let waited = last.0 - last_but_one.0;
+        assert!(waited < Nanos::from_millis(1), "{before} segments and {tail} bytes: {waited:?}");
+    }
+}
+
+/// One segment of the buffer is not offered (`tcp_init_buffer_space`), segments that wait for a hole take of it, and
+/// what was offered is not taken back.
+#[test]
+fn the_window_is_what_the_buffer_has_left() {
+    const BUFFER: u32 = 300_000;
+    let mut s = settled(Stack::LINUX);
+    s.flows[0].receive_window = Some(Bytes(BUFFER as u64));
+    s.flows[0].cc = fixed_window(60);
+    let acks = acknowledgements(&s, losing([(1000, 1)]));
+    let windows = |next: std::ops::Range<u32>| acks.iter().filter(move |(_, ack)| next.contains(&ack.next));
+    assert_eq!(acks[0].1.window, 65_535);
+    assert!(windows(500..990).all(|(_, ack)| ack.window == BUFFER - 1448));
+    assert!(windows(1000..1001).all(|(_, ack)| ack.window == BUFFER - 1448), "the right edge stays");
+    let filled = windows(1001..2000).next().unwrap().1;
+    assert!(filled.window < BUFFER - 1448 && filled.next as u64 * 1448 + filled.window as u64 >= 1000 * 1448 + 298_552);
+    let edges: Vec<u64> = acks.iter().map(|(_, ack)| ack.next as u64 * 1448 + ack.window as u64).collect();
+    assert!(edges.is_sorted());
+}
+
+/// Without a window of its own a receiver has four times what the path holds, with one just that.
+#[test]
+fn a_receive_window_widens_as_far_as_the_group_says() {
+    let mut s = scenario_100m();
+    s.links[0].forward = link("bottleneck", 3.0, Nanos::from_millis(4));
+    s.links[0].forward.queue = droptail(Limit::Packets(4));
+    s.flows[0].cc = fixed_window(4);
+    s.flows[0].receive_window = Some(Bytes(324_045));
+    let acks = acknowledgements(&s, |_, _| false);
+    assert_eq!(acks.last().unwrap().1.window, 324_045 - 1448);
 }

@@ -68,7 +68,8 @@ fn two_lost_probes_end_in_a_timeout() {
 #[test]
 fn a_timeout_settles_the_probe_before_it() {
     let mut s = transfer(600, Stack::LINUX);
-    s.flows[0].receive_window = Some(Bytes(20 * 1500));
+    // One segment of the buffer is not offered.
+    s.flows[0].receive_window = Some(Bytes(21 * 1500));
     let mut plan = [(0, 1); 21];
     (100..120).zip(&mut plan).for_each(|(segment, slot)| *slot = (segment, 1));
     plan[20] = (119, 1);
@@ -83,7 +84,7 @@ fn a_timeout_settles_the_probe_before_it() {
 fn needless_probe(what: Seen) -> Vec<u32> {
     let mut s = transfer(400, Stack::LINUX);
     s.links[0].forward.service = outage_of(40..190);
-    s.flows[0].receive_window = Some(Bytes(20 * 1448));
+    s.flows[0].receive_window = Some(Bytes(21 * 1448)); // One segment of the buffer is not offered.
     s.flows[0].cc = socket_seen(30, what);
     let (flow, again) = outcome(&s, |_, _| false);
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![19]));

@@ -1,7 +1,21 @@
 //! A run's clock: the time since its start.
 
+use mechanism::sock::HZ;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use scenario::units::Nanos;
-use std::time::Instant;
+use std::io;
+use std::time::Duration;
+
+const JIFFY: u64 = 1_000_000_000 / HZ;
+/// The jiffies of a simulated host when a run begins, whose uptime is then 1000 s.
+const JIFFIES_AT_START: u64 = 1000 * HZ;
+/// The jiffies after which the first four levels of the kernel's timer wheel are back where they were.
+const WHEEL_TURN: u64 = 512;
+/// What an application's thread and the kernel take to put a SYN on the wire, in instructions of a nanosecond each.
+const CONNECTING: Nanos = Nanos::from_micros(32);
+/// What a run may take to get its sockets ready before it starts.
+const PREPARATION: Nanos = Nanos::from_millis(200);
 
 /// How time passes on the machine that the run is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,27 +23,46 @@ pub enum Time {
     /// As everywhere: a processor that sleeps needs some time to wake up.
     #[default]
     Real,
-    /// By instructions, as in an emulated machine: a thread wakes up exactly on time, and reading the clock advances it.
+    /// By instructions, as in an emulated machine: a thread that sleeps wakes up some thousands of them late, and
+    /// reading the clock takes some.
     Virtual,
 }
 
-/// Counts from the instant it was made.
+/// Counts from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    start: Instant,
+    /// On the monotonic clock.
+    start: Nanos,
     time: Time,
 }
 
 impl Clock {
-    /// Starts to count.
+    /// Starts to count now.
     pub fn start(time: Time) -> Clock {
-        Clock { start: Instant::now(), time }
+        Clock { start: monotonic(), time }
     }
 
-    /// The time since then.
+    /// For a run. In virtual time it starts a little later: when the kernel's ticks, and with them its timers, stand as
+    /// those of a simulated host do at the start of a run. A kernel timer that is set for the same time then expires at
+    /// the same time.
+    pub fn of_run(time: Time) -> io::Result<Clock> {
+        let start = match time {
+            Time::Real => monotonic(),
+            Time::Virtual => aligned(monotonic() + PREPARATION, jiffies_at_zero()?),
+        };
+        Ok(Clock { start, time })
+    }
+
+    /// Sleeps until so long before the start.
+    pub fn wait_for_start(&self, lead: Nanos) {
+        let start = TimeSpec::from_duration(Duration::from_nanos(self.start.since(lead).0));
+        while clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &start).is_err() {}
+    }
+
+    /// The time since the start; zero before.
     #[inline]
     pub fn now(&self) -> Nanos {
-        Nanos(self.start.elapsed().as_nanos() as u64)
+        monotonic().since(self.start)
     }
 
     /// Does it go on while all processors are idle?
@@ -41,7 +74,15 @@ impl Clock {
     pub fn wake_up(&self) -> Nanos {
         match self.time {
             Time::Real => Nanos::from_micros(120),
-            Time::Virtual => Nanos::ZERO,
+            Time::Virtual => Nanos::from_micros(10),
+        }
+    }
+
+    /// How much earlier an application has to begin what is to happen at a given time.
+    pub fn lead(&self) -> Nanos {
+        match self.time {
+            Time::Real => Nanos::ZERO,
+            Time::Virtual => CONNECTING,
         }
     }
 
@@ -51,5 +92,57 @@ impl Clock {
             Time::Real => slack,
             Time::Virtual => Nanos::ZERO,
         }
+    }
+}
+
+/// The time of day of timers (`CLOCK_MONOTONIC`).
+#[inline]
+fn monotonic() -> Nanos {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock");
+    Nanos::from_secs(now.tv_sec() as u64) + Nanos(now.tv_nsec() as u64)
+}
+
+/// What the kernel's jiffies were, or would have been, when its monotonic clock showed zero.
+fn jiffies_at_zero() -> io::Result<u64> {
+    let timers = std::fs::read_to_string("/proc/timer_list")?;
+    let number = |before: &str| {
+        let rest = timers.lines().find_map(|line| line.strip_prefix(before))?;
+        rest.split(' ').next()?.parse::<u64>().ok()
+    };
+    let missing = || io::Error::other("/proc/timer_list does not say what the time is");
+    let now = number("now at ").ok_or_else(missing)?;
+    Ok(number("jiffies: ").ok_or_else(missing)?.wrapping_sub(now / JIFFY))
+}
+
+/// The first tick from `earliest` on with which a turn of the timer wheel stands as at the start of a simulated run.
+fn aligned(earliest: Nanos, jiffies_at_zero: u64) -> Nanos {
+    let tick = earliest.0.div_ceil(JIFFY);
+    let behind = JIFFIES_AT_START.wrapping_sub(jiffies_at_zero).wrapping_sub(tick) % WHEEL_TURN;
+    Nanos((tick + behind) * JIFFY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_starts_with_the_ticks_of_a_simulated_one() {
+        // A kernel counts from five minutes before its 32 bits wrap, and misses some ticks while it boots.
+        let at_zero = (1 << 32) - 300 * HZ - 20;
+        for earliest in [Nanos(1), Nanos::from_millis(4), Nanos::from_secs(31), Nanos::from_secs(7000)] {
+            let start = aligned(earliest, at_zero);
+            assert!(start >= earliest && start.since(earliest) <= Nanos(WHEEL_TURN * JIFFY), "{start:?}");
+            assert_eq!(start.0 % JIFFY, 0);
+            assert_eq!((at_zero + start.0 / JIFFY) % WHEEL_TURN, JIFFIES_AT_START % WHEEL_TURN);
+        }
+    }
+
+    #[test]
+    fn a_clock_counts_from_its_start() {
+        let start = monotonic() + Nanos::from_millis(2);
+        let clock = Clock { start, time: Time::Virtual };
+        assert_eq!(clock.now(), Nanos::ZERO);
+        clock.wait_for_start(Nanos::ZERO);
+        assert!(monotonic() >= start);
     }
 }

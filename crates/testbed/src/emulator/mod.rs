@@ -111,7 +111,7 @@ impl<'a> Emulator<'a> {
             stalls.sleep_until(next + self.slack);
             for ready in waiting.until(&self.clock, next)? {
                 match ready < self.pairs.len() {
-                    true => self.collect(end, ready, &mut buffer, &mut stalls)?,
+                    true => self.collect(end, ready, None, &mut buffer, &mut stalls)?,
                     // Packets that a kernel qdisc has let go.
                     false => self.network().collect(end, self.clock.now(), &mut buffer)?,
                 }
@@ -120,24 +120,33 @@ impl<'a> Emulator<'a> {
         Ok(stalls.total)
     }
 
-    /// Gives the hosts of an end what is due.
+    /// Gives the hosts of an end, in virtual time those of both, what is due.
     fn hand_over(&self, end: End, buffer: &mut Box<[u8]>, stalls: &mut Standstill) -> io::Result<()> {
         loop {
             let now = self.clock.now();
             stalls.look(now);
             let Some(packet) = self.network().due(end, now, buffer)? else { return Ok(()) };
-            self.pairs[packet.hosts].host(end).tun.write(&buffer[..packet.length])?;
-            self.collect(end, packet.hosts, buffer, stalls)?;
+            self.pairs[packet.hosts].host(packet.to).tun.write(&buffer[..packet.length])?;
+            // In virtual time hosts answer at once, as in the simulator: how long their instructions take is arbitrary.
+            let answered = (!self.clock.is_real()).then_some(packet.due);
+            self.collect(packet.to, packet.hosts, answered, buffer, stalls)?;
         }
     }
 
-    /// Takes what a host has sent.
-    fn collect(&self, end: End, hosts: usize, buffer: &mut Box<[u8]>, stalls: &mut Standstill) -> io::Result<()> {
+    /// Takes what a host has sent, at a given time or just now.
+    fn collect(
+        &self,
+        end: End,
+        hosts: usize,
+        at: Option<Nanos>,
+        buffer: &mut Box<[u8]>,
+        stalls: &mut Standstill,
+    ) -> io::Result<()> {
         let tun = &self.pairs[hosts].host(end).tun;
         while let Some(length) = tun.read(buffer)? {
             let now = self.clock.now();
             stalls.look(now);
-            self.network().enter(end, now, hosts, length, buffer)?;
+            self.network().enter(end, at.unwrap_or(now), hosts, length, buffer)?;
         }
         Ok(())
     }

@@ -35,10 +35,14 @@ pub struct Sample {
 /// A packet that has come to a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
+    /// The end of that host.
+    pub to: End,
     /// The pair of hosts of which it is one.
     pub hosts: usize,
     /// Bytes, the `virtio_net_hdr` included.
     pub length: usize,
+    /// When it was due.
+    pub due: Nanos,
 }
 
 /// Links, packets on their way, and what is seen of the flows.
@@ -56,6 +60,7 @@ pub struct Network {
     /// For each flow: do its data take the reverse path?
     is_reverse: Vec<bool>,
     pcap: Option<Pcap>,
+    time: Time,
     step: Option<Nanos>,
     /// The links at equal steps.
     pub samples: Vec<Sample>,
@@ -95,6 +100,7 @@ impl Network {
             is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
             pcap: pcap.map_err(Error::machine)?,
+            time: options.time,
             step: options.series,
             samples: vec![],
         })
@@ -144,12 +150,14 @@ impl Network {
         hosts.flow_of(if is_data { from } else { to }).map(|flow| (flow, is_data))
     }
 
-    /// Has the links do what was due by `now`.
+    /// Has the links do what was due by `now`. In virtual time they stop at a packet that has come to a host: its
+    /// answer enters the network at the time of that packet, which the links must not have passed.
     fn catch_up(&mut self, now: Nanos) {
         self.around.catching_up_at = Some(now);
-        loop {
+        while !self.waits_for_an_answer() {
             let (at, port) = self.links.next();
             if at > now {
+                self.clock = self.clock.max(now);
                 break;
             }
             self.clock = self.clock.max(at);
@@ -160,8 +168,18 @@ impl Network {
                 self.arrived[end as usize].push_back((at, info));
             }
         }
-        self.clock = self.clock.max(now);
         self.around.catching_up_at = None;
+    }
+
+    fn waits_for_an_answer(&self) -> bool {
+        self.time == Time::Virtual && self.arrived.iter().any(|packets| !packets.is_empty())
+    }
+
+    /// The packets to hand over next by whoever serves this end: in virtual time those of either end, in their order.
+    fn arrived_at(&self, end: End) -> End {
+        let first = |end: End| self.arrived[end as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
+        let other = end.opposite();
+        if self.time == Time::Virtual && first(other) < first(end) { other } else { end }
     }
 
     /// Has `waiting` look out for what comes out of the kernel's qdiscs towards this end, under the numbers from
@@ -199,17 +217,20 @@ impl Network {
 
     /// When there is something to do for the hosts of this end, as far as is known; `Nanos::NEVER` if there is not.
     pub fn next(&self, end: End) -> Nanos {
-        let arrived = self.arrived[end as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
+        let arrived = self.arrived[self.arrived_at(end) as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
         let port = if end == End::Receiver { path::forward(0) } else { path::reverse(0) };
         arrived.min(self.links.next_towards(port))
     }
 
-    /// Puts the next packet that is due at this end into `buffer`; none if it is still on its way.
+    /// Puts the next packet that is due at this end, in virtual time at either, into `buffer`; none if it is still on
+    /// its way.
     pub fn due(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<Option<Delivery>> {
         self.catch_up(now);
         self.around.check()?;
+        let to = self.arrived_at(to);
         let Some((due, info)) = self.arrived[to as usize].pop_front() else { return Ok(None) };
         self.around.lateness.record(now.since(due));
+        let now = if self.time == Time::Virtual { due } else { now };
         let flow = info.flow as usize;
         let length = self.around.buffers.take(&info, buffer);
         if !info.is_data {
@@ -221,7 +242,7 @@ impl Network {
                 true => monitor.arrives(now, segment, info.bytes()),
             }
         }
-        Ok(Some(Delivery { hosts: self.plan.flows[flow].hosts, length }))
+        Ok(Some(Delivery { to, hosts: self.plan.flows[flow].hosts, length, due }))
     }
 
     fn trace(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
@@ -304,6 +325,44 @@ access = { rate = "1gbit" }
         let bottleneck = network.records().swap_remove(0);
         let waited = bottleneck.queue_delay.queue_delay_ms_max;
         assert_eq!((network.links.packets.count(), bottleneck.drops, waited), (60, 0, Some(0.0)));
+    }
+
+    /// When two packets that are sent at once come to the receiver, and their answers back, where the threads that
+    /// serve the ends take turns and are always late by so much.
+    fn deliveries_in_virtual_time(lateness: Nanos) -> Vec<(End, Nanos)> {
+        let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], &Options::default()).unwrap();
+        network.time = Time::Virtual;
+        let enter = |network: &mut Network, end, at| {
+            let mut packet = sent(1460, 0).into_boxed_slice();
+            network.enter(end, at, 0, packet.len(), &mut packet).unwrap();
+        };
+        enter(&mut network, End::Sender, Nanos::ZERO);
+        enter(&mut network, End::Sender, Nanos::ZERO);
+        let mut buffer = network.buffer();
+        let mut came = vec![];
+        for end in [End::Sender, End::Receiver].into_iter().cycle() {
+            let next = network.next(End::Sender).min(network.next(End::Receiver));
+            if next == Nanos::NEVER {
+                break;
+            }
+            let Some(packet) = network.due(end, next + lateness, &mut buffer).unwrap() else { continue };
+            came.push((packet.to, packet.due));
+            if packet.to == End::Receiver {
+                enter(&mut network, End::Receiver, packet.due);
+            }
+        }
+        came
+    }
+
+    #[test]
+    fn in_virtual_time_an_answer_leaves_when_its_packet_came() {
+        let punctual = deliveries_in_virtual_time(Nanos::ZERO);
+        assert_eq!(punctual.len(), 4);
+        assert_eq!(punctual[1].1 - punctual[0].1, Nanos::from_micros(30));
+        // Later than the second packet comes.
+        assert_eq!(deliveries_in_virtual_time(Nanos::from_micros(700)), punctual);
     }
 
     const WARM_UP: &str = r#"

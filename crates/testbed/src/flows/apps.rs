@@ -11,7 +11,7 @@ use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
-use scenario::model::Scenario;
+use scenario::model::{Scenario, WRITTEN_AT_ONCE};
 use scenario::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,6 +26,13 @@ const LINGER: Nanos = Nanos::from_secs(1);
 const SLACK: Nanos = Nanos::from_micros(20);
 /// What is written and read at a time.
 const CHUNK: usize = 256 << 10;
+/// An application is woken when the data of this time has come: on a fast link a wake-up for each packet would take the
+/// time of several.
+const READS_EVERY: Nanos = Nanos::from_millis(1);
+/// The same in virtual time, where up to 100 Mbit/s each segment is read as it comes, as in the simulator.
+const READS_OFTEN: Nanos = Nanos::from_micros(100);
+/// More will be written at once; nix has no name for it.
+const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
 /// What the applications send.
 static ZEROES: [u8; CHUNK] = [0; CHUNK];
 
@@ -49,6 +56,8 @@ pub struct Flow {
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
     left: u64,
+    /// What is written at a time in virtual time, as in the simulator: it decides which segments are pushed.
+    whole_segments: usize,
     /// When the application stopped writing before its end.
     pub stopped_at: Option<Nanos>,
     /// The window from each of these times on.
@@ -127,7 +136,8 @@ impl<'a> Apps<'a> {
         let (group, control) = (&self.scenario.flows[planned.group], &self.controls[planned.group]);
         let needed = control.needs_ecn.then_some(&control.name);
         let most = planned.shared_by.unwrap_or(1);
-        let listener = sockets::listen(self.scenario, &self.pairs[hosts].receiver, group, needed, most)?;
+        let every = if self.clock.is_real() { READS_EVERY } else { READS_OFTEN };
+        let listener = sockets::listen(self.scenario, &self.pairs[hosts].receiver, group, needed, most, every)?;
         self.waiting.watch(&listener, 3 * hosts)?;
         self.listeners.push(listener);
         Ok(())
@@ -142,13 +152,14 @@ impl<'a> Apps<'a> {
             opened: false,
             ended: None,
             left: planned.opening.size.map_or(u64::MAX, |size| size.0),
+            whole_segments: sockets::whole_segments(group, WRITTEN_AT_ONCE).0 as usize,
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
             timeouts: 0,
             info: TcpInfo::default(),
         });
-        self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
+        self.agenda.push(Reverse((planned.opening.at.since(self.clock.lead()), Action::Open(number))));
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }
@@ -158,7 +169,7 @@ impl<'a> Apps<'a> {
     /// The sender's socket of a flow.
     fn prepare(&self, planned: &Planned) -> io::Result<OwnedFd> {
         let group = &self.scenario.flows[planned.group];
-        let ahead = sockets::written_ahead(self.scenario, group);
+        let ahead = self.scenario.written_ahead(group);
         let host = &self.pairs[planned.hosts].sender;
         sockets::prepare(host, planned.port, group, &self.controls[planned.group].name, ahead)
     }
@@ -262,9 +273,12 @@ impl<'a> Apps<'a> {
     fn write(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let Some(sender) = &flow.sender else { return Ok(()) };
+        let most = if self.clock.is_real() { CHUNK } else { flow.whole_segments };
         while flow.left > 0 {
-            let chunk = &ZEROES[..CHUNK.min(flow.left.min(CHUNK as u64) as usize)];
-            match send(sender.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+            let chunk = &ZEROES[..flow.left.min(most as u64) as usize];
+            // A segment that the next chunk fills up is not to leave before.
+            let more = if flow.left > most as u64 { MORE } else { MsgFlags::empty() };
+            match send(sender.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more) {
                 Ok(written) => flow.left -= written as u64,
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),

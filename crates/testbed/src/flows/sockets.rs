@@ -4,9 +4,9 @@ use crate::host::Host;
 use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
-use scenario::model::{FlowGroup, Link, Scenario, Service};
+use scenario::model::{FlowGroup, Link, Scenario};
 use scenario::skb::truesize;
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -24,13 +24,15 @@ const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 /// The size of a send buffer that never holds a flow up.
 pub const AMPLE: usize = 1 << 29;
 
-/// A socket that waits for the connections of so many flows.
+/// A socket that waits for the connections of so many flows, whose application is woken when the data of this time has
+/// come.
 pub fn listen(
     scenario: &Scenario,
     host: &Host,
     group: &FlowGroup,
     control: Option<&String>,
     flows: usize,
+    reads_every: Nanos,
 ) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
@@ -40,7 +42,7 @@ pub fn listen(
             &fd,
             libc::SOL_SOCKET,
             libc::SO_RCVLOWAT,
-            read_at_once(scenario.bottleneck_of(group), window).0 as libc::c_int,
+            read_at_once(scenario.bottleneck_of(group), window, reads_every).0 as libc::c_int,
         )?;
         set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
         if let Some(control) = control {
@@ -71,30 +73,28 @@ pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str,
     })
 }
 
-/// How much the application writes ahead of what TCP has sent: enough for a late application, little enough to end a
-/// flow by not writing any more.
-pub fn written_ahead(scenario: &Scenario, group: &FlowGroup) -> Bytes {
-    const LEAST: u64 = 128 << 10;
-    // A flow that the receiver holds back takes long for what is ahead.
-    let ahead = if group.receive_window.is_some() {
-        0
-    } else {
-        carried_in(scenario.bottleneck_of(group), Nanos::from_millis(40))
-    };
-    Bytes(ahead.max(LEAST))
-}
-
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of
 /// several. It is little of the window, for what has not been read is not offered.
-fn read_at_once(way: &Link, window: Bytes) -> Bytes {
-    Bytes(carried_in(way, Nanos::from_millis(1)).min(window.0 / 50).max(1))
+fn read_at_once(link: &Link, window: Bytes, reads_every: Nanos) -> Bytes {
+    Bytes(link.service.carried_in(reads_every).0.min(window.0 / 50).max(1))
+}
+
+/// At most so many bytes, but at least a segment, and no part of one.
+pub fn whole_segments(group: &FlowGroup, most: Bytes) -> Bytes {
+    let segment = payload(group);
+    Bytes((most.0 / segment).max(1) * segment)
+}
+
+/// What a full segment carries.
+fn payload(group: &FlowGroup) -> u64 {
+    let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
+    group.packet.0 - (HEADERS + options) as u64
 }
 
 /// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by
 /// segment for as long as its window still widens.
 fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
-    let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
-    let segment = group.packet.0 - (HEADERS + options) as u64;
+    let segment = payload(group);
     if running_version() < WINDOW_FOLLOWS_MEMORY {
         return window.0 as usize; // Half of any buffer is offered (`tcp_adv_win_scale`).
     }
@@ -105,14 +105,6 @@ fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
 /// of its network card take, with their headers.
 fn memory_of(segment: u64, packet: u64) -> u64 {
     if segment <= 536 { 2 * segment } else { truesize(packet) }
-}
-
-/// What a link carries in a time, bytes.
-fn carried_in(link: &Link, time: Nanos) -> u64 {
-    match &link.service {
-        Service::Rate(Rate(rate)) => rate / 8 * time.as_micros() / 1_000_000,
-        Service::Trace(_) => 0,
-    }
 }
 
 /// Begins to connect.
