@@ -36,7 +36,7 @@ class Kernel:
         self.processes: list[int] = []
         self.why = ""
 
-    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_guest: None) -> None:
+    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_: object) -> None:
         self.processes.append(processes)
         for task in tasks:
             if self.runs == self.stop_before:

@@ -41,7 +41,7 @@ class Kernel:
         self.why: str | None = None
         self.stop_at = ""
 
-    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, _: Path | None) -> None:
+    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_: object) -> None:
         task, cell = next(iter(tasks.items()))
         if self.stop_at and task.on != "simulator" and self.stop_at in cell.locate("link"):
             raise KeyboardInterrupt

@@ -89,7 +89,7 @@ class Store:
 
 UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError),
-    *(BadZipFile, zlib.error, NotImplementedError),
+    *(BadZipFile, zlib.error, RuntimeError),
 )
 """What reading a damaged file may raise: NumPy and zipfile take what they read at its word."""
 HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"

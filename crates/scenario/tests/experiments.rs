@@ -362,8 +362,9 @@ fn the_register_describes_every_key_once_with_valid_defaults() {
 /// The register's defaults are those that the parameters have by themselves.
 #[test]
 fn a_discipline_without_parameters_has_the_kernel_s() {
-    let of =
-        |kind: &str| only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"{kind}\" }}"))]).links.remove(0).forward.queue;
+    let of = |kind: &str| {
+        only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"{kind}\" }}"))]).links.remove(0).forward.queue
+    };
     let defaults = [
         Discipline::Codel(Default::default()),
         Discipline::FqCodel(Default::default()),
@@ -381,7 +382,11 @@ fn a_discipline_without_parameters_has_the_kernel_s() {
 #[test]
 fn what_is_not_said_of_red_follows_from_the_rest() {
     let of = |rest: &str| {
-        only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"red\", {rest} }}"))]).links.remove(0).forward.queue
+        only(SAMPLE, &[("link.bottleneck.queue", &format!("{{ kind = \"red\", {rest} }}"))])
+            .links
+            .remove(0)
+            .forward
+            .queue
     };
     let Queue::Discipline(Discipline::Red(red)) = of("limit = \"120kb\"") else { panic!("RED") };
     assert_eq!((red.min, red.max, red.burst, red.probability), (Bytes(10_000), Bytes(30_000), 16, 0.02));
