@@ -82,7 +82,9 @@ def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
     for label, run in runs.items():
         assert run["sound"], (label, run["unsound_because"])
         if label not in ("bursts", "shaping cake"):
-            assert of(run, "utilisation_percent") > (85 if "lossy" in label else 97), label
+            # CAKE for a path of 40 ms aims at a queue of 2 ms: too short to fill the link while CUBIC is at 0.7 of its window.
+            is_short = "lossy" in label or label == "cake"
+            assert of(run, "utilisation_percent") > (85 if is_short else 97), label
 
 
 @pytest.mark.parametrize("label", ["bfifo", "netem"])
