@@ -82,7 +82,7 @@ def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
     for label, run in runs.items():
         assert run["sound"], (label, run["unsound_because"])
         if label not in ("bursts", "shaping cake"):
-            # CAKE for a path of 40 ms aims at a queue of 2 ms: too short to fill the link while CUBIC is at 0.7 of its window.
+            # CAKE for a path of 40 ms aims at a queue of 2 ms: too short to fill the link after a backoff of CUBIC.
             is_short = "lossy" in label or label == "cake"
             assert of(run, "utilisation_percent") > (85 if is_short else 97), label
 
