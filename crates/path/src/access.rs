@@ -3,7 +3,7 @@
 //! It counts less than other ports do, because a run may have thousands of these: of its queueing delay the mean and the maximum only.
 
 use crate::channel::Transit;
-use crate::ring::Ring;
+use crate::delay_line::DelayLine;
 use crate::transmitter::Constant;
 use measure::LinkSample;
 use scenario::records;
@@ -14,8 +14,7 @@ pub struct AccessPort {
     name: String,
     rate: Rate,
     transmitter: Constant,
-    delay: Nanos,
-    in_flight: Ring<(Nanos, Transit)>,
+    channel: DelayLine,
     /// The measuring interval.
     from: Nanos,
     to: Nanos,
@@ -35,8 +34,7 @@ impl AccessPort {
             name,
             rate,
             transmitter: Constant::new(rate, from, to),
-            delay,
-            in_flight: Ring::default(),
+            channel: DelayLine::new(delay),
             from,
             to,
             total_bytes: 0,
@@ -50,15 +48,13 @@ impl AccessPort {
     /// Takes a packet of `bytes` at `now`, which never decreases from call to call. True if no other is before it.
     #[inline]
     pub fn send(&mut self, now: Nanos, bytes: u32, transit: Transit) -> bool {
-        let first = self.in_flight.is_empty();
         let slot = self.transmitter.serve(now, bytes);
         self.total_bytes += bytes as u64;
         self.packets += (now >= self.from) as u64;
         if slot.start > now {
             self.note_wait(now, slot.start, bytes);
         }
-        self.in_flight.push((slot.end + self.delay, transit));
-        first
+        self.channel.send(slot.end, transit)
     }
 
     fn note_wait(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
@@ -74,19 +70,19 @@ impl AccessPort {
     /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
-        self.in_flight.front().map_or(Nanos::NEVER, |(at, _)| *at)
+        self.channel.next()
     }
 
     /// Takes the packet that `next` announced.
     #[inline]
     pub fn take(&mut self) -> Transit {
-        self.in_flight.pop().map_or(Transit::NOTHING, |(_, transit)| transit)
+        self.channel.take()
     }
 
     /// Bytes and packets that wait at `now`; the bytes to within what rounding the times to nanoseconds leaves.
     fn backlog(&self, now: Nanos) -> (u64, u64) {
         // When the last bit of each packet that is not out yet leaves. The first of them is in transmission.
-        let mut ends = self.in_flight.iter().map(|(arrival, _)| *arrival - self.delay).filter(|end| *end > now);
+        let mut ends = self.channel.entries().filter(|end| *end > now);
         let Some(current) = ends.next() else { return (0, 0) };
         // Those behind it follow each other without a gap.
         (self.rate.bytes_in(self.transmitter.free_at().since(current)), ends.count() as u64)

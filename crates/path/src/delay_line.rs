@@ -1,4 +1,4 @@
-//! A port that only delays: no queue, no transmitter, nothing to count.
+//! What only delays: no queue, no transmitter, nothing to count. A port of its own, or the channel of another.
 
 use crate::channel::Transit;
 use crate::ring::Ring;
@@ -35,5 +35,10 @@ impl DelayLine {
     #[inline]
     pub fn take(&mut self) -> Transit {
         self.in_flight.pop().map_or(Transit::NOTHING, |(_, transit)| transit)
+    }
+
+    /// When each packet inside was taken, the first first.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Nanos> {
+        self.in_flight.iter().map(|(arrival, _)| *arrival - self.delay)
     }
 }

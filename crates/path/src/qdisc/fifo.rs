@@ -1,62 +1,46 @@
-//! First in, first out: `pfifo`, `bfifo`, and our drop-tail queue, which also marks as DCTCP wants it (RFC 8257,
-//! section 3.1).
+//! First in, first out: our drop-tail queue as a discipline. Scenarios run it as a port of its own
+//! ([`crate::FifoPort`]), which needs no event for a departure; here it is what that port is held against, and what
+//! the other disciplines' cost is measured beside.
 
 use super::packets::Packets;
-use super::{Qdisc, Skb};
+use super::{Ecn, Qdisc, Skb};
+use crate::droptail::{Admission, Droptail};
 use scenario::model::Limit;
-use scenario::units::{Bytes, Nanos};
+use scenario::units::Nanos;
 
-/// What would be more than its limit is dropped; what finds so much waiting as its threshold says is marked.
+/// What would be more than its limit is dropped; what finds as much waiting as its threshold says is marked (RFC 8257,
+/// section 3.1).
 #[derive(Clone, Debug)]
 pub struct Fifo {
     packets: Packets,
-    most: Amount,
-    marks_from: Amount,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Amount {
-    bytes: u64,
-    packets: u64,
-}
-
-impl Amount {
-    /// A bound in bytes or packets; what is not bounded is endless.
-    fn bound(limit: Option<Limit>) -> Amount {
-        let endless = Amount { bytes: u64::MAX, packets: u64::MAX };
-        match limit {
-            None => endless,
-            Some(Limit::Bytes(Bytes(bytes))) => Amount { bytes, ..endless },
-            Some(Limit::Packets(packets)) => Amount { packets, ..endless },
-        }
-    }
+    account: Droptail,
 }
 
 impl Fifo {
     /// An empty one; without a limit it never drops, without a threshold it never marks.
     pub fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>) -> Fifo {
-        Fifo { packets: Packets::default(), most: Amount::bound(limit), marks_from: Amount::bound(ecn_threshold) }
+        Fifo { packets: Packets::default(), account: Droptail::new(limit, ecn_threshold) }
     }
 }
 
 impl Qdisc for Fifo {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut skb: Skb, dropped: &mut Vec<Skb>) {
-        let Fifo { packets, most, marks_from } = self;
         skb.enqueued_at = now;
-        if packets.bytes() + skb.bytes as u64 > most.bytes || packets.len() >= most.packets {
-            dropped.push(skb);
-            return;
+        match self.account.admit(skb.bytes, || skb.ecn != Ecn::NotEct) {
+            Admission::Drop => return dropped.push(skb),
+            Admission::JoinMarked => skb.ecn = Ecn::Ce,
+            Admission::Join => {}
         }
-        if packets.bytes() >= marks_from.bytes || packets.len() >= marks_from.packets {
-            skb.mark_ce();
-        }
-        packets.push(skb);
+        self.account.enter(skb.bytes);
+        self.packets.push(skb);
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _dropped: &mut Vec<Skb>) -> Option<Skb> {
-        self.packets.pop()
+        let skb = self.packets.pop()?;
+        self.account.leave(skb.bytes);
+        Some(skb)
     }
 
     #[inline]
@@ -66,7 +50,7 @@ impl Qdisc for Fifo {
 
     #[inline]
     fn backlog(&self) -> (u64, u64) {
-        (self.packets.bytes(), self.packets.len())
+        (self.account.bytes(), self.account.packets())
     }
 }
 
@@ -74,9 +58,9 @@ impl Qdisc for Fifo {
 mod tests {
     use super::*;
     use crate::qdisc::testing::skb;
-    use crate::qdisc::{AnyQdisc, Ecn, of};
+    use crate::qdisc::{AnyQdisc, of};
     use scenario::model::Queue;
-    use scenario::units::Rate;
+    use scenario::units::{Bytes, Rate};
 
     fn fates(queue: &Queue, packets: u32) -> (usize, Vec<Ecn>) {
         let Some(AnyQdisc::Fifo(mut fifo)) = of(queue, Rate(1), 1500, 1, 1) else { panic!("a FIFO") };

@@ -2,25 +2,18 @@
 //! robin, new ones first, each with CoDel. Left out: filters that classify, and `ce_threshold` for some code points
 //! only.
 
-use super::chains::Chains;
 use super::codel::{Law, Source, Vars};
 use super::hash::{Salt, queue_of};
 use super::packets::{Packets, Total};
+use super::round_robin::RoundRobin;
 use super::{Qdisc, Skb};
 use crate::Draws;
 use scenario::queue;
-use scenario::units::{Bytes, Nanos};
-
-/// The lists of flows with packets, or with a turn left.
-const NEW: usize = 0;
-const OLD: usize = 1;
-/// The least quantum, and the largest.
-const QUANTUM: std::ops::RangeInclusive<u64> = 256..=1 << 20;
+use scenario::units::Nanos;
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: Packets,
-    deficit: i64,
     vars: Vars,
 }
 
@@ -31,16 +24,10 @@ pub struct FqCodel {
     limit: u64,
     memory_limit: u64,
     drop_batch: u64,
-    quantum: i64,
     salt: Salt,
     flows: Vec<Flow>,
-    chains: Chains,
+    turns: RoundRobin,
     total: Total,
-}
-
-/// What a queue may send in a turn before a device of this MTU.
-pub(super) fn quantum(said: Option<Bytes>, mtu: u32) -> i64 {
-    said.map_or(mtu as u64, |Bytes(bytes)| bytes).clamp(*QUANTUM.start(), *QUANTUM.end()) as i64
 }
 
 impl FqCodel {
@@ -53,10 +40,9 @@ impl FqCodel {
             limit: parameters.limit as u64,
             memory_limit: parameters.memory_limit.0,
             drop_batch: parameters.drop_batch as u64,
-            quantum: quantum(parameters.quantum, mtu),
             salt: Salt::new(&mut draws),
             flows: vec![Flow::default(); flows],
-            chains: Chains::new(flows, 2),
+            turns: RoundRobin::new(flows, parameters.quantum, mtu),
             total: Total::default(),
         }
     }
@@ -91,13 +77,9 @@ impl Qdisc for FqCodel {
     fn enqueue(&mut self, now: Nanos, mut skb: Skb, dropped: &mut Vec<Skb>) {
         skb.enqueued_at = now;
         let n = queue_of(self.salt.mix(skb.flow_hash), self.flows.len());
-        let flow = &mut self.flows[n];
-        flow.packets.push(skb);
+        self.flows[n].packets.push(skb);
         self.total.add(&skb);
-        if !self.chains.contains(n) {
-            self.chains.move_to_back(NEW, n);
-            flow.deficit = self.quantum;
-        }
+        self.turns.wake(n);
         if self.total.packets > self.limit || self.total.memory > self.memory_limit {
             self.drop_from_the_longest(dropped);
         }
@@ -106,26 +88,14 @@ impl Qdisc for FqCodel {
     #[inline]
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
         loop {
-            let list = if self.chains.is_empty(NEW) { OLD } else { NEW };
-            let n = self.chains.front(list)?;
+            let n = self.turns.turn()?;
             let flow = &mut self.flows[n];
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                self.chains.move_to_back(OLD, n);
-                continue;
-            }
             let from = Source { packets: &mut flow.packets, total: &mut self.total };
             if let Some(skb) = flow.vars.dequeue(&self.law, now, from, dropped) {
-                flow.deficit -= skb.bytes as i64;
+                self.turns.sent(n, skb.bytes);
                 return Some(skb);
             }
-            // A new flow that is empty has its turn among the old ones first, so that it cannot come as new time and
-            // again.
-            if list == NEW && !self.chains.is_empty(OLD) {
-                self.chains.move_to_back(OLD, n);
-            } else {
-                self.chains.remove(n);
-            }
+            self.turns.found_empty(n);
         }
     }
 
@@ -144,6 +114,7 @@ impl Qdisc for FqCodel {
 mod tests {
     use super::*;
     use crate::qdisc::testing::skb;
+    use scenario::units::Bytes;
 
     fn fq_codel(parameters: queue::FqCodel, mtu: u32) -> FqCodel {
         FqCodel::new(&parameters, mtu, crate::draws(1, 1))

@@ -1,24 +1,19 @@
 //! FQ-PIE as Linux has it (sch_fq_pie.c): flows are hashed to queues, which take turns as with FQ-CoDel, each with PIE.
 //! Left out: filters that classify, and `memory_limit`, for which the kernel counts packets but drops none.
 
-use super::chains::Chains;
-use super::fq_codel::quantum;
 use super::hash::{Salt, queue_of};
 use super::packets::{Packets, Total};
 use super::pie::{Law, MAX_PROB, Vars};
+use super::round_robin::RoundRobin;
 use super::timer::Timer;
 use super::{Qdisc, Skb};
 use crate::Draws;
 use scenario::queue;
 use scenario::units::Nanos;
 
-const NEW: usize = 0;
-const OLD: usize = 1;
-
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: Packets,
-    deficit: i64,
     vars: Vars,
     /// May the timer's next ring change it?
     awake: bool,
@@ -29,14 +24,12 @@ struct Flow {
 pub struct FqPie {
     law: Law,
     limit: u64,
-    ecn: bool,
-    /// Up to this probability packets are marked, above dropped.
-    marks_to: u64,
-    quantum: i64,
+    /// Up to this probability packets are marked, above dropped; none without ECN.
+    marks_to: Option<u64>,
     salt: Salt,
     flows: Vec<Flow>,
     awake: Vec<u32>,
-    chains: Chains,
+    turns: RoundRobin,
     total: Total,
     timer: Timer,
     draws: Draws,
@@ -49,13 +42,11 @@ impl FqPie {
         FqPie {
             law: Law::new(&parameters.pie(), mtu),
             limit: parameters.limit as u64,
-            ecn: parameters.ecn,
-            marks_to: MAX_PROB / 100 * parameters.ecn_prob as u64,
-            quantum: quantum(parameters.quantum, mtu),
+            marks_to: parameters.ecn.then_some(MAX_PROB / 100 * parameters.ecn_prob as u64),
             salt: Salt::new(&mut draws),
             flows: vec![Flow::default(); flows],
             awake: Vec::new(),
-            chains: Chains::new(flows, 2),
+            turns: RoundRobin::new(flows, parameters.quantum, mtu),
             total: Total::default(),
             timer: Timer::new(parameters.tupdate),
             draws,
@@ -99,46 +90,30 @@ impl Qdisc for FqPie {
         let n = queue_of(self.salt.mix(skb.flow_hash), self.flows.len());
         self.wake(n);
         let flow = &mut self.flows[n];
-        let full = self.total.packets >= self.limit;
-        let early = !full && flow.vars.drop_early(&self.law, flow.packets.bytes(), skb.bytes, &mut self.draws);
-        let may_mark = self.ecn && flow.vars.prob <= self.marks_to;
-        if full || (early && !(may_mark && skb.mark_ce())) {
-            flow.vars.dropped();
-            dropped.push(skb);
-            return;
+        let is_full = self.total.packets >= self.limit;
+        let backlog = flow.packets.bytes();
+        if !flow.vars.admits(&self.law, is_full, backlog, self.marks_to, &mut skb, &mut self.draws) {
+            return dropped.push(skb);
         }
         self.total.add(&skb);
         flow.packets.push(skb);
-        if !self.chains.contains(n) {
-            self.chains.move_to_back(NEW, n);
-            flow.deficit = self.quantum;
-        }
+        self.turns.wake(n);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _dropped: &mut Vec<Skb>) -> Option<Skb> {
         self.update(now);
         loop {
-            let list = if self.chains.is_empty(NEW) { OLD } else { NEW };
-            let n = self.chains.front(list)?;
+            let n = self.turns.turn()?;
             let flow = &mut self.flows[n];
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                self.chains.move_to_back(OLD, n);
-                continue;
-            }
             if let Some(skb) = flow.packets.pop() {
-                flow.deficit -= skb.bytes as i64;
                 self.total.remove(&skb);
                 flow.vars.leaves(&self.law, now, &skb, flow.packets.bytes());
+                self.turns.sent(n, skb.bytes);
                 self.wake(n);
                 return Some(skb);
             }
-            if list == NEW && !self.chains.is_empty(OLD) {
-                self.chains.move_to_back(OLD, n);
-            } else {
-                self.chains.remove(n);
-            }
+            self.turns.found_empty(n);
         }
     }
 

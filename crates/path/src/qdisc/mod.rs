@@ -16,6 +16,7 @@ mod packets;
 mod pie;
 mod prio;
 mod red;
+mod round_robin;
 mod set_hash;
 #[cfg(test)]
 mod testing;

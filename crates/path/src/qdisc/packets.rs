@@ -2,6 +2,7 @@
 
 use super::Skb;
 use crate::ring::Ring;
+use scenario::skb::truesize;
 use scenario::units::Nanos;
 
 /// First in, first out.
@@ -61,40 +62,19 @@ impl Total {
     pub fn add(&mut self, skb: &Skb) {
         self.bytes += skb.bytes as u64;
         self.packets += 1;
-        self.memory += truesize(skb.bytes);
+        self.memory += truesize(skb.bytes as u64);
     }
 
     #[inline]
     pub fn remove(&mut self, skb: &Skb) {
         self.bytes -= skb.bytes as u64;
         self.packets -= 1;
-        self.memory -= truesize(skb.bytes);
+        self.memory -= truesize(skb.bytes as u64);
     }
 
     /// `Qdisc::next` of a discipline that does not shape.
     #[inline]
     pub fn next(&self, now: Nanos) -> Nanos {
         if self.packets == 0 { Nanos::NEVER } else { now }
-    }
-}
-
-/// `skb->truesize` of a packet in one piece on a 64-bit kernel: `struct sk_buff`, then headroom (`NET_SKB_PAD`), data
-/// and `struct skb_shared_info` in one allocation, which comes in powers of two.
-#[inline]
-fn truesize(bytes: u32) -> u64 {
-    const SK_BUFF: u64 = 256;
-    const HEADROOM: u64 = 64;
-    const SHARED_INFO: u64 = 320;
-    SK_BUFF + (HEADROOM + bytes as u64 + SHARED_INFO).next_power_of_two()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What `ss -m` shows for a full Ethernet frame, and for a bare acknowledgement.
-    #[test]
-    fn memory_is_what_the_kernel_charges() {
-        assert_eq!((truesize(1500), truesize(52)), (2304, 768));
     }
 }

@@ -96,7 +96,7 @@ impl Default for Vars {
 impl Vars {
     /// Is a packet that arrives to so much waiting to be dropped, or marked? (RFC 8033, section 4.1.)
     #[inline]
-    pub fn drop_early(&mut self, law: &Law, backlog: u64, bytes: u32, draws: &mut Draws) -> bool {
+    fn drop_early(&mut self, law: &Law, backlog: u64, bytes: u32, draws: &mut Draws) -> bool {
         let in_time = self.qdelay < law.target / 2 && self.prob < MAX_PROB / 5;
         if self.burst_time > 0 || in_time || backlog < 2 * law.mtu {
             return false;
@@ -120,10 +120,25 @@ impl Vars {
         drop
     }
 
-    /// A packet was dropped.
+    /// Does a packet join a queue of `backlog` bytes? What PIE would drop is marked in its place up to the probability
+    /// `marks_to`, if there is one (RFC 8033, section 5.1).
     #[inline]
-    pub fn dropped(&mut self) {
-        self.accu_prob = 0;
+    pub fn admits(
+        &mut self,
+        law: &Law,
+        is_full: bool,
+        backlog: u64,
+        marks_to: Option<u64>,
+        skb: &mut Skb,
+        draws: &mut Draws,
+    ) -> bool {
+        let early = !is_full && self.drop_early(law, backlog, skb.bytes, draws);
+        let may_mark = marks_to.is_some_and(|most| self.prob <= most);
+        let drops = is_full || (early && !(may_mark && skb.mark_ce()));
+        if drops {
+            self.accu_prob = 0;
+        }
+        !drops
     }
 
     /// A packet leaves so much behind.
@@ -270,13 +285,10 @@ impl Qdisc for Pie {
     fn enqueue(&mut self, now: Nanos, mut skb: Skb, dropped: &mut Vec<Skb>) {
         self.update(now);
         skb.enqueued_at = now;
-        let full = self.total.packets >= self.limit;
-        let early = !full && self.vars.drop_early(&self.law, self.total.bytes, skb.bytes, &mut self.draws);
-        let may_mark = self.ecn && self.vars.prob <= MAX_PROB / 10;
-        if full || (early && !(may_mark && skb.mark_ce())) {
-            self.vars.dropped();
-            dropped.push(skb);
-            return;
+        let is_full = self.total.packets >= self.limit;
+        let marks_to = self.ecn.then_some(MAX_PROB / 10);
+        if !self.vars.admits(&self.law, is_full, self.total.bytes, marks_to, &mut skb, &mut self.draws) {
+            return dropped.push(skb);
         }
         self.total.add(&skb);
         self.packets.push(skb);
@@ -379,13 +391,7 @@ mod tests {
     #[test]
     fn drops_keep_apart() {
         let (mut vars, mut draws) = (vars(0.1, 30, 30), crate::draws(1, 1));
-        let mut is_dropped = |_: &usize| {
-            let drop = vars.drop_early(&law(), 15_000, 1500, &mut draws);
-            if drop {
-                vars.dropped();
-            }
-            drop
-        };
+        let mut is_dropped = |_: &usize| !vars.admits(&law(), false, 15_000, None, &mut skb(0, 1, false), &mut draws);
         let drops: Vec<usize> = (0..180_000).filter(&mut is_dropped).collect();
         let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| (9..=85).contains(gap)), "{:?} {:?}", gaps.iter().min(), gaps.iter().max());

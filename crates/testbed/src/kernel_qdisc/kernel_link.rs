@@ -15,10 +15,9 @@ use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
 use measure::LinkSample;
 use netlink_packet_route::tc::TcHandle;
-use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
+use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -128,7 +127,7 @@ impl KernelLink {
 impl ExternalPort for KernelLink {
     /// The next packet is at the far end, or out of the transmitter before a netem.
     fn next(&self) -> Nanos {
-        self.output.next().min(self.channel.as_ref().map_or(Nanos::NEVER, Netem::next))
+        self.output.next().min(self.channel.as_ref().map_or(Nanos::NEVER, |netem| netem.channel.next()))
     }
 
     fn sample(&self, link: u32) -> LinkSample {
@@ -173,7 +172,7 @@ impl External<PacketInfo, Surroundings> for KernelLink {
         _: &mut Vec<Gone>,
     ) -> Transit {
         match &mut self.channel {
-            Some(netem) if netem.next() <= self.output.next() => netem.take(),
+            Some(netem) if netem.channel.next() <= self.output.next() => netem.channel.take(),
             Some(netem) => {
                 let out = self.output.take();
                 if out != Transit::NOTHING {
@@ -210,9 +209,8 @@ impl Pace {
 struct Netem {
     device: QdiscDevice,
     tracker: QueueTracker,
-    delay: Nanos,
-    /// What has come out, with the time at which it should have.
-    arrived: VecDeque<(Nanos, Transit)>,
+    /// What has come out, until the time at which it should have.
+    channel: DelayLine,
 }
 
 impl Netem {
@@ -220,15 +218,7 @@ impl Netem {
         let discipline = qdisc::netem(link.delay, &link.loss, seed);
         let device =
             QdiscDevice::new(mtu, |netlink| netlink.set_qdisc(tun::NAME, TcHandle::ROOT, handle(1, 0), &discipline))?;
-        Ok(Netem { device, tracker: QueueTracker::default(), delay: link.delay, arrived: VecDeque::new() })
-    }
-
-    fn next(&self) -> Nanos {
-        self.arrived.front().map_or(Nanos::NEVER, |(at, _)| *at)
-    }
-
-    fn take(&mut self) -> Transit {
-        self.arrived.pop_front().map_or(Transit::NOTHING, |(_, transit)| transit)
+        Ok(Netem { device, tracker: QueueTracker::default(), channel: DelayLine::new(link.delay) })
     }
 
     /// A packet is out of the transmitter.
@@ -259,7 +249,7 @@ impl Netem {
             });
             let Some(Entry { at, transit, .. }) = left else { continue };
             packets.get_mut(transit.id).slot = around.buffers.put(buffer);
-            self.arrived.push_back((at + self.delay, transit));
+            self.channel.send(at, transit);
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+//! Deficit round robin with new flows first (RFC 8290, section 4.2), which FQ-CoDel and FQ-PIE share.
+
+use super::chains::Chains;
+use scenario::units::Bytes;
+
+/// The lists of flows with packets, or with a turn left.
+const NEW: usize = 0;
+const OLD: usize = 1;
+/// The least quantum, and the largest, that Linux takes.
+const QUANTUM: std::ops::RangeInclusive<u64> = 256..=1 << 20;
+
+/// Whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct RoundRobin {
+    quantum: i64,
+    deficits: Vec<i64>,
+    chains: Chains,
+}
+
+impl RoundRobin {
+    /// Of so many flows, none of which has packets. Without a quantum it is a packet of the device's MTU.
+    pub fn new(flows: usize, quantum: Option<Bytes>, mtu: u32) -> RoundRobin {
+        let quantum = quantum.map_or(mtu as u64, |Bytes(bytes)| bytes);
+        RoundRobin {
+            quantum: quantum.clamp(*QUANTUM.start(), *QUANTUM.end()) as i64,
+            deficits: vec![0; flows],
+            chains: Chains::new(flows, 2),
+        }
+    }
+
+    /// A flow has got a packet.
+    #[inline]
+    pub fn wake(&mut self, flow: usize) {
+        if !self.chains.contains(flow) {
+            self.chains.move_to_back(NEW, flow);
+            self.deficits[flow] = self.quantum;
+        }
+    }
+
+    /// The flow whose turn it is; none if no flow has packets.
+    #[inline]
+    pub fn turn(&mut self) -> Option<usize> {
+        loop {
+            let flow = self.chains.front(NEW).or_else(|| self.chains.front(OLD))?;
+            if self.deficits[flow] > 0 {
+                return Some(flow);
+            }
+            self.deficits[flow] += self.quantum;
+            self.chains.move_to_back(OLD, flow);
+        }
+    }
+
+    /// The flow has sent so much in its turn.
+    #[inline]
+    pub fn sent(&mut self, flow: usize, bytes: u32) {
+        self.deficits[flow] -= bytes as i64;
+    }
+
+    /// The flow whose turn it was has nothing to send. A new one has its turn among the old ones first, so that it
+    /// cannot come as new time and again.
+    #[inline]
+    pub fn found_empty(&mut self, flow: usize) {
+        if self.chains.front(NEW) == Some(flow) && !self.chains.is_empty(OLD) {
+            self.chains.move_to_back(OLD, flow);
+        } else {
+            self.chains.remove(flow);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's `INVALID_LIMIT` bounds: what is said is brought between them.
+    #[test]
+    fn a_quantum_has_bounds() {
+        let quantum = |said: Option<u64>, mtu| RoundRobin::new(1, said.map(Bytes), mtu).quantum;
+        assert_eq!([quantum(None, 1514), quantum(None, 100), quantum(Some(1 << 30), 1500)], [1514, 256, 1 << 20]);
+    }
+
+    #[test]
+    fn nobody_has_a_turn_where_nobody_has_packets() {
+        assert_eq!(RoundRobin::new(3, None, 1500).turn(), None);
+    }
+}
