@@ -29,9 +29,9 @@ case = [
     { label = "ours", "flows.1.size" = "1kb" },
     { label = "bfifo", "flows.1.size" = "1kb", "link.bottleneck.queue.kind" = "kernel:bfifo" },
     { label = "netem", "flows.1.size" = "1kb", emulator = "netem" },
-    { label = "lossy netem", emulator = "netem", "link.bottleneck.loss" = "1%" },
-    { label = "lossy netem again", emulator = "netem", "link.bottleneck.loss" = "1%" },
-    { label = "lossy netem, other seed", emulator = "netem", "link.bottleneck.loss" = "1%", seed = 2 },
+    { label = "lossy netem", emulator = "netem", "link.bottleneck.loss" = "1%", SIZES },
+    { label = "lossy netem again", emulator = "netem", "link.bottleneck.loss" = "1%", SIZES },
+    { label = "lossy netem, other seed", emulator = "netem", "link.bottleneck.loss" = "1%", seed = 2, SIZES },
     { label = "bursts", emulator = "netem", "link.bottleneck.loss" = { p = "2%", r = "60%", 1-h = "90%", 1-k = "1%" } },
     { label = "fq_codel", "link.bottleneck.queue" = { kind = "kernel:fq_codel", target = "8ms", quantum = "1514b" } },
     { label = "codel", profile = { ecn = true }, "link.bottleneck.queue" = { kind = "kernel:codel", ecn = true } },
@@ -43,8 +43,10 @@ case = [
     { label = "cake", "link.bottleneck.queue" = { kind = "kernel:cake", rtt = "40ms" } },
     { label = "shaping cake", "link.bottleneck.queue" = { kind = "kernel:cake", bandwidth = "8mbit" } },
 ]
-"""
+""".replace("SIZES", '"flows.0.size" = "2mb", "flows.1.size" = "2mb"')
 PACKET_MS = 1.2
+# What the queue and the path hold: 10 Mbit/s for 20 ms.
+HELD_BYTES = 60_000 + 25_000
 
 Records = dict[str, dict[str, Any]]
 
@@ -81,10 +83,9 @@ def goodputs(run: dict[str, Any]) -> list[float]:
 def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
     for label, run in runs.items():
         assert run["sound"], (label, run["unsound_because"])
-        if label not in ("bursts", "shaping cake"):
+        if label not in ("bursts", "shaping cake") and "lossy" not in label:
             # CAKE for a path of 40 ms aims at a queue of 2 ms: too short to fill the link after a backoff of CUBIC.
-            is_short = "lossy" in label or label == "cake"
-            assert of(run, "utilisation_percent") > (85 if is_short else 97), label
+            assert of(run, "utilisation_percent") > (85 if label == "cake" else 97), label
 
 
 @pytest.mark.parametrize("label", ["bfifo", "netem"])
@@ -92,18 +93,21 @@ def test_the_kernel_s_fifos_do_what_ours_does(runs: Records, label: str) -> None
     """With one flow: the queue of two hangs on how they fall together, which no two guests have alike."""
     ours, theirs = runs["ours"], runs[label]
     assert of(theirs, "utilisation_percent") == pytest.approx(of(ours, "utilisation_percent"), rel=0.01)
-    # At the end a hole may hold back all that the path holds: the queue and 10 Mbit/s for 20 ms, in 3.5 s.
-    held_back = (60_000 + 25_000) * 8 / 3.5e6
+    # At the end a hole may hold back all that the path holds, of what came in 3.5 s.
+    held_back = HELD_BYTES * 8 / 3.5e6
     assert sum(goodputs(theirs)) == pytest.approx(sum(goodputs(ours)), abs=held_back)
     assert of(theirs, "queue_delay_ms_mean") == pytest.approx(of(ours, "queue_delay_ms_mean"), rel=0.05, abs=PACKET_MS)
     assert of(theirs, "queue_delay_ms_max") == pytest.approx(of(ours, "queue_delay_ms_max"), abs=PACKET_MS)
     assert of(theirs, "drops") > 0
 
 
-def test_drops_are_the_flows_losses(runs: Records) -> None:
-    for label in ("bfifo", "fq_codel", "pie", "red", "lossy netem"):
-        lost = sum(flow["lost_packets"] for flow in runs[label]["flows"])
-        assert lost == of(runs[label], "drops") + of(runs[label], "wire_losses") > 0, label
+@pytest.mark.parametrize("label", ["bfifo", "fq_codel", "pie", "red", "lossy netem"])
+def test_drops_are_the_flows_losses(runs: Records, label: str) -> None:
+    run = runs[label]
+    lost, gone = sum(flow["lost_packets"] for flow in run["flows"]), of(run, "drops") + of(run, "wire_losses")
+    # A flow that has ended has found all its losses; another not yet those of what is on its way.
+    unseen = 0 if label == "lossy netem" else HELD_BYTES // 1500
+    assert gone - unseen <= lost <= gone != 0
 
 
 def test_netem_s_losses_are_its_own_and_follow_the_seed(runs: Records) -> None:

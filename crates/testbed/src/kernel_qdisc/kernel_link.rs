@@ -13,7 +13,7 @@ use crate::kernel_qdisc::kernel_draws::netem_seed;
 use crate::kernel_qdisc::qdisc;
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
-use measure::LinkSample;
+use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
@@ -33,7 +33,8 @@ pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
     catch_up: Nanos,
-    pace: Pace,
+    /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
+    pace: Option<Pace>,
     output: LinkOutput,
     channel: Option<Netem>,
 }
@@ -71,7 +72,8 @@ impl KernelLink {
             }
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace: Pace::default(), output, channel })
+        let pace = (!is_shaper(&link.queue)).then(Pace::default);
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace, output, channel })
     }
 
     /// Where packets come out.
@@ -101,11 +103,7 @@ impl KernelLink {
                 stats.marked(arrival);
             }
             info.slot = around.buffers.put(buffer);
-            let mut ready = arrival.max(self.output.free_at());
-            if let Some(late) = self.pace.late(now.since(ready)).filter(|late| *late > self.catch_up) {
-                around.lateness.record(late);
-                ready += late;
-            }
+            let ready = self.ready(now, arrival.max(self.output.free_at()), &mut around.lateness);
             let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
             if lost {
                 gone.push(Gone { id: transit.id, fate: Fate::Lost });
@@ -115,6 +113,14 @@ impl KernelLink {
             Some(netem) => netem.collect(packets, around, gone, &mut self.output.stats, buffer),
             None => Ok(()),
         }
+    }
+
+    /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
+    fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
+        let Some(pace) = &mut self.pace else { return free_at.max(now) };
+        let Some(late) = pace.late(now.since(free_at)).filter(|late| *late > self.catch_up) else { return free_at };
+        lateness.record(late);
+        free_at + late
     }
 
     /// Packets that the kernel let go and nobody took in time.
@@ -262,6 +268,11 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, TcHandle::ROOT, root, &qdisc::shaper(CLASS))?;
     netlink.add_class(tun::NAME, root, class, shaper)?;
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
+}
+
+/// Whether a discipline lets packets go at a rate of its own.
+fn is_shaper(queue: &Queue) -> bool {
+    matches!(queue, Queue::Kernel(queue) if queue.parameter("bandwidth").is_some())
 }
 
 fn handle(major: u16, minor: u16) -> TcHandle {
