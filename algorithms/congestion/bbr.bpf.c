@@ -25,6 +25,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "bbr_model.h"
+#include "control_programs.h"
 
 PARAM(u32, bw_window, 10, 1, 1000, "", "rounds that the largest delivery rate is taken over");
 PARAM(u32, min_rtt_window, 10000000, 1000, 1000000000, "us", "time that the least RTT is taken over");
@@ -387,11 +388,7 @@ static __always_inline __u32 bbr_undo(struct sock *sk)
 #define BBR_SEND_BUFFER 3
 
 #ifndef BBR_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	bbr_start(sk);
-}
+INIT_PROGRAM(bbr_start)
 
 SEC("struct_ops")
 void BPF_PROG(cong_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
@@ -405,23 +402,9 @@ __u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 	return BBR_SEND_BUFFER;
 }
 
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return bbr_undo(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	bbr_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return bbr_threshold(sk);
-}
+UNDO_CWND_PROGRAM(bbr_undo)
+CWND_EVENT_PROGRAM(bbr_event)
+SSTHRESH_PROGRAM(bbr_threshold)
 
 SEC("struct_ops")
 __u32 BPF_PROG(min_tso_segs, struct sock *sk)
@@ -429,11 +412,7 @@ __u32 BPF_PROG(min_tso_segs, struct sock *sk)
 	return bbr_least_burst(sk);
 }
 
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	bbr_enter(sk, new_state);
-}
+SET_STATE_PROGRAM(bbr_enter)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops bbr = {

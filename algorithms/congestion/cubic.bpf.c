@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "control_programs.h"
 #include "roots.h"
 #include "slow_start.h"
 
@@ -296,47 +297,13 @@ static __always_inline void cubic_pkts_acked(struct sock *sk, const struct ack_s
 }
 
 #ifndef CUBIC_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	cubic_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	cubic_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return cubic_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	cubic_set_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubic_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	cubic_pkts_acked(sk, sample);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+INIT_PROGRAM(cubic_init)
+CONG_AVOID_PROGRAM(cubic_cong_avoid)
+SSTHRESH_PROGRAM(cubic_ssthresh)
+SET_STATE_PROGRAM(cubic_set_state)
+CWND_EVENT_PROGRAM(cubic_cwnd_event)
+PKTS_ACKED_PROGRAM(cubic_pkts_acked)
+UNDO_CWND_PROGRAM(tcp_reno_undo_cwnd)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops cubic = {

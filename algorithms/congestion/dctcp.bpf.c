@@ -13,6 +13,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "control_programs.h"
 
 PARAM(u32, shift_g, 4, 1, 10, "", "gain g of the average is one over two to this power");
 PARAM(u32, alpha_on_init, 1024, 0, 1024, "/1024", "alpha of a new connection");
@@ -132,11 +133,7 @@ static __always_inline __u32 dctcp_undo(struct sock *sk)
 }
 
 #ifndef DCTCP_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	dctcp_start(sk);
-}
+INIT_PROGRAM(dctcp_start)
 
 SEC("struct_ops")
 void BPF_PROG(in_ack_event, struct sock *sk, __u32 flags)
@@ -144,35 +141,11 @@ void BPF_PROG(in_ack_event, struct sock *sk, __u32 flags)
 	dctcp_average(sk);
 }
 
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	tcp_reno_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return dctcp_threshold(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	dctcp_enter(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	dctcp_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return dctcp_undo(sk);
-}
+CONG_AVOID_PROGRAM(tcp_reno_cong_avoid)
+SSTHRESH_PROGRAM(dctcp_threshold)
+SET_STATE_PROGRAM(dctcp_enter)
+CWND_EVENT_PROGRAM(dctcp_event)
+UNDO_CWND_PROGRAM(dctcp_undo)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops dctcp = {

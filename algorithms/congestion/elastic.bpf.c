@@ -18,6 +18,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "control_programs.h"
 #include "roots.h"
 #include "slow_start.h"
 
@@ -105,41 +106,12 @@ static __always_inline void elastic_set_state(struct sock *sk, __u8 new_state)
 }
 
 #ifndef ELASTIC_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	elastic_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	elastic_pkts_acked(sk, sample);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	elastic_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return elastic_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	elastic_set_state(sk, new_state);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+INIT_PROGRAM(elastic_init)
+PKTS_ACKED_PROGRAM(elastic_pkts_acked)
+CONG_AVOID_PROGRAM(elastic_cong_avoid)
+SSTHRESH_PROGRAM(elastic_ssthresh)
+SET_STATE_PROGRAM(elastic_set_state)
+UNDO_CWND_PROGRAM(tcp_reno_undo_cwnd)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops elastic = {

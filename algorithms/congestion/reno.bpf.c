@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "control_programs.h"
 #include "slow_start.h"
 
 static __always_inline void reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
@@ -37,23 +38,9 @@ static __always_inline __u32 reno_undo_cwnd(struct sock *sk)
 }
 
 #ifndef RENO_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	reno_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return reno_ssthresh(sk);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
-}
+CONG_AVOID_PROGRAM(reno_cong_avoid)
+SSTHRESH_PROGRAM(reno_ssthresh)
+UNDO_CWND_PROGRAM(reno_undo_cwnd)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops reno = {

@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "control_programs.h"
 #include "round_rtt.h"
 
 PARAM(u32, alpha, 2, 1, 10000, "packets", "fewer queued: the window grows");
@@ -112,47 +113,13 @@ static __always_inline void vegas_cong_avoid(struct sock *sk, __u32 ack, __u32 a
 }
 
 #ifndef VEGAS_AS_BASE
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	vegas_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
-{
-	vegas_cong_avoid(sk, ack, acked);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ssthresh, struct sock *sk)
-{
-	return tcp_reno_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
-{
-	vegas_set_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	vegas_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	vegas_pkts_acked(sk, sample);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(undo_cwnd, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+INIT_PROGRAM(vegas_init)
+CONG_AVOID_PROGRAM(vegas_cong_avoid)
+SSTHRESH_PROGRAM(tcp_reno_ssthresh)
+SET_STATE_PROGRAM(vegas_set_state)
+CWND_EVENT_PROGRAM(vegas_cwnd_event)
+PKTS_ACKED_PROGRAM(vegas_pkts_acked)
+UNDO_CWND_PROGRAM(tcp_reno_undo_cwnd)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops vegas = {
