@@ -1,9 +1,9 @@
-//! Compiles the built-in mechanisms for the kernel, so that whoever loads one needs no compiler. Without clang there is nothing to embed,
-//! and the library compiles them when they are asked for.
+//! Compiles the built-in mechanisms for the kernel, so that loading one needs no compiler. Without clang there is
+//! nothing to embed, and the library compiles them when they are asked for.
 
-#[path = "src/fingerprint.rs"]
+#[path = "src/build/fingerprint.rs"]
 mod fingerprint;
-#[path = "src/kernel_flags.rs"]
+#[path = "src/build/kernel_flags.rs"]
 mod kernel_flags;
 
 use std::fmt::Write;
@@ -18,8 +18,8 @@ fn main() {
     let algorithms = algorithms.canonicalize().unwrap_or(algorithms);
     println!("cargo:rerun-if-changed={}", algorithms.display());
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=src/fingerprint.rs");
-    println!("cargo:rerun-if-changed=src/kernel_flags.rs");
+    println!("cargo:rerun-if-changed=src/build/fingerprint.rs");
+    println!("cargo:rerun-if-changed=src/build/kernel_flags.rs");
     println!("cargo:rerun-if-env-changed=PATH");
     let table = if has_clang() {
         precompile(&algorithms, &out)

@@ -1,6 +1,6 @@
 //! What `unbloat list` and the documentation say of a mechanism.
 
-use crate::parameter::Parameter;
+use crate::bind::parameter::Parameter;
 use std::path::PathBuf;
 
 /// A mechanism as it describes itself.

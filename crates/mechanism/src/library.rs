@@ -1,19 +1,19 @@
 //! The mechanisms there are, and how one becomes something to call.
 
-use crate::cache::Compiled;
-use crate::compiler::Compiler;
-use crate::control::Control;
+use crate::bind::control::Control;
+use crate::bind::kernel_object::{self, KernelObject};
+use crate::bind::object_file::Object;
+use crate::bind::operations;
+use crate::bind::parameter::{self, Parameter, Setting, parameters};
+use crate::build::cache::Compiled;
+use crate::build::kernel;
+use crate::build::native::Compiler;
+use crate::build::source::Source;
+use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
-use crate::kernel_compiler;
-use crate::kernel_object::{self, KernelObject};
 use crate::nearest::nearest_first;
-use crate::object_file::Object;
-use crate::operations;
-use crate::parameter::{self, Parameter, Setting, parameters};
 use crate::replay::Callback;
-use crate::source::Source;
-use crate::warnings;
 use scenario::model::{CcSource, CongestionControl};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -297,7 +297,7 @@ impl Library {
             CcSource::Builtin(name) => Some(name.as_str()),
             _ => None,
         };
-        kernel_compiler::build(&self.folder, &self.defines, builtin, source)
+        kernel::build(&self.folder, &self.defines, builtin, source)
     }
 
     fn compiler(&self) -> Result<&Compiler, Error> {

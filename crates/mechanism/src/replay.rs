@@ -5,10 +5,10 @@
 //! (`algorithms/include/unbloat/record.h`); `testbed` reads that. Here each call finds the socket as it was in the
 //! kernel, the same clock, jiffies and random number, and must leave the same socket.
 
-use crate::control::Control;
+use crate::bind::control::Control;
+pub use crate::bind::ops::Callback;
 use crate::error::Error;
 use crate::library::Library;
-pub use crate::ops::Callback;
 use crate::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::CongestionControl;
 use std::collections::HashMap;

@@ -1,12 +1,12 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
-use crate::fault::Fault;
-use crate::object_file::{CONG_CONTROL_ARGUMENTS, Object};
-use crate::ops::{Action, Callback, CongestionOps, Question};
-use crate::parameter::Setting;
+use crate::bind::fault::Fault;
+use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
+use crate::bind::ops::{Action, Callback, CongestionOps, Question};
+use crate::bind::parameter::Setting;
+use crate::bind::watchdog;
 use crate::replay::Moment;
 use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
-use crate::watchdog;
 use scenario::units::Nanos;
 use std::cell::Cell;
 use std::collections::HashMap;

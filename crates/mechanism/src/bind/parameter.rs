@@ -1,8 +1,8 @@
 //! What a mechanism's parameters are, and what a scenario may set them to.
 
+use crate::bind::object_file::{Object, Symbol};
+use crate::build::source::Holds;
 use crate::nearest::nearest_first;
-use crate::object_file::{Object, Symbol};
-use crate::source::Holds;
 use scenario::model::{Limit, ParamValue};
 use scenario::quantity::Share;
 use scenario::units::Nanos;

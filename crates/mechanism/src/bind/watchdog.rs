@@ -5,7 +5,7 @@
 //! that a busy machine raises no alarm. Within a signal's handler there is no memory to allocate and no lock to take:
 //! all texts are written beforehand.
 
-use crate::ops::Callback;
+use crate::bind::ops::Callback;
 use std::ops::Range;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::ptr::{null, null_mut};

@@ -1,11 +1,11 @@
 //! From a source file to an eBPF object: built-ins come compiled, the rest goes through clang.
 
-use crate::building::{self, CONTRACT, WARNINGS, run};
-use crate::cache::{self, Compiled, cached};
+use crate::build::cache::{self, Compiled, cached};
+use crate::build::fingerprint;
+use crate::build::kernel_flags::FLAGS;
+use crate::build::source::Source;
+use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::error::{Error, unreadable};
-use crate::fingerprint;
-use crate::kernel_flags::FLAGS;
-use crate::source::Source;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -27,25 +27,25 @@ pub(crate) fn build(
     builtin: Option<&str>,
     source: &Source,
 ) -> Result<Compiled, Error> {
-    building::include_folder(folder)?;
+    toolchain::include_folder(folder)?;
     let how = format!("{FLAGS:?}");
     let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
     let as_it_is = builtin.filter(|_| defines.is_empty());
     if let Some(bytes) = as_it_is.and_then(|name| precompiled::object(name, &fingerprint)) {
         return Ok(Compiled { image: bytes.to_vec(), warnings: String::new() });
     }
-    let clang = building::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
-    let with = format!("{fingerprint} {CONTRACT:?} {WARNINGS:?} {defines:?} {}", building::identity(&clang));
-    let name = format!("{}.bpf.o", building::key(&with, source));
+    let clang = toolchain::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
+    let with = format!("{fingerprint} {CONTRACT:?} {WARNINGS:?} {defines:?} {}", toolchain::identity(&clang));
+    let name = format!("{}.bpf.o", toolchain::key(&with, source));
     cached(&cache::folder()?, &name, |work| compile(&clang, folder, defines, source, work))
 }
 
 fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<Compiled, Error> {
     let object = work.join("program.bpf.o");
-    let mut command = building::translation(clang, FLAGS, folder);
-    command.args(building::definitions(defines)).args(building::program_arguments(source)).args(WARNINGS);
-    command.arg("-c").arg(building::as_argument(&source.path)).arg("-o").arg(&object);
-    let warnings = run(&mut command, work).map_err(|message| building::does_not_compile(&source.path, &message))?;
+    let mut command = toolchain::translation(clang, FLAGS, folder);
+    command.args(toolchain::definitions(defines)).args(toolchain::program_arguments(source)).args(WARNINGS);
+    command.arg("-c").arg(toolchain::as_argument(&source.path)).arg("-o").arg(&object);
+    let warnings = run(&mut command, work).map_err(|message| toolchain::does_not_compile(&source.path, &message))?;
     source.unchanged()?;
     let image = std::fs::read(&object).map_err(|e| unreadable(&object, &e))?;
     Ok(Compiled { image, warnings })

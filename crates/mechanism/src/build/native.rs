@@ -1,12 +1,12 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::building::{self, CONTRACT, WARNINGS, run};
-use crate::cache::{self, Compiled, cached};
+use crate::bind::object_file::{Object, Symbol};
+use crate::build::cache::{self, Compiled, cached};
+use crate::build::fingerprint;
+use crate::build::source::{Source, prerequisites};
+use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::error::{Error, unreadable, unwritable};
-use crate::fingerprint;
-use crate::object_file::{Object, Symbol};
 use crate::sock::CA_PRIV_BYTES;
-use crate::source::{Source, prerequisites};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,9 +76,9 @@ impl Compiler {
     /// Finds a compiler and fingerprints the contract in `folder`.
     pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
-        let include = building::include_folder(folder)?;
+        let include = toolchain::include_folder(folder)?;
         let flags = [FLAGS, PROGRAM_FLAGS, WARNINGS].concat();
-        let how = format!("{flags:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", building::identity(&command));
+        let how = format!("{flags:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", toolchain::identity(&command));
         let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
         Ok(Compiler {
             command,
@@ -92,8 +92,8 @@ impl Compiler {
 
     /// What the compiler reads for this source besides the contract and its own headers; nothing if it cannot say.
     pub(crate) fn includes(&self, source: &Source) -> Vec<PathBuf> {
-        let mut command = self.translation(&building::program_arguments(source));
-        let rule = building::printed(command.arg("-M").arg(building::as_argument(&source.path)));
+        let mut command = self.translation(&toolchain::program_arguments(source));
+        let rule = toolchain::printed(command.arg("-M").arg(toolchain::as_argument(&source.path)));
         let mut files = prerequisites(&rule);
         // What is no file, such as a device, cannot be read to its end.
         files.retain(|file| !file.starts_with(&self.folder) && !is_of_compiler(file) && file.is_file());
@@ -102,7 +102,7 @@ impl Compiler {
 
     /// The shared object of `source`, from the cache if it is there.
     pub(crate) fn build(&self, source: &Source) -> Result<Compiled, Error> {
-        let name = format!("{}.so", building::key(&self.fingerprint, source));
+        let name = format!("{}.so", toolchain::key(&self.fingerprint, source));
         cached(&self.cache, &name, |work| self.compile(source, work))
     }
 
@@ -117,7 +117,7 @@ impl Compiler {
         std::fs::write(&contract, &runtime).map_err(|e| unwritable(&contract, &e))?;
         let mut link = Command::new(&self.command);
         link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args([&program, &contract]);
-        run(&mut link, work).map_err(|message| building::does_not_compile(&source.path, &message))?;
+        run(&mut link, work).map_err(|message| toolchain::does_not_compile(&source.path, &message))?;
         let image = std::fs::read(&linked).map_err(|e| unreadable(&linked, &e))?;
         source.unchanged()?;
         Ok(Compiled { image, warnings })
@@ -128,7 +128,7 @@ impl Compiler {
     fn program(&self, source: &Source, work: &Path) -> Result<Translated, Error> {
         let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
         let object = work.join("program.o");
-        let mut arguments = building::program_arguments(source);
+        let mut arguments = toolchain::program_arguments(source);
         arguments.extend([PROGRAM_FLAGS, WARNINGS].concat().iter().map(|flag| flag.to_string()));
         if let Some((file, folder)) = asking {
             let mut command = self.translation(&arguments);
@@ -139,7 +139,7 @@ impl Compiler {
             }
         }
         let mut command = self.translation(&arguments);
-        command.arg("-c").arg(building::as_argument(&source.path)).arg("-o").arg(&object);
+        command.arg("-c").arg(toolchain::as_argument(&source.path)).arg("-o").arg(&object);
         let warnings = run(&mut command, work).map_err(|message| self.why_not(source, &message))?;
         Ok(Translated { object, warnings })
     }
@@ -148,7 +148,7 @@ impl Compiler {
     fn why_not(&self, source: &Source, message: &str) -> Error {
         let mut errors = message.lines().filter_map(|line| line.split_once(": error: "));
         let Some((place, complaint)) = errors.next() else {
-            return building::does_not_compile(&source.path, message);
+            return toolchain::does_not_compile(&source.path, message);
         };
         if complaint.contains("SSE register") || complaint.contains("floating-point types") {
             return Error::new(format!("{place}: {FLOATS}"));
@@ -157,7 +157,7 @@ impl Compiler {
             Some(member) => Error::new(format!(
                 "{place}: a congestion control may not write {member}; of a socket the kernel lets it write {WRITABLE}"
             )),
-            None => building::does_not_compile(&source.path, message),
+            None => toolchain::does_not_compile(&source.path, message),
         }
     }
 
@@ -198,8 +198,8 @@ impl Compiler {
     /// The line of the first call of a function, by the assembler's text of the file.
     fn place_of_call(&self, source: &Source, function: &str, work: &Path) -> Option<String> {
         let text = work.join("program.s");
-        let mut command = self.translation(&building::program_arguments(source));
-        command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(building::as_argument(&source.path)).arg("-o").arg(&text);
+        let mut command = self.translation(&toolchain::program_arguments(source));
+        command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(toolchain::as_argument(&source.path)).arg("-o").arg(&text);
         run(&mut command, work).ok()?;
         let text = std::fs::read_to_string(text).ok()?;
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -222,7 +222,7 @@ impl Compiler {
     /// The object of the contract, compiled once.
     fn runtime(&self) -> Result<Vec<u8>, Error> {
         let made = cached(&self.cache, &format!("contract-{}.o", self.fingerprint), |work| {
-            let wrong = |message: String| building::does_not_compile(&self.include.join("unbloat"), &message);
+            let wrong = |message: String| toolchain::does_not_compile(&self.include.join("unbloat"), &message);
             let mut parts = Vec::new();
             for (n, file) in RUNTIME.iter().enumerate() {
                 let part = work.join(format!("{n}.o"));
@@ -240,8 +240,8 @@ impl Compiler {
     }
 
     fn translation(&self, arguments: &[String]) -> Command {
-        let mut command = building::translation(&self.command, FLAGS, &self.folder);
-        command.args(building::definitions(&self.defines)).args(arguments);
+        let mut command = toolchain::translation(&self.command, FLAGS, &self.folder);
+        command.args(toolchain::definitions(&self.defines)).args(arguments);
         command
     }
 }
@@ -336,7 +336,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
         Some(cc) => vec![cc],
         None => ["cc", "gcc", "clang"].map(OsStr::new).to_vec(),
     };
-    building::find_program(&names).ok_or_else(|| {
+    toolchain::find_program(&names).ok_or_else(|| {
         Error::new(match &wanted {
             Some(cc) => {
                 format!("the C compiler that the environment variable CC names, {}, is not there", cc.display())

@@ -1,8 +1,8 @@
 //! What compiling for the two targets has in common.
 
+use crate::build::fingerprint::hex;
+use crate::build::source::Source;
 use crate::error::Error;
-use crate::fingerprint::hex;
-use crate::source::Source;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};

@@ -1,0 +1,10 @@
+//! From an object to what the engine calls or the kernel loads.
+
+pub(crate) mod control;
+pub(crate) mod fault;
+pub(crate) mod kernel_object;
+pub(crate) mod object_file;
+pub(crate) mod operations;
+pub(crate) mod ops;
+pub(crate) mod parameter;
+pub mod watchdog;

@@ -1,0 +1,10 @@
+//! From a source file to an object: for the engine with any C compiler, for the kernel with clang.
+
+pub(crate) mod cache;
+mod fingerprint;
+pub(crate) mod kernel;
+mod kernel_flags;
+pub(crate) mod native;
+pub(crate) mod source;
+mod toolchain;
+pub mod warnings;
