@@ -20,40 +20,14 @@ pub mod tap;
 use mechanism::{Fault, Library};
 use pcap::Pcap;
 use scenario::model::{OnlyInTheKernel, Scenario};
-use scenario::records::{Run, Series};
+pub use scenario::records::{Options, Outcome};
 use scenario::units::Nanos;
 use simulation::Simulation;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use tap::{Fingerprint, Silent, Tap};
 
 /// The version of Linux whose TCP the profile `linux` is.
 pub const LINUX: &str = "6.12";
-
-/// What to keep of a run besides its records.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Sample the run's inside this often.
-    pub series: Option<Nanos>,
-    /// Write every packet at the senders' interfaces to this pcapng file.
-    pub pcap: Option<PathBuf>,
-    /// Hash the event trace.
-    pub fingerprint: bool,
-}
-
-/// What a run came to.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The result records.
-    pub run: Run,
-    /// Present if asked for.
-    pub series: Option<Series>,
-    /// Data packets sent, over all flows and the whole run: the unit of speed figures.
-    pub data_packets: u64,
-    /// If asked for: a hash over the event trace: time, kind, flow and sequence number of every packet that is sent,
-    /// lost or arrives.
-    pub fingerprint: Option<u64>,
-}
 
 /// Why a run gave no records.
 #[derive(Debug)]
@@ -79,16 +53,37 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 /// Simulates `scenario`. `progress` is told the simulated time now and then, and may stop the run.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
-    if options.pcap.is_none() && !options.fingerprint {
+    if options.pcap.is_none() {
         return watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome);
     }
+    run_and_hash(scenario, library, options, progress, None).map(|(outcome, _)| outcome)
+}
+
+/// The same, and a hash over the event trace: time, kind, flow and sequence number of every packet that is sent, lost
+/// or arrives.
+pub fn fingerprint(
+    scenario: &Scenario,
+    library: &Library,
+    options: &Options,
+    progress: Progress,
+) -> Result<(Outcome, u64), Error> {
+    let hash = Some(Fingerprint::new());
+    let (outcome, hash) = run_and_hash(scenario, library, options, progress, hash)?;
+    Ok((outcome, hash.map_or(0, |hash| hash.0)))
+}
+
+fn run_and_hash(
+    scenario: &Scenario,
+    library: &Library,
+    options: &Options,
+    progress: Progress,
+    hash: Option<Fingerprint>,
+) -> Result<(Outcome, Option<Fingerprint>), Error> {
     let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario));
     let pcap = pcap.transpose().map_err(Error::Pcap)?;
-    let fingerprint = options.fingerprint.then(Fingerprint::new);
-    let (mut outcome, (pcap, fingerprint)) = watch(scenario, library, options, progress, (pcap, fingerprint))?;
+    let (outcome, (pcap, hash)) = watch(scenario, library, options, progress, (pcap, hash))?;
     pcap.map_or(Ok(()), Pcap::close).map_err(Error::Pcap)?;
-    outcome.fingerprint = fingerprint.map(|hash| hash.0);
-    Ok(outcome)
+    Ok((outcome, hash))
 }
 
 /// Simulates `scenario` while `tap` sees every packet event.

@@ -268,7 +268,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let series = self
             .sampler
             .map(|sampler| sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays()));
-        (Outcome { run, series, data_packets, fingerprint: None }, self.monitor.tap)
+        (Outcome { run, series, data_packets }, self.monitor.tap)
     }
 }
 

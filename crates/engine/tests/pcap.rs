@@ -123,9 +123,17 @@ fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     experiment.cells.into_iter().next().expect("one run").scenario
 }
 
+fn library() -> Library {
+    Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"))
+}
+
 fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
-    let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    engine::run(scenario, &library, options, &mut |_| ControlFlow::Continue(()))
+    engine::run(scenario, &library(), options, &mut |_| ControlFlow::Continue(()))
+}
+
+fn fingerprint(scenario: &Scenario, options: &Options) -> u64 {
+    let fingerprinted = engine::fingerprint(scenario, &library(), options, &mut |_| ControlFlow::Continue(()));
+    fingerprinted.expect("a run").1
 }
 
 fn file(name: &str) -> PathBuf {
@@ -430,13 +438,10 @@ fn every_flow_has_an_address_of_its_own() {
 #[test]
 fn a_trace_changes_nothing_and_is_the_same_each_time() {
     let scenario = scenario(LOSSY, &[]);
-    let plain = run(&scenario, &Options { fingerprint: true, ..Default::default() }).expect("a run");
+    let plain = fingerprint(&scenario, &Options::default());
     let [first, second] = ["first", "second"].map(|name| {
         let path = file(name);
-        let options = Options { pcap: Some(path.clone()), fingerprint: true, ..Default::default() };
-        let outcome = run(&scenario, &options).expect("a run");
-        assert!(outcome.fingerprint.is_some());
-        assert_eq!(outcome.fingerprint, plain.fingerprint);
+        assert_eq!(fingerprint(&scenario, &Options { pcap: Some(path.clone()), ..Default::default() }), plain);
         std::fs::read(path).expect("a trace")
     });
     assert!(first == second);

@@ -4,12 +4,11 @@ use crate::errors::{RunError, fault, input_error, interrupted};
 use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::Cell;
-use scenario::records::{Run, Series};
+use scenario::records::{Options, Outcome};
 use scenario::units::Nanos;
 use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use testbed::Time;
 
 /// What runs a scenario.
@@ -21,26 +20,6 @@ pub enum Backend {
     Kernel,
     /// The same inside a guest whose time is virtual.
     Vm,
-}
-
-/// What a run needs and is to keep.
-pub struct Wanted {
-    /// The mechanisms.
-    pub library: Library,
-    /// The step of the series, if it is wanted.
-    pub series: Option<Nanos>,
-    /// Where a packet trace goes, if it is wanted.
-    pub pcap: Option<PathBuf>,
-}
-
-/// What any backend answers.
-pub struct Outcome {
-    /// The records.
-    pub run: Run,
-    /// Present if wanted.
-    pub series: Option<Series>,
-    /// Data packets sent.
-    pub data_packets: u64,
 }
 
 type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
@@ -80,34 +59,26 @@ impl Backend {
     }
 
     /// Runs a cell.
-    pub fn run(self, cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
+    pub fn run(self, cell: &Cell, library: &Library, options: &Options, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {
-            Backend::Simulator => simulate(cell, wanted, progress),
-            Backend::Kernel | Backend::Vm => emulate(cell, wanted, self.time(), progress),
+            Backend::Simulator => simulate(cell, library, options, progress),
+            Backend::Kernel | Backend::Vm => testbed::run(&cell.scenario, library, self.time(), options, progress)
+                .map_err(|error| testbed_error(cell, &error)),
         };
         catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault())?
     }
 }
 
-fn simulate(cell: &Cell, wanted: &Wanted, progress: Progress) -> PyResult<Outcome> {
+fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progress) -> PyResult<Outcome> {
     let groups = 0..cell.scenario.flows.len();
     mechanism::watchdog::set_places(&groups.map(|group| cell.locate(&format!("flows.{group}.cc"))).collect::<Vec<_>>());
-    let options = engine::Options { series: wanted.series, pcap: wanted.pcap.clone(), fingerprint: false };
-    let outcome = engine::run(&cell.scenario, &wanted.library, &options, progress).map_err(|error| match error {
+    engine::run(&cell.scenario, library, options, progress).map_err(|error| match error {
         engine::Error::Mechanism { group, error } => wrong_control(cell, group, &error),
         engine::Error::Fault(fault) => refused(cell, &format!("flows.{}.cc", fault.group), &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
-    })?;
-    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
-}
-
-fn emulate(cell: &Cell, wanted: &Wanted, time: Time, progress: Progress) -> PyResult<Outcome> {
-    let options = testbed::Options { series: wanted.series, pcap: wanted.pcap.clone(), time };
-    let outcome = testbed::run(&cell.scenario, &wanted.library, &options, progress);
-    let outcome = outcome.map_err(|error| testbed_error(cell, &error))?;
-    Ok(Outcome { run: outcome.run, series: outcome.series, data_packets: outcome.data_packets })
+    })
 }
 
 /// Why the testbed gave nothing, with the place in the file where something stands there.

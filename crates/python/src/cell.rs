@@ -1,13 +1,13 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, Outcome, Wanted, testbed_error, wrong_control};
+use crate::backend::{Backend, testbed_error, wrong_control};
 use crate::columns;
 use crate::errors::input_error;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
-use scenario::records::Run;
+use scenario::records::{Options, Outcome, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -150,8 +150,8 @@ impl Cell {
             return Err(input_error("a series needs a step of at least 1ns"));
         }
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
-        let wanted = Wanted { library, series: series_ns.map(Nanos), pcap };
-        let outcome = py.detach(|| self.outcome(backend, &wanted, progress))?;
+        let options = Options { series: series_ns.map(Nanos), pcap };
+        let outcome = py.detach(|| self.outcome(backend, &library, &options, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
@@ -182,7 +182,13 @@ impl Cell {
 
 impl Cell {
     /// Runs it, taking the interpreter's lock now and then to tell `progress` and to look for signals.
-    fn outcome(&self, backend: Backend, wanted: &Wanted, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+    fn outcome(
+        &self,
+        backend: Backend,
+        library: &Library,
+        options: &Options,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome> {
         let duration = self.duration_s();
         let mut raised = None;
         let mut next = Instant::now() + TICK;
@@ -199,7 +205,7 @@ impl Cell {
             raised = told.err();
             if raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let outcome = backend.run(&self.0, wanted, &mut tick);
+        let outcome = backend.run(&self.0, library, options, &mut tick);
         outcome.map_err(|error| raised.unwrap_or(error))
     }
 }

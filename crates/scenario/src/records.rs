@@ -1,6 +1,29 @@
-//! What a run leaves behind, whichever backend made it. Units stand in the names; the names are part of the interface.
+//! What a run is asked for and what it leaves behind, whichever backend makes it. Units stand in the names; the names
+//! are part of the interface.
 
+use crate::units::Nanos;
 use serde::Serialize;
+use std::path::PathBuf;
+
+/// What to keep of a run besides its records.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Sample links and flows this often.
+    pub series: Option<Nanos>,
+    /// Write every packet at the senders' interfaces to this pcapng file.
+    pub pcap: Option<PathBuf>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The result records.
+    pub run: Run,
+    /// Present if asked for.
+    pub series: Option<Series>,
+    /// Data packets sent, over all flows and the whole run: the unit of speed figures.
+    pub data_packets: u64,
+}
 
 /// One run.
 #[derive(Clone, Debug, Serialize)]

@@ -5,12 +5,13 @@
 //! includes reading the clock twice, as the empty program shows: what is printed is without it. What comes before a BPF
 //! program, a few dozen instructions that build its arguments, is in neither.
 
+use scenario::records::Options;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 use testbed::kernel::{Calls, status};
-use testbed::{GroupControl, Options, load_controls, run_with};
+use testbed::{GroupControl, Time, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RUNS: usize = 5;
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..RUNS {
         let controls = load_controls(scenario, &library)?;
         let counting = std::thread::spawn(|| status(Some(MEASURED)));
-        run_with(scenario, &controls, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
+        run_with(scenario, &controls, Time::Real, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
         let counted = counting.join().expect("nothing panics")?;
         for (group, control) in controls.iter().enumerate() {
             collect(&mut figures, group, calls_of(&counted, control));

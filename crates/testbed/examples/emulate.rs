@@ -1,8 +1,10 @@
 //! Runs a scenario with the kernel's TCP and prints its records: `emulate FILE key=value...`
 
 use mechanism::Library;
+use scenario::records::Options;
 use std::ops::ControlFlow;
 use std::path::Path;
+use testbed::Time;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -14,7 +16,7 @@ fn main() {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     for cell in &experiment.cells {
         let mut go_on = |_| ControlFlow::Continue(());
-        match testbed::run(&cell.scenario, &library, &testbed::Options::default(), &mut go_on) {
+        match testbed::run(&cell.scenario, &library, Time::Real, &Options::default(), &mut go_on) {
             Ok(outcome) => println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain")),
             Err(error) => eprintln!("{error}"),
         }

@@ -2,7 +2,7 @@
 
 use crate::host::stack::Unswitchable;
 use crate::kernel;
-use crate::options::LEAST_STEP;
+use crate::run::LEAST_STEP;
 use scenario::units::Nanos;
 use std::fmt;
 use std::io;

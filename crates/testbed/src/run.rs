@@ -12,12 +12,11 @@ use crate::flows::plan::{Hosts, Plan, Planned};
 use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::kernel;
-use crate::options::{LEAST_STEP, Options, Outcome};
 use crate::soundness::{self, Processors};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
 use scenario::model::{FlowGroup, Scenario};
-use scenario::records::{Run, Series};
+use scenario::records::{Options, Outcome, Run, Series};
 use scenario::units::Nanos;
 use std::io;
 use std::net::Ipv4Addr;
@@ -28,6 +27,11 @@ use std::time::Duration;
 /// How often the caller is asked whether to go on.
 const TICK: Duration = Duration::from_millis(50);
 
+/// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
+/// as long as waking up may take ([`crate::emulator::clock`]): steps of little more leave no processor to those that
+/// carry packets.
+pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
+
 type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 /// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop
@@ -35,12 +39,18 @@ type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
-pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
+pub fn run(
+    scenario: &Scenario,
+    library: &Library,
+    time: Time,
+    options: &Options,
+    progress: Progress,
+) -> Result<Outcome, Error> {
     check(scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
-    run_with(scenario, &controls, options, progress)
+    run_with(scenario, &controls, time, options, progress)
 }
 
 /// The same with controls that the caller has loaded, one for each group.
@@ -50,6 +60,7 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
 pub fn run_with(
     scenario: &Scenario,
     controls: &[GroupControl],
+    time: Time,
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
@@ -58,8 +69,8 @@ pub fn run_with(
     }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
-    let clock = Clock::of_run(options.time).map_err(Error::machine)?;
-    let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), options)?;
+    let clock = Clock::of_run(time).map_err(Error::machine)?;
+    let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
     let Driven { interrupted, stalls, processors } = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
@@ -68,7 +79,7 @@ pub fn run_with(
         return Err(Error::Interrupted);
     }
     let cpu_idle_percent = processors.idle_percent();
-    let (saturation, standstill) = match options.time {
+    let (saturation, standstill) = match time {
         Time::Real => (None, soundness::standstill(scenario, stalls)),
         Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
@@ -92,7 +103,7 @@ pub fn run_with(
     let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
-        on: match options.time {
+        on: match time {
             Time::Real => "kernel".into(),
             Time::Virtual => "vm".into(),
         },

@@ -2,11 +2,12 @@
 
 use crate::auditor::{Auditor, Flow};
 use crate::random;
-use crate::world::{self, run, run_with_series, watch};
+use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Loss, Scenario, Service, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, Stack};
+use scenario::records::Run;
 use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
@@ -17,6 +18,49 @@ pub fn config(cases: u32) -> ProptestConfig {
         config.rng_seed = RngSeed::Fixed(2);
     }
     config
+}
+
+/// The directions of all links, in the order of their records.
+pub fn directions(scenario: &Scenario) -> impl Iterator<Item = &Link> {
+    scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse])
+}
+
+/// The records say of each flow what its events show.
+pub fn flows_agree(run: &Run, flows: &[Flow]) -> Result<(), TestCaseError> {
+    for (record, flow) in run.flows.iter().zip(flows) {
+        prop_assert_eq!(record.sent_packets, flow.sent);
+        prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+        prop_assert_eq!(record.lost_packets, flow.lost);
+        prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
+    }
+    Ok(())
+}
+
+/// What queues drop and channels lose, data and acknowledgements alike, stands in the records of their links.
+pub fn links_agree(run: &Run, auditor: &Auditor) -> Result<(), TestCaseError> {
+    prop_assert_eq!(run.links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
+    prop_assert_eq!(run.links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
+    for link in &run.links {
+        prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
+        prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
+    }
+    Ok(())
+}
+
+/// No queue ever exceeds its limit.
+pub fn queues_keep_their_limits(scenario: &Scenario) -> Result<(), TestCaseError> {
+    let (_, series) = run_with_series(scenario, Nanos(scenario.duration.0 / 500));
+    let limits: Vec<_> = directions(scenario).map(|link| link.queue.limit()).collect();
+    let links = &series.links;
+    for (row, number) in links.link.iter().enumerate() {
+        // Access links follow, which have no limit.
+        match limits.get(*number as usize).copied().flatten() {
+            None => {}
+            Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[row] <= most),
+            Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[row] <= most),
+        }
+    }
+    Ok(())
 }
 
 fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
@@ -44,12 +88,7 @@ proptest! {
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::scenario()) {
         scenario.warmup = Nanos::ZERO;
         let (outcome, flows) = audited(&scenario);
-        for (record, flow) in outcome.run.flows.iter().zip(&flows) {
-            prop_assert_eq!(record.sent_packets, flow.sent);
-            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
-            prop_assert_eq!(record.lost_packets, flow.lost);
-            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
-        }
+        flows_agree(&outcome.run, &flows)?;
         let sent: u64 = flows.iter().map(|f| f.sent).sum();
         prop_assert_eq!(outcome.data_packets, sent);
     }
@@ -129,10 +168,10 @@ proptest! {
     #[test]
     fn a_run_repeats_itself(scenario in random::scenario()) {
         let record = |scenario: &Scenario| {
-            let options = Options { fingerprint: true, series: Some(Nanos(scenario.duration.0 / 50)), ..Options::default() };
-            let outcome = run(scenario, &options);
+            let options = Options { series: Some(Nanos(scenario.duration.0 / 50)), ..Options::default() };
+            let (outcome, events) = fingerprint(scenario, &options);
             let bytes = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
-            (bytes, outcome.fingerprint.expect("asked for"), outcome.run)
+            (bytes, events, outcome.run)
         };
         let first = record(&scenario);
         let second = record(&scenario);

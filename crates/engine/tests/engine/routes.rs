@@ -1,19 +1,14 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
 use crate::auditor::Auditor;
-use crate::properties::{capacity_bytes, config};
+use crate::properties::{capacity_bytes, config, directions, flows_agree, links_agree, queues_keep_their_limits};
 use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Loss, Scenario, Stack};
 use scenario::records::{self, Run};
 use scenario::units::{Bytes, Nanos};
-
-/// The directions of all links, in the order of their records.
-fn directions(scenario: &Scenario) -> impl Iterator<Item = &Link> {
-    scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse])
-}
 
 /// The group of each flow.
 fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
@@ -29,19 +24,8 @@ proptest! {
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::routed()) {
         scenario.warmup = Nanos::ZERO;
         let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
-        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
-            prop_assert_eq!(record.sent_packets, flow.sent);
-            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
-            prop_assert_eq!(record.lost_packets, flow.lost);
-            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
-        }
-        let links = &outcome.run.links;
-        prop_assert_eq!(links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
-        prop_assert_eq!(links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
-        for link in links {
-            prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
-            prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
-        }
+        flows_agree(&outcome.run, &auditor.flows)?;
+        links_agree(&outcome.run, &auditor)?;
         for link in directions(&scenario) {
             let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
             let flows = auditor.flows.iter().zip(groups(&scenario)).filter(|(_, group)| crosses(group));
@@ -53,17 +37,7 @@ proptest! {
     /// No queue ever exceeds its limit.
     #[test]
     fn all_queues_stay_within_their_limits(scenario in random::routed()) {
-        let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
-        let limits: Vec<_> = directions(&scenario).map(|link| link.queue.limit()).collect();
-        let links = &series.links;
-        for (row, number) in links.link.iter().enumerate() {
-            // Access links follow, which have no limit.
-            match limits.get(*number as usize).copied().flatten() {
-                None => {}
-                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[row] <= most),
-                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[row] <= most),
-            }
-        }
+        queues_keep_their_limits(&scenario)?;
     }
 
     /// Same seed, same events and records.
@@ -71,9 +45,9 @@ proptest! {
     fn a_run_repeats_itself(scenario in random::routed()) {
         let record = || {
             let series = Some(Nanos(scenario.duration.0 / 50));
-            let outcome = run(&scenario, &Options { fingerprint: true, series, ..Options::default() });
+            let (outcome, events) = fingerprint(&scenario, &Options { series, ..Options::default() });
             let records = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
-            (outcome.fingerprint.expect("asked for"), records)
+            (events, records)
         };
         prop_assert_eq!(record(), record());
     }

@@ -126,6 +126,12 @@ pub fn run(scenario: &Scenario, options: &Options) -> Outcome {
     engine::run(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e:?}"))
 }
 
+/// Runs it, and hashes its events.
+pub fn fingerprint(scenario: &Scenario, options: &Options) -> (Outcome, u64) {
+    engine::fingerprint(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
+        .unwrap_or_else(|e| panic!("{e:?}"))
+}
+
 /// Runs it for its records and a series.
 pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (scenario::records::Run, scenario::records::Series) {
     let outcome = run(scenario, &Options { series: Some(step), ..Options::default() });

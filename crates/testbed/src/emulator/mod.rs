@@ -160,7 +160,7 @@ mod tests {
     use crate::host::Host;
     use crate::host::netlink::Netlink;
     use crate::host::tun;
-    use crate::options::Options;
+    use scenario::records::Options;
     use std::net::Ipv4Addr;
 
     const SCENARIO: &str = r#"
@@ -182,7 +182,8 @@ cc = "kernel:reno"
         let (near, far) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 128, 0, 1));
         let host = |own, peer| Host::new(own, peer, 1500, &scenario.flows[0].stack, false, None).unwrap();
         let pairs = [Pair { sender: host(near, far), receiver: host(far, near), reverse: false }];
-        let network = Network::new(&scenario, Plan::new(&scenario).unwrap(), vec![], &Options::default()).unwrap();
+        let options = Options::default();
+        let network = Network::new(&scenario, Plan::new(&scenario).unwrap(), vec![], Time::Real, &options).unwrap();
         let emulator = Emulator::new(&scenario, &pairs, network, Clock::start(Time::Real));
         pairs[0].receiver.namespace.within(|| Netlink::open()?.delete(tun::NAME)).unwrap();
         assert!(emulator.run(AN_HOUR, || false).is_err());

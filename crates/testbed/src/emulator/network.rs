@@ -10,13 +10,13 @@ use crate::host::End;
 use crate::host::tun;
 use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
-use crate::options::Options;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
 use measure::{Histogram, LinkSample};
 use path::{Packet, Port, PortId, Topology};
 use scenario::model::{Emulator, Link, Queue, Scenario};
 use scenario::records;
+use scenario::records::Options;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 use std::io;
@@ -75,13 +75,14 @@ impl Network {
         scenario: &Scenario,
         plan: Plan,
         monitors: Vec<FlowMonitor>,
+        time: Time,
         options: &Options,
     ) -> Result<Network, Error> {
         let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
         let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
         let topology = Topology::new(scenario, &counts);
         let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose))?;
-        if options.time == Time::Virtual {
+        if time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
         let mut kernel_ports = [vec![], vec![]];
@@ -100,7 +101,7 @@ impl Network {
             is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
             pcap: pcap.map_err(Error::machine)?,
-            time: options.time,
+            time,
             step: options.series,
             samples: vec![],
         })
@@ -315,7 +316,7 @@ access = { rate = "1gbit" }
         let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
         let options = Options { series: Some(Nanos::from_millis(2)), ..Options::default() };
         let scenario = &experiment.cells[0].scenario;
-        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], &options).unwrap();
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], Time::Real, &options).unwrap();
         for n in 0..60 {
             let mut packet = sent(1460, 0).into_boxed_slice();
             let at = Nanos(n * 30_000); // the time of one packet at 400 Mbit/s
@@ -332,7 +333,8 @@ access = { rate = "1gbit" }
     fn deliveries_in_virtual_time(lateness: Nanos) -> Vec<(End, Nanos)> {
         let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
         let scenario = &experiment.cells[0].scenario;
-        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], &Options::default()).unwrap();
+        let options = Options::default();
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), vec![], Time::Real, &options).unwrap();
         network.time = Time::Virtual;
         let enter = |network: &mut Network, end, at| {
             let mut packet = sent(1460, 0).into_boxed_slice();
@@ -385,7 +387,8 @@ access = { delay = "100ms" }
         let interval = measure::Interval::new(scenario, None);
         let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
         let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
-        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), monitors, &Options::default()).unwrap();
+        let options = Options::default();
+        let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), monitors, Time::Real, &options).unwrap();
         let enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
             packet.resize(network.buffer().len().max(packet.len()), 0);
             network.enter(End::Sender, Nanos::from_millis(at), 0, packet.len(), &mut packet.into()).unwrap();

@@ -6,8 +6,8 @@ mod layout;
 mod types;
 
 use crate::controls::{self, GroupControl};
+use crate::emulator::clock::Time;
 use crate::error::Error;
-use crate::options::{Options, Outcome};
 use crate::run::run_with;
 use layout::Layout;
 use libbpf_rs::btf::Btf;
@@ -16,6 +16,7 @@ use mechanism::Library;
 use mechanism::replay::{Event, Moment, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::Scenario;
+use scenario::records::{Options, Outcome};
 use scenario::units::Nanos;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -64,7 +65,7 @@ pub fn run(
         None => Err(format!("{} is the kernel's own and does not record", control.listed)),
     };
     let recorders: Vec<_> = controls.iter().map(recorder).collect::<Result<_, _>>().map_err(Error::Machine)?;
-    let outcome = run_with(scenario, &controls, &Options::default(), progress)?;
+    let outcome = run_with(scenario, &controls, Time::Real, &Options::default(), progress)?;
     let stopped = recorders.into_iter().zip(&controls).map(|(recorder, control)| {
         recorder.stop().map_err(|reason| Error::Machine(format!("{}: {reason}", control.listed)))
     });
