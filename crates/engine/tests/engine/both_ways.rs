@@ -1,14 +1,14 @@
 //! Data in both directions: what holds of it in every scenario, and what can be worked out on paper.
 
 use crate::auditor::Auditor;
-use crate::properties::config;
+use crate::properties::{config, flows_agree, links_agree, queues_keep_their_limits};
 use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
 use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
 use scenario::records::Run;
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::{Nanos, Rate};
 
 /// The same seen from the other side of the bottleneck.
 fn mirrored(scenario: &Scenario) -> Scenario {
@@ -37,35 +37,14 @@ proptest! {
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::both_ways()) {
         scenario.warmup = Nanos::ZERO;
         let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
-        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
-            prop_assert_eq!(record.sent_packets, flow.sent);
-            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
-            prop_assert_eq!(record.lost_packets, flow.lost);
-            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
-        }
-        let links = &outcome.run.links;
-        prop_assert_eq!(links[0].drops + links[1].drops, auditor.dropped);
-        prop_assert_eq!(links[0].wire_losses + links[1].wire_losses, auditor.lost_on_the_wire);
-        for link in links {
-            prop_assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{}", link.utilisation_percent);
-            prop_assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
-        }
+        flows_agree(&outcome.run, &auditor.flows)?;
+        links_agree(&outcome.run, &auditor)?;
     }
 
     /// Neither queue ever exceeds its limit.
     #[test]
     fn both_queues_stay_within_their_limits(scenario in random::both_ways()) {
-        let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
-        let links = &series.links;
-        let limits = [scenario.links[0].forward.queue.limit(), scenario.links[0].reverse.queue.limit()];
-        for i in 0..links.time_s.len() {
-            // Access links follow, which have no limit.
-            match limits.get(links.link[i] as usize).copied().flatten() {
-                None => {}
-                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[i] <= most),
-                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[i] <= most),
-            }
-        }
+        queues_keep_their_limits(&scenario)?;
     }
 
     /// Turned round, all that happens is the same, turned round. Where all data went one way this holds the links that carry both kinds of packets against

@@ -5,6 +5,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "keeps_window.h"
 
 PARAM(u32, window, 10, 2, 1000, "packets", "the window of a connection whose SYN-ACK was seen with the option; without it, one more");
 
@@ -28,24 +29,12 @@ void BPF_PROG(seen_control, struct sock *sk, __u32 ack, int flag, const struct r
 	tell(tcp_sk(sk));
 }
 
-SEC("struct_ops")
-__u32 BPF_PROG(seen_ssthresh, struct sock *sk)
-{
-	return tcp_sk(sk)->snd_ssthresh;
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(seen_undo_cwnd, struct sock *sk)
-{
-	return tcp_sk(sk)->snd_cwnd;
-}
-
 SEC(".struct_ops.link")
 struct tcp_congestion_ops timestamps_seen = {
 	.init = (void *)seen_init,
 	.cong_control = (void *)seen_control,
-	.ssthresh = (void *)seen_ssthresh,
-	.undo_cwnd = (void *)seen_undo_cwnd,
+	.ssthresh = (void *)ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
 	.name = CONTROL_NAME("timestamps_seen"),
 };
 
