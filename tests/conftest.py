@@ -28,6 +28,8 @@ SWEEP = """
 "link.bottleneck.queue.limit" = ["15kb", "60kb"]
 """
 
+pytest.register_assert_rewrite("kernel_sandbox")
+
 # No test is timed, by Hypothesis neither: a machine that stands still for a moment is no failure.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -1,0 +1,76 @@
+"""A place for tests that change the kernel: mounts, notes and defaults of their own, and names nobody else has."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+NUMBERS = itertools.count()
+UNBLOAT = [sys.executable, "-m", "unbloat"]
+
+HIDE_THE_MACHINE = """
+while umount -l /sys/fs/bpf 2>/dev/null; do :; done
+mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
+echo ready
+exec cat
+"""
+
+Done = subprocess.CompletedProcess[str]
+Sandbox = Callable[..., Done]
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    """Call commands where pins, notes, units and the default are those of the test: all goes with it, however it ends.
+
+    The kernel's list of controls is the machine's own.
+    """
+    unshare = ["unshare", "--mount", "--net", "--propagation", "private", "sh", "-c", HIDE_THE_MACHINE]
+    with subprocess.Popen(unshare, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin and holder.stdout
+        assert holder.stdout.readline() == "ready\n"
+
+        def call(*command: object, **environment: str) -> Done:
+            enter = ["nsenter", "--target", str(holder.pid), "--mount", "--net", f"--wd={tmp_path}"]
+            words = [*enter, *map(str, command)]
+            return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+
+        yield call
+        holder.stdin.close()
+
+
+@pytest.fixture
+def unbloat(sandbox: Sandbox) -> Sandbox:
+    """Call `unbloat` there."""
+
+    def call(*arguments: object, **environment: str) -> Done:
+        return sandbox(*UNBLOAT, *arguments, **environment)
+
+    return call
+
+
+@pytest.fixture
+def name() -> str:
+    """A name in the kernel that nobody else has."""
+    return f"t{os.getpid()}_{next(NUMBERS)}"
+
+
+def statuses(unbloat: Sandbox, name: str, *arguments: str) -> list[dict[str, object]]:
+    controls = json.loads(unbloat("status", "--json", *arguments).stdout)["controls"]
+    return [control for control in controls if control["name"] == name]
+
+
+def as_nobody(*arguments: str) -> Done:
+    """Call `unbloat` without rights and without programs."""
+    script = (
+        "import os, sys, unbloat.boot, unbloat.cli\n"
+        "os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
+        "os.environ['PATH'] = ''\n"
+        "sys.exit(unbloat.cli.main(sys.argv[1:]))"
+    )
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60)
