@@ -129,21 +129,15 @@ fn version(release: &str) -> (u32, u32) {
 }
 
 fn programs() -> Vec<Check> {
-    let check = |name: &str, needed_for, remedy: &str| match find(name) {
-        Some(path) => Check::new(name, needed_for, true, path),
-        None => Check::new(name, needed_for, false, "not on the path").or(remedy),
+    let check = |name: &str, needed_for, remedy: &str| match which::which(name) {
+        Ok(path) => Check::new(name, needed_for, true, path.display().to_string()),
+        Err(_) => Check::new(name, needed_for, false, "not on the path").or(remedy),
     };
     vec![
         check("cc", "the simulator", "apt-get install gcc libc6-dev"),
         check("clang", "loading files of your own", "apt-get install clang"),
         check("iperf3", "trying by hand", "apt-get install iperf3"),
     ]
-}
-
-fn find(program: &str) -> Option<String> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file());
-    found.map(|path| path.display().to_string())
 }
 
 /// What of the network the kernel gives us, tried in a namespace that goes when this is done.
