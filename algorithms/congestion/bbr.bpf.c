@@ -3,7 +3,7 @@
  * BBR: pace at the largest delivery rate and keep about twice rate times least RTT in flight; a loss is no signal.
  *
  * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016, version 1 in the form
- * that Linux gives it (card bbr). The path is a model of two numbers, each seen only while the other is disturbed: the bottleneck's rate
+ * that Linux gives it. The path is a model of two numbers, each seen only while the other is disturbed: the bottleneck's rate
  * (largest of ten rounds) and the path's RTT (least of ten seconds). Four modes take turns:
  *
  *    STARTUP    both gains 2.89, the rate doubles a round trip, until three rounds bring less than a quarter more

@@ -3,14 +3,14 @@
  * CLPC: low priority like LEDBAT, but N times as fast while the queue is empty, and a loss without a queue costs little.
  *
  * From Jiang, Jin, "Adaptive low-priority congestion control for high bandwidth-delay product and wireless networks", Computer Communications,
- * 2016 (card clpc). q is the queueing delay of the path to the receiver, q_a its moving average, and every 10 ms
+ * 2016. q is the queueing delay of the path to the receiver, q_a its moving average, and every 10 ms
  *
  *    alpha = min(q_a / target, 1)     N = N + 1 - alpha N
  *
  * For each segment acknowledged the window grows by N (target - q) / target / cwnd while q is zero, else by the same without N, which is less than
  * nothing above the target. A loss leaves eta1 of the window if at most beta segments are queued, cwnd q / rtt of them, else eta2.
  *
- * Departures and choices (in brackets: the card's name of the question):
+ * Departures and choices (in brackets: the row of papers/clpc/choices.toml):
  *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is: `n_always`, which growth alone heeds [C1];
  *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments also waits for the second, which on
  *    links below some 10 Mbit/s takes longer;

@@ -3,7 +3,7 @@
  * Compound TCP: Reno's window and beside it a second one, which grows fast while little is queued and gives way to a queue.
  *
  * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006, and
- * draft-sridharan-tcpm-ctcp (card compound). win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged; once a round
+ * draft-sridharan-tcpm-ctcp. win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged; once a round
  * trip, with the segments queued reckoned as diff = win (RTT - baseRTT) / RTT,
  *
  *    diff < gamma:    dwnd += max(win^(3/4) / 8 - 1, 0)          else:  dwnd = max(dwnd - diff, 0)

@@ -3,7 +3,7 @@
  * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, level around W_max, fast again beyond.
  *
  * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in the integer form
- * that Linux gives it (card cubic); slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011; card hystart). The curve
+ * that Linux gives it; slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011). The curve
  * is read once a jiffy and turned into a number of ACKed segments for each additional one.
  *
  * Departures:

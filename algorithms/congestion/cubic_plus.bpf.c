@@ -2,7 +2,7 @@
 /*
  * Cubic+: CUBIC behind the delayed window update, which keeps it from filling the buffer.
  *
- * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016 (card cubic-plus).
+ * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
  * What the mechanism does, and each open choice of the paper, stands in delayed_window_update.h; CUBIC is cubic.bpf.c.
  *
  * Departures: while the window is held the curve's clock stands still, and after a serious cut the curve starts again from the new

@@ -3,15 +3,15 @@
  * Elastic-TCP: grows by the root of the window, stretched by how far the RTT is below the largest seen.
  *
  * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks", IEEE Systems Journal,
- * 2019 (card elastic-tcp). A long queue shows in RTT_cur close to RTT_max; until then the path has room:
+ * 2019. A long queue shows in RTT_cur close to RTT_max; until then the path has room:
  *
  *    WWF = sqrt(cwnd RTT_max / RTT_cur)     cwnd += WWF / cwnd for each segment acknowledged: WWF segments a round trip
  *
- * Departures and choices, where the paper is silent (in brackets: the card's name of the question):
- *  - the paper leaves the reaction to a loss to the stack it is built on: `beta`, half the window as Reno [E2];
- *  - RTT_max is "over this connection" in the text, while ports of the algorithm forget it at a timeout: `horizon` [E3];
+ * Departures and choices, where the paper is silent:
+ *  - the paper leaves the reaction to a loss to the stack it is built on: `beta`, half the window as Reno;
+ *  - RTT_max is "over this connection" in the text, while ports of the algorithm forget it at a timeout: `horizon`;
  *  - the pseudocode looks at the RTT in congestion avoidance only; here every sample counts, for the overshoot of slow start is what
- *    later tells an empty queue from a full one [E4].
+ *    later tells an empty queue from a full one.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

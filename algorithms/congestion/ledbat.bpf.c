@@ -2,7 +2,7 @@
 /*
  * LEDBAT: low priority. It steers towards a queueing delay, and yields to whoever makes it longer.
  *
- * From RFC 6817, "Low Extra Delay Background Transport" (card ledbat), in segments. The queueing delay is the least of the last four delays to the
+ * From RFC 6817, "Low Extra Delay Background Transport", in segments. The queueing delay is the least of the last four delays to the
  * receiver less the least of the last ten minutes; for each segment acknowledged
  *
  *    cwnd += gain (target - queueing) / target / cwnd

@@ -2,7 +2,7 @@
 /*
  * TCP-LP: low priority. Reno that takes a one-way delay above its usual range for congestion, long before anything is lost.
  *
- * From Kuzmanovic, Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM Transactions on Networking 14(4), 2006 (card tcp-lp).
+ * From Kuzmanovic, Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM Transactions on Networking 14(4), 2006.
  * Congestion shows when the moving average of the delay is above the least by more than `delta` of the range up to the largest. The first time the
  * window halves, and for `inference` round trips it does not grow; when congestion shows again in that time it falls to one segment.
  *

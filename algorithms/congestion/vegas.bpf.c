@@ -3,7 +3,7 @@
  * Vegas: once a round trip, compare the window with what an empty queue would need, and keep two to four segments queued.
  *
  * From Brakmo, Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, in the form that Linux
- * gives it (card vegas).
+ * gives it.
  *
  * Departures from the paper, all of them Linux's:
  *  - the segments in the queue are reckoned as cwnd (rtt - base) / base, a little more than the paper's cwnd (rtt - base) / rtt;

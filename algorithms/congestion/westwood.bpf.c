@@ -3,7 +3,7 @@
  * Westwood+: grows as Reno, and after a loss has the window that the bandwidth it has measured needs without a queue.
  *
  * From Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001, in its later form (Westwood+, 2004) and
- * as Linux has it (card westwood). Once a round trip, but not within 50 ms, what arrived over the time that it took goes through two filters of
+ * as Linux has it. Once a round trip, but not within 50 ms, what arrived over the time that it took goes through two filters of
  * 7/8 and 1/8; the first goes into both as it is. After a repair, and as the threshold after a timeout,
  *
  *    cwnd = max(bandwidth RTT_min / MSS, 2)

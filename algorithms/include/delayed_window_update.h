@@ -3,7 +3,7 @@
  * Delayed window update: a gate in front of any loss-based congestion control. It watches how many segments still see an empty queue
  * and where the mean RTT goes, and holds or cuts the window before the queue overflows. The base's own formulae stay as they are.
  *
- * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016 (card cubic-plus).
+ * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
  * Over each period, U is the share of segments whose RTT was above the least, J the change of the mean RTT since the period before:
  *
  *    U = 100 %  and J > 0   serious: the window falls to theta of itself and is held for a random part of the least RTT
@@ -12,7 +12,7 @@
  *
  * Apart from that the window is held while the mean RTT is in the upper half of what has been seen.
  *
- * Where the paper is silent or says two things, a parameter decides (in brackets: the card's name of the question):
+ * Where the paper is silent or says two things, a parameter decides (in brackets: the row of papers/cubic-plus/choices.toml):
  *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does [A3];
  *  - "decreased by 1 - theta" is a cut to theta [A4]; serious congestion needs J > 0, `serious_needs_jitter` [A1];
  *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a serious verdict ends it,

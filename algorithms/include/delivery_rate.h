@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Delivery rates in fixed point; the largest of the recent ones; and how far acknowledgements run ahead of a rate when they come in
- * clumps (card bbr).
+ * clumps.
  */
 #ifndef UNBLOAT_DELIVERY_RATE_H
 #define UNBLOAT_DELIVERY_RATE_H

@@ -2,7 +2,7 @@
 /*
  * Is there a token-bucket policer on the path, and what rate does it pass? Such a device lets a burst through and then drops what is above
  * its rate. Two intervals in a row with much loss and one rate betray it; after some rounds the verdict is dropped and the path tried
- * anew. As Linux's BBR has it (card bbr, "long-term sampler").
+ * anew. As Linux's BBR has it (bbr_lt_bw_sampling).
  */
 #ifndef UNBLOAT_POLICER_H
 #define UNBLOAT_POLICER_H

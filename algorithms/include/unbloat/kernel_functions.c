@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target: the kernel functions (kfuncs) that every congestion control may call, behaving as the kernel's (card reno).
+ * Native target: the kernel functions (kfuncs) that every congestion control may call, behaving as the kernel's.
  */
 #include "unbloat/runtime.h"
 

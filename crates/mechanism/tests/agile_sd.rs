@@ -1,4 +1,4 @@
-//! Card agile-sd: the compiled mechanism, driven by hand.
+//! Agile-SD (Alrshah et al., 2015): the compiled mechanism, driven by hand.
 
 mod harness;
 

@@ -1,4 +1,4 @@
-//! Card bbr: the compiled mechanism, driven by hand.
+//! BBR version 1 as tcp_bbr.c has it: the compiled mechanism, driven by hand.
 
 mod harness;
 

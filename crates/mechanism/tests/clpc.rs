@@ -1,4 +1,4 @@
-//! Card clpc: its test vectors, and the compiled mechanism driven by hand.
+//! CLPC (Jiang and Jin, 2016): its equations by number, and the compiled mechanism driven by hand.
 
 mod harness;
 
@@ -42,7 +42,7 @@ fn n(sk: &TcpSock) -> u32 {
 }
 
 #[test]
-fn the_cards_equations() {
+fn the_papers_equations() {
     let library = compile_text("clpc", EXPORTS);
     // SAFETY: EXPORTS declares them so.
     let alpha = unsafe { library.get::<unsafe extern "C" fn(u32) -> u32>(b"alpha").expect("exported") };
@@ -80,7 +80,7 @@ fn the_cards_equations() {
     assert_eq!(steps(11 * ONE, ONE, 1), [1.0]);
 }
 
-/// The card's steps of an ACK at cwnd 50 and N 11: +.22, +.016, 0, -.02.
+/// The steps of an ACK by the paper's equations at cwnd 50 and N 11: +.22, +.016, 0, -.02.
 #[test]
 fn what_an_ack_changes() {
     let control = builtin("clpc");

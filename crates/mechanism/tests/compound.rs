@@ -1,4 +1,4 @@
-//! Card compound: the compiled mechanism, driven by hand.
+//! Compound TCP (Tan et al., 2006): the compiled mechanism, driven by hand.
 
 mod harness;
 
@@ -50,7 +50,7 @@ fn with_dwnd(mut sk: TcpSock, segments: u32) -> TcpSock {
     sk
 }
 
-/// The card's growth is that of real numbers; this one is less than an eighth of a segment below it.
+/// The growth in real numbers is w^(3/4) / 8 - 1; this one is less than an eighth of a segment below it.
 #[test]
 fn an_empty_queue_lets_the_delay_window_grow() {
     let control = builtin("compound");

@@ -1,4 +1,4 @@
-//! Cards cubic and hystart: the compiled mechanism, driven by hand.
+//! CUBIC (RFC 9438) and HyStart as tcp_cubic.c has them: the compiled mechanism, driven by hand.
 
 mod harness;
 

@@ -1,4 +1,5 @@
-//! Card cubic-plus: the delayed window update in front of its bases, driven by hand. Its verdicts are in `numbers.rs`.
+//! The delayed window update (Wang and Yuan, 2016) in front of its bases, driven by hand. Its verdicts are in
+//! `numbers.rs`.
 
 mod harness;
 

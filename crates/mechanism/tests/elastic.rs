@@ -1,4 +1,4 @@
-//! Card elastic-tcp: its table, and the compiled mechanism driven by hand.
+//! Elastic-TCP (Alrshah et al., 2019): its weighting function by number, and the compiled mechanism driven by hand.
 
 mod harness;
 

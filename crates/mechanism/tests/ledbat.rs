@@ -1,4 +1,4 @@
-//! Card ledbat: its test vectors, and the compiled mechanism driven by hand.
+//! LEDBAT (RFC 6817): its equation by number, and the compiled mechanism driven by hand.
 
 mod harness;
 

@@ -1,4 +1,5 @@
-//! The integer functions inside the mechanisms against the cards cubic, hystart and cubic-plus.
+//! The integer functions inside the mechanisms against real arithmetic: CUBIC's curve (RFC 9438), HyStart, the delayed
+//! window update.
 
 mod harness;
 
@@ -99,7 +100,7 @@ fn the_cube_root_is_exact() {
 #[test]
 fn the_curve_of_a_loss_at_100_segments() {
     let library = library();
-    // Card cubic: distance 30 gives a root of 4316.97, that is 4.2158 s; for the real C it is 4.217163 s.
+    // In real arithmetic distance 30 gives a root of 4316.97, that is 4.2158 s; for the real C it is 4.217163 s.
     assert_eq!(call1(library, "numbers_cubic_k", 30), 4317);
     for (seconds, target) in [(0, 70), (1, 87), (2, 96), (4, 100), (5, 100)] {
         assert_eq!(call3(library, "numbers_cubic_window", 100, 70, seconds * 1000), target, "at {seconds} s");

@@ -1,4 +1,4 @@
-//! Card reno: its test vectors, through the compiled mechanism.
+//! Reno: RFC 5681 in whole segments as tcp_reno_cong_avoid has it, through the compiled mechanism.
 
 mod harness;
 

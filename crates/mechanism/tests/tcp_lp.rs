@@ -1,4 +1,4 @@
-//! Card tcp-lp: its test vectors, and the compiled mechanism driven by hand.
+//! TCP-LP (Kuzmanovic and Knightly, 2006): its formulae by number, and the compiled mechanism driven by hand.
 
 mod harness;
 

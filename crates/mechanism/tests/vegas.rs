@@ -1,4 +1,4 @@
-//! Card vegas: the compiled mechanism, driven by hand.
+//! Vegas as tcp_vegas.c has it: the compiled mechanism, driven by hand.
 
 mod harness;
 

@@ -1,4 +1,4 @@
-//! Card veno: its test vectors, and the compiled mechanism driven by hand.
+//! Veno as tcp_veno.c has it: its formulae by number, and the compiled mechanism driven by hand.
 
 mod harness;
 

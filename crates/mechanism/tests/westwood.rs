@@ -1,4 +1,4 @@
-//! Card westwood: its test vectors, and the compiled mechanism driven by hand.
+//! Westwood+ as tcp_westwood.c has it: its filter by number, and the compiled mechanism driven by hand.
 
 mod harness;
 

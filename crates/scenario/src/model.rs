@@ -487,7 +487,7 @@ pub struct Clock {
     pub drift: Drift,
 }
 
-/// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does; see `spec/loss-recovery.md`.
+/// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
