@@ -19,7 +19,7 @@ extern unsigned long CONFIG_HZ __kconfig;
 #define UNBLOAT_NO_WAKEUP 1 /* BPF_RB_NO_WAKEUP: the reader looks by itself */
 
 /* What the helpers answer during one call. */
-struct unbloat_moment {
+struct unbloat_helper_results {
 	__u64 ns;
 	__u64 jiffies;
 	__u64 random;
@@ -35,7 +35,7 @@ struct unbloat_snapshot {
 	__u64 socket; /* its address */
 	__u64 phase;
 	__u64 jiffies_per_second;
-	struct unbloat_moment moment;
+	struct unbloat_helper_results helper_results;
 	__u64 arguments[3]; /* beside the socket; before */
 	__u64 result;	    /* after */
 	char program[UNBLOAT_NAME_BYTES];
@@ -56,12 +56,12 @@ struct {
 	__type(value, __u64);
 } unbloat_lost SEC(".maps");
 
-/* Per processor. A call that interrupts another puts the other's moment back; the reader finds out if one got lost. */
-static volatile struct unbloat_moment unbloat_moments[UNBLOAT_SLOTS];
+/* Per processor. A call that interrupts another puts the other's results back; the reader finds out if one got lost. */
+static volatile struct unbloat_helper_results unbloat_helper_results_of[UNBLOAT_SLOTS];
 
-static __always_inline volatile struct unbloat_moment *unbloat_moment(void)
+static __always_inline volatile struct unbloat_helper_results *unbloat_helper_results(void)
 {
-	return &unbloat_moments[bpf_get_smp_processor_id() % UNBLOAT_SLOTS];
+	return &unbloat_helper_results_of[bpf_get_smp_processor_id() % UNBLOAT_SLOTS];
 }
 
 static __always_inline void unbloat_count_lost(void)
@@ -85,9 +85,9 @@ static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(__u64 sk, 
 	to->socket = sk;
 	to->phase = phase;
 	to->jiffies_per_second = CONFIG_HZ;
-	to->moment.ns = unbloat_moment()->ns;
-	to->moment.jiffies = unbloat_moment()->jiffies;
-	to->moment.random = unbloat_moment()->random;
+	to->helper_results.ns = unbloat_helper_results()->ns;
+	to->helper_results.jiffies = unbloat_helper_results()->jiffies;
+	to->helper_results.random = unbloat_helper_results()->random;
 	bpf_probe_read_kernel(to->sock, bpf_core_type_size(struct tcp_sock), (const void *)sk);
 	return to;
 }
@@ -99,15 +99,15 @@ static __always_inline __u32 unbloat_largest_sample(void)
 	return ack > rate ? ack : rate;
 }
 
-/* Begins a call; `taken` has what unbloat_take() takes: the context, the socket, and the arguments. Returns the moment that it displaces. */
-static __always_inline struct unbloat_moment unbloat_before(const char *program, const unsigned long long *taken, int count)
+/* Begins a call; `taken` has what unbloat_take() takes: the context, the socket, and the arguments. Returns the results that it displaces. */
+static __always_inline struct unbloat_helper_results unbloat_before(const char *program, const unsigned long long *taken, int count)
 {
-	volatile struct unbloat_moment *moment = unbloat_moment();
-	struct unbloat_moment displaced = {moment->ns, moment->jiffies, moment->random};
+	volatile struct unbloat_helper_results *results = unbloat_helper_results();
+	struct unbloat_helper_results displaced = {results->ns, results->jiffies, results->random};
 
-	moment->ns = bpf_ktime_get_ns();
-	moment->jiffies = bpf_jiffies64();
-	moment->random = bpf_get_prandom_u32();
+	results->ns = bpf_ktime_get_ns();
+	results->jiffies = bpf_jiffies64();
+	results->random = bpf_get_prandom_u32();
 
 	struct unbloat_snapshot *to = unbloat_take_snapshot(taken[1], UNBLOAT_BEFORE);
 
@@ -121,25 +121,25 @@ static __always_inline struct unbloat_moment unbloat_before(const char *program,
 	return displaced;
 }
 
-static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct unbloat_moment *displaced)
+static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct unbloat_helper_results *displaced)
 {
-	volatile struct unbloat_moment *moment = unbloat_moment();
+	volatile struct unbloat_helper_results *helper_results = unbloat_helper_results();
 	struct unbloat_snapshot *to = unbloat_take_snapshot(sk, UNBLOAT_AFTER);
 
 	if (to) {
 		to->result = result;
 		bpf_ringbuf_submit(to, UNBLOAT_NO_WAKEUP);
 	}
-	moment->ns = displaced->ns;
-	moment->jiffies = displaced->jiffies;
-	moment->random = displaced->random;
+	helper_results->ns = displaced->ns;
+	helper_results->jiffies = displaced->jiffies;
+	helper_results->random = displaced->random;
 }
 
 /* From here on the helpers answer what is written down. */
-#define bpf_ktime_get_ns() (unbloat_moment()->ns)
-#define bpf_ktime_get_boot_ns() (unbloat_moment()->ns)
-#define bpf_jiffies64() (unbloat_moment()->jiffies)
-#define bpf_get_prandom_u32() ((__u32)unbloat_moment()->random)
+#define bpf_ktime_get_ns() (unbloat_helper_results()->ns)
+#define bpf_ktime_get_boot_ns() (unbloat_helper_results()->ns)
+#define bpf_jiffies64() (unbloat_helper_results()->jiffies)
+#define bpf_get_prandom_u32() ((__u32)unbloat_helper_results()->random)
 
 /* What BPF_PROG does with the function that bears the program's text: calls it between the two. */
 #define unbloat_is_void(call) __builtin_types_compatible_p(typeof(call), void)
@@ -148,7 +148,7 @@ static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct u
 	_Static_assert(sizeof(#name) <= UNBLOAT_NAME_BYTES, "a program that is recorded has a shorter name"); \
 	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                         \
 	unsigned long long taken[] = {unbloat_take(body, ##args)};                                            \
-	struct unbloat_moment displaced = unbloat_before(unbloat_program, taken, unbloat_count(args));        \
+	struct unbloat_helper_results displaced = unbloat_before(unbloat_program, taken, unbloat_count(args));        \
 	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                       \
 	unbloat_after(taken[1], result, &displaced);                                                          \
 	return (typeof(body(unbloat_take(body, ##args))))result

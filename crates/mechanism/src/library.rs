@@ -66,7 +66,7 @@ impl Library {
     }
 
     /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and
-    /// its random numbers are those that [`Control::set_moment`] sets.
+    /// its random numbers are those that [`Control::set_helper_results`] sets.
     pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
         Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
     }

@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// What the helpers answered throughout one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct HelperResults {
     /// `bpf_ktime_get_ns`.
     pub ns: u64,
     /// `bpf_jiffies64`.
@@ -34,7 +34,7 @@ pub struct Event {
     /// The program's name in its file.
     pub program: String,
     /// Clocks and random number.
-    pub moment: Moment,
+    pub helper_results: HelperResults,
     /// The arguments beside the socket; a pointer to a sample means one of the next two.
     pub arguments: [u64; 3],
     /// For `pkts_acked`.
@@ -142,7 +142,7 @@ impl Replay {
         let callback = self.programs[&event.program];
         let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, &event.before));
         let sk = known.or_insert_with(|| event.before.clone());
-        self.control.set_moment(&event.moment);
+        self.control.set_helper_results(&event.helper_results);
         let result = call(&self.control, callback, sk, event);
         if result != event.result {
             return Err(("the result".into(), event.result, result));

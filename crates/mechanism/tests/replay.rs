@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::{builtin, library, socket};
-use mechanism::replay::{Callback, Difference, Event, Member, Moment, Recording, Replay};
+use mechanism::replay::{Callback, Difference, Event, HelperResults, Member, Recording, Replay};
 use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_state};
 use scenario::model::{CcSource, CongestionControl};
 use scenario::units::Nanos;
@@ -34,7 +34,7 @@ fn recording() -> Recording {
         events.push(Event {
             socket: 1,
             program: program.into(),
-            moment: Moment { ns: ms * MILLISECOND, jiffies: ms * HZ / 1000, random: 0 },
+            helper_results: HelperResults { ns: ms * MILLISECOND, jiffies: ms * HZ / 1000, random: 0 },
             arguments: [arguments[0], arguments[1], 0],
             ack_sample: AckSample { pkts_acked: 2, rtt_us: 20_000, in_flight: 0 },
             rate_sample: RateSample::default(),

@@ -5,7 +5,7 @@ use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
 use crate::bind::ops::{Action, Callback, CongestionOps, Question};
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
-use crate::replay::Moment;
+use crate::replay::HelperResults;
 use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
 use std::cell::Cell;
@@ -185,12 +185,12 @@ impl Control {
     }
 
     /// What the helpers answer in the next callbacks, if it was built for a replay.
-    pub(crate) fn set_moment(&self, moment: &Moment) {
+    pub(crate) fn set_helper_results(&self, results: &HelperResults) {
         // SAFETY: as in `set_now`.
         unsafe {
-            (*self.instance).now = moment.ns;
-            (*self.instance).jiffies = moment.jiffies;
-            (*self.instance).random = moment.random;
+            (*self.instance).now = results.ns;
+            (*self.instance).jiffies = results.jiffies;
+            (*self.instance).random = results.random;
         }
     }
 

@@ -13,7 +13,7 @@ use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
-use mechanism::replay::{Event, Moment, Recording};
+use mechanism::replay::{Event, HelperResults, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::Scenario;
 use scenario::records::{Options, Outcome};
@@ -41,7 +41,7 @@ struct Snapshot {
     socket: u64,
     phase: u64,
     jiffies_per_second: u64,
-    moment: [u64; 3],
+    helper_results: [u64; 3],
     arguments: [u64; 3],
     result: u64,
     program: [u8; NAME_BYTES],
@@ -169,7 +169,7 @@ impl Reader {
             };
         }
         let before = self.open.remove(&snapshot.socket).ok_or("a call ends that has not begun")?;
-        if before.moment != snapshot.moment {
+        if before.helper_results != snapshot.helper_results {
             return Err(format!("a call of {} lost its clock to another on the same processor", before.name()));
         }
         self.recording.jiffies_per_second = snapshot.jiffies_per_second;
@@ -229,11 +229,11 @@ impl Layouts {
     }
 
     fn event(&self, before: &Snapshot, after: &Snapshot) -> Event {
-        let [ns, jiffies, random] = before.moment;
+        let [ns, jiffies, random] = before.helper_results;
         Event {
             socket: before.socket,
             program: before.name(),
-            moment: Moment { ns, jiffies, random },
+            helper_results: HelperResults { ns, jiffies, random },
             arguments: before.arguments,
             ack_sample: native(&self.ack_sample, &before.sample),
             rate_sample: native(&self.rate_sample, &before.sample),
