@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A window that nothing changes: what is measured with it, in benchmarks and tests, is the sender and the path, not a control.
+ * A window that nothing changes: what is measured with it, in benchmarks and tests, is the sender and the path, not a
+ * control.
  *
- * A timeout does bring the window down to one segment, as it does to every control; the next acknowledgement restores it.
+ * A timeout does bring the window down to one segment, as it does to every control; the next acknowledgement restores
+ * it.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The running kernel's own CUBIC behind BPF programs that do nothing but call it, so that the kernel's statistics of BPF programs time it as
- * they time ours. `min_tso_segs` gives what the kernel takes without it: it is the empty program, whose time is in every other figure.
+ * The running kernel's own CUBIC behind BPF programs that do nothing but call it, so that the kernel's statistics of
+ * BPF programs time it as they time ours. `min_tso_segs` gives what the kernel takes without it: it is the empty
+ * program, whose time is in every other figure.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -2,11 +2,12 @@
 /*
  * Agile-SD: three segments more each round trip right after a loss, fewer the nearer the window is to where it lost.
  *
- * From Alrshah, Othman, Ali, Hanapi, "Agile-SD: A Linux-based TCP congestion control algorithm for supporting high-speed and short-distance
- * networks", Journal of Network and Computer Applications 55, 2015. With the gap between the window at the last loss and what
- * that loss left,
+ * From Alrshah, Othman, Ali, Hanapi, "Agile-SD: A Linux-based TCP congestion control algorithm for supporting
+ * high-speed and short-distance networks", Journal of Network and Computer Applications 55, 2015. With the gap between
+ * the window at the last loss and what that loss left,
  *
- *    lambda = lambda_max gap_now / gap_after_loss, from lambda_min to lambda_max     cwnd += lambda / cwnd for each segment acknowledged
+ *    lambda = lambda_max gap_now / gap_after_loss, from lambda_min to lambda_max
+ *    cwnd += lambda / cwnd for each segment acknowledged
  *
  * Departures: the authors' kernel module grows once an ACK however many segments it covers; `once_per_ack` does so too.
  */

@@ -2,23 +2,27 @@
 /*
  * BBR: pace at the largest delivery rate and keep about twice rate times least RTT in flight; a loss is no signal.
  *
- * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016, version 1 in the form
- * that Linux gives it. The path is a model of two numbers, each seen only while the other is disturbed: the bottleneck's rate
- * (largest of ten rounds) and the path's RTT (least of ten seconds). Four modes take turns:
+ * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016,
+ * version 1 in the form that Linux gives it. The path is a model of two numbers, each seen only while the other is
+ * disturbed: the bottleneck's rate (largest of ten rounds) and the path's RTT (least of ten seconds). Four modes take
+ * turns:
  *
  *    STARTUP    both gains 2.89, the rate doubles a round trip, until three rounds bring less than a quarter more
  *    DRAIN      paces at 1 / 2.89 until no more is in flight than the pipe holds
- *    PROBE_BW   eight phases of one least RTT: pace at 5/4 (is there more?), 3/4 (let the queue drain), then six times at 1
+ *    PROBE_BW   eight phases of one least RTT: pace at 5/4 (is there more?), 3/4 (let the queue drain), then six times
+ *               at 1
  *    PROBE_RTT  after ten seconds without a new least RTT: four packets in flight for 200 ms and a round
  *
- * Beside the model: room for ACKs that come in clumps (extra_acked), and a detector of token-bucket policers, which pass a burst and then
- * drop what is above their rate: two intervals with much loss at one rate make that the rate for 48 rounds.
+ * Beside the model: room for ACKs that come in clumps (extra_acked), and a detector of token-bucket policers, which
+ * pass a burst and then drop what is above their rate: two intervals with much loss at one rate make that the rate for
+ * 48 rounds.
  *
- * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in the first round of a
- * recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's clock counts us, there ms, and its
- * tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts as 65535, where Linux keeps its lower 16 bits.
- * In a kernel before 6.10 the mark that PROBE_RTT leaves on its rate samples is kept here and covers its first round too: older kernels do
- * not let a BPF program write the socket's (app_limited).
+ * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in
+ * the first round of a recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's
+ * clock counts us, there ms, and its tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts
+ * as 65535, where Linux keeps its lower 16 bits. In a kernel before 6.10 the mark that PROBE_RTT leaves on its rate
+ * samples is kept here and covers its first round too: older kernels do not let a BPF program write the socket's
+ * (app_limited).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -142,7 +146,8 @@ static __always_inline void bbr_enter_probe_bw(const struct sock *sk, struct bbr
 	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
 }
 
-static __always_inline bool bbr_phase_is_over(const struct sock *sk, const struct bbr *bbr, const struct rate_sample *rs)
+static __always_inline bool bbr_phase_is_over(const struct sock *sk, const struct bbr *bbr,
+					      const struct rate_sample *rs)
 {
 	bool full_length = (__u32)tcp_sk(sk)->delivered_mstamp - bbr->phase_start > bbr->min_rtt_us;
 	__u32 gain = bbr_pacing_gain(bbr);
@@ -193,7 +198,8 @@ static __always_inline void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 		bbr->mode = DRAIN;
 		tcp_sk(sk)->snd_ssthresh = bbr_inflight_target(sk, bbr, ONE);
 	}
-	if (bbr->mode == DRAIN && bbr_in_network(sk, bbr, bbr_in_flight(tcp_sk(sk))) <= bbr_inflight_target(sk, bbr, ONE))
+	if (bbr->mode == DRAIN &&
+	    bbr_in_network(sk, bbr, bbr_in_flight(tcp_sk(sk))) <= bbr_inflight_target(sk, bbr, ONE))
 		bbr_enter_probe_bw(sk, bbr);
 }
 
@@ -373,7 +379,9 @@ static __always_inline __u32 bbr_threshold(struct sock *sk)
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* No loss after all: what it did to the search for the full pipe and the policer is undone, the window was never cut. */
+/*
+ * No loss after all: what it did to the search for the full pipe and the policer is undone, the window was never cut.
+ */
 static __always_inline __u32 bbr_undo(struct sock *sk)
 {
 	struct bbr *bbr = inet_csk_ca(sk);

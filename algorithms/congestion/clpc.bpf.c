@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CLPC: low priority like LEDBAT, but N times as fast while the queue is empty, and a loss without a queue costs little.
+ * CLPC: low priority like LEDBAT, but N times as fast while the queue is empty, and a loss without a queue costs
+ * little.
  *
- * From Jiang, Jin, "Adaptive low-priority congestion control for high bandwidth-delay product and wireless networks", Computer Communications,
- * 2016. q is the queueing delay of the path to the receiver, q_a its moving average, and every 10 ms
+ * From Jiang, Jin, "Adaptive low-priority congestion control for high bandwidth-delay product and wireless networks",
+ * Computer Communications, 2016. q is the queueing delay of the path to the receiver, q_a its moving average, and every
+ * 10 ms
  *
  *    alpha = min(q_a / target, 1)     N = N + 1 - alpha N
  *
- * For each segment acknowledged the window grows by N (target - q) / target / cwnd while q is zero, else by the same without N, which is less than
- * nothing above the target. A loss leaves eta1 of the window if at most beta segments are queued, cwnd q / rtt of them, else eta2.
+ * For each segment acknowledged the window grows by N (target - q) / target / cwnd while q is zero, else by the same
+ * without N, which is less than nothing above the target. A loss leaves eta1 of the window if at most beta segments are
+ * queued, cwnd q / rtt of them, else eta2.
  *
  * Departures and choices (in brackets: the row of papers/clpc/choices.toml):
- *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is: `n_always`, which growth alone heeds [C1];
- *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments also waits for the second, which on
- *    links below some 10 Mbit/s takes longer;
+ *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is: `n_always`, which growth alone
+ *    heeds [C1];
+ *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments
+ *    also waits for the second, which on links below some 10 Mbit/s takes longer;
  *  - N, without bound in the paper, stays below `n_max` and the window, which so at most doubles in a round trip [C3];
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
- *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long [C6];
+ *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long
+ *    [C6];
  *  - `slow_start`, which the paper has in some experiments only; after a timeout there always is one;
  *  - an ACK that the receiver held back does not count while more segments are on their way [C11];
- *  - a mark counts as a loss that finds a queue; a timeout leaves eta2 of the window, N = 1 and q_a = 0, a pause the latter two;
+ *  - a mark counts as a loss that finds a queue; a timeout leaves eta2 of the window, N = 1 and q_a = 0, a pause the
+ *    latter two;
  *  - without timestamps it is Reno.
  */
 #include "vmlinux.h"
@@ -40,7 +46,8 @@ PARAM(u32, eps, 1000, 0, 1000000, "us", "a queueing delay up to this is none");
 PARAM(u32, beta, 3, 0, 10000, "packets", "no more queued: the loss was random");
 PARAM(u32, eta1, 80, 1, 100, "%", "window that a random loss leaves");
 PARAM(u32, eta2, 50, 1, 100, "%", "window that congestion leaves");
-PARAM(bool, judge_by_largest, false, 0, 1, "", "a loss is judged by the largest delay of the last round trip, not by the latest");
+PARAM(bool, judge_by_largest, false, 0, 1, "",
+      "a loss is judged by the largest delay of the last round trip, not by the latest");
 PARAM(u32, history, 0, 0, 3600000000, "us", "the least delay is that of this time and as long before it; 0 = for life");
 PARAM(bool, slow_start, false, 0, 1, "", "begin in slow start");
 
@@ -209,7 +216,8 @@ __u32 BPF_PROG(ssthresh, struct sock *sk)
 	ca->sum = 0;
 	if (!ca->has_delay)
 		return tcp_reno_ssthresh(sk);
-	return clpc_share(tp->snd_cwnd, !ca->marked && clpc_is_random(tp->snd_cwnd, queueing, tp->srtt_us) ? eta1 : eta2);
+	return clpc_share(tp->snd_cwnd,
+			  !ca->marked && clpc_is_random(tp->snd_cwnd, queueing, tp->srtt_us) ? eta1 : eta2);
 }
 
 SEC("struct_ops")

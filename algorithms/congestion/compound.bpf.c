@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compound TCP: Reno's window and beside it a second one, which grows fast while little is queued and gives way to a queue.
+ * Compound TCP: Reno's window and beside it a second one, which grows fast while little is queued and gives way to a
+ * queue.
  *
- * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006, and
- * draft-sridharan-tcpm-ctcp. win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged; once a round
- * trip, with the segments queued reckoned as diff = win (RTT - baseRTT) / RTT,
+ * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006,
+ * and draft-sridharan-tcpm-ctcp. win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged;
+ * once a round trip, with the segments queued reckoned as diff = win (RTT - baseRTT) / RTT,
  *
  *    diff < gamma:    dwnd += max(win^(3/4) / 8 - 1, 0)          else:  dwnd = max(dwnd - diff, 0)
  *
@@ -91,7 +92,9 @@ static __always_inline void compound_adjust(struct tcp_sock *tp, struct compound
 	if (queued >= ca->gamma)
 		compound_set_dwnd(tp, ca, ca->dwnd > queued ? ca->dwnd - queued : 0);
 	else if (win >= low_window && win < tp->snd_cwnd_clamp)
-		compound_set_dwnd(tp, ca, ca->dwnd + min((__u64)compound_growth(win), (__u64)(tp->snd_cwnd_clamp - win) * EIGHTHS));
+		compound_set_dwnd(
+			tp, ca,
+			ca->dwnd + min((__u64)compound_growth(win), (__u64)(tp->snd_cwnd_clamp - win) * EIGHTHS));
 }
 
 /* The draft's tuning at a loss: a moving average, within gamma_min and gamma. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, level around W_max, fast again beyond.
+ * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, level around W_max, fast again
+ * beyond.
  *
- * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in the integer form
- * that Linux gives it; slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011). The curve
+ * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in
+ * the integer form that Linux gives it; slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011). The curve
  * is read once a jiffy and turned into a number of ACKed segments for each additional one.
  *
  * Departures:
- *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not the flight; the Reno estimate keeps its slope
- *    when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
- *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux overflows
- *    at 346 s.
+ *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not the flight; the Reno estimate
+ *    keeps its slope when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
+ *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux
+ *    overflows at 346 s.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -2,16 +2,16 @@
 /*
  * Elastic-TCP: grows by the root of the window, stretched by how far the RTT is below the largest seen.
  *
- * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks", IEEE Systems Journal,
- * 2019. A long queue shows in RTT_cur close to RTT_max; until then the path has room:
+ * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks",
+ * IEEE Systems Journal, 2019. A long queue shows in RTT_cur close to RTT_max; until then the path has room:
  *
  *    WWF = sqrt(cwnd RTT_max / RTT_cur)     cwnd += WWF / cwnd for each segment acknowledged: WWF segments a round trip
  *
  * Departures and choices, where the paper is silent:
  *  - the paper leaves the reaction to a loss to the stack it is built on: `beta`, half the window as Reno;
  *  - RTT_max is "over this connection" in the text, while ports of the algorithm forget it at a timeout: `horizon`;
- *  - the pseudocode looks at the RTT in congestion avoidance only; here every sample counts, for the overshoot of slow start is what
- *    later tells an empty queue from a full one.
+ *  - the pseudocode looks at the RTT in congestion avoidance only; here every sample counts, for the overshoot of slow
+ *    start is what later tells an empty queue from a full one.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -23,7 +23,8 @@
 #include "slow_start.h"
 
 PARAM(u32, beta, 512, 1, 1023, "/1024", "window that a loss leaves");
-PARAM(u32, horizon, 1, 0, 2, "", "the largest RTT is that of: 0 the connection, 1 the time since a timeout, 2 the time since a loss");
+PARAM(u32, horizon, 1, 0, 2, "",
+      "the largest RTT is that of: 0 the connection, 1 the time since a timeout, 2 the time since a loss");
 
 enum elastic_horizon {
 	SINCE_THE_START,
@@ -40,7 +41,8 @@ enum elastic_horizon {
 struct elastic {
 	__u32 rtt_cur;
 	__u32 rtt_max;
-	__u64 earned; /* the sum of WWF over segments acknowledged, less the windows that became a segment each; 1/32 segment */
+	/* The sum of WWF over segments acknowledged, less the windows that became a segment each; 1/32 segment. */
+	__u64 earned;
 };
 
 static __always_inline void elastic_init(struct sock *sk)

@@ -2,17 +2,20 @@
 /*
  * LEDBAT: low priority. It steers towards a queueing delay, and yields to whoever makes it longer.
  *
- * From RFC 6817, "Low Extra Delay Background Transport", in segments. The queueing delay is the least of the last four delays to the
- * receiver less the least of the last ten minutes; for each segment acknowledged
+ * From RFC 6817, "Low Extra Delay Background Transport", in segments. The queueing delay is the least of the last four
+ * delays to the receiver less the least of the last ten minutes; for each segment acknowledged
  *
  *    cwnd += gain (target - queueing) / target / cwnd
  *
- * and the window stays within what was in flight and `allowed_increase`. A loss halves it, at most once in a round trip.
+ * and the window stays within what was in flight and `allowed_increase`. A loss halves it, at most once in a round
+ * trip.
  *
  * Departures and choices:
  *  - timestamps are TCP's; without them it is Reno;
- *  - what was in flight is the most of the last round, as Linux counts it: a host that sends in bursts is not at its window at every ACK;
- *  - the retransmission timer is TCP's, a timeout leaves one segment; there is no slow start, also after a timeout, unless `slow_start`;
+ *  - what was in flight is the most of the last round, as Linux counts it: a host that sends in bursts is not at its
+ *    window at every ACK;
+ *  - the retransmission timer is TCP's, a timeout leaves one segment; there is no slow start, also after a timeout,
+ *    unless `slow_start`;
  *  - a pause forgets the last four delays and keeps those of the ten minutes.
  */
 #include "vmlinux.h"
@@ -74,7 +77,10 @@ static __always_inline __u32 ledbat_queueing(const struct ledbat *ca)
 	return queueing_us(ledbat_least(ca->current, CURRENT_FILTER), ledbat_least(ca->base, BASE_HISTORY));
 }
 
-/* An empty list is filled with its first delay: that changes no minimum as long as this delay is in it, and it leaves last. */
+/*
+ * An empty list is filled with its first delay: that changes no minimum as long as this delay is in it, and it leaves
+ * last.
+ */
 static __always_inline void ledbat_sample(struct ledbat *ca, __u32 delay, __u32 minute)
 {
 	__u32 *latest = &ca->base[BASE_HISTORY - 1];

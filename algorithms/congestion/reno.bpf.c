@@ -2,8 +2,9 @@
 /*
  * Reno: one segment more each round trip, half the window at a loss.
  *
- * From RFC 5681 (slow start, congestion avoidance, reaction to loss), in the form that Linux gives it: the window counts
- * segments, growth follows the segments that each ACK covers (RFC 3465 without its limit), and only a window that is in use grows.
+ * From RFC 5681 (slow start, congestion avoidance, reaction to loss), in the form that Linux gives it: the window
+ * counts segments, growth follows the segments that each ACK covers (RFC 3465 without its limit), and only a window
+ * that is in use grows.
  *
  * Departures from the RFC, all of them Linux's:
  *  - the threshold after a loss is half the window, not half the flight;

@@ -2,10 +2,12 @@
 /*
  * Reno+: Reno behind the delayed window update, which keeps it from filling the buffer.
  *
- * From the future work of Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016:
- * the mechanism on another base. It stands in delayed_window_update.h; Reno is reno.bpf.c.
+ * From the future work of Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the
+ * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. It stands in delayed_window_update.h; Reno is
+ * reno.bpf.c.
  *
- * Departures: the paper gives no parameters for this base; they are those of Cubic+. Reno has no clock that a hold could stop.
+ * Departures: the paper gives no parameters for this base; they are those of Cubic+. Reno has no clock that a hold
+ * could stop.
  */
 #define RENO_AS_BASE
 #include "reno.bpf.c"

@@ -2,12 +2,13 @@
 /*
  * Veno: Reno that asks, as Vegas does, how much is queued, and takes a loss without a queue for a random one.
  *
- * From Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003, in the form that Linux gives it.
- * With cwnd (RTT - base) / RTT segments queued, fewer than beta: growth as Reno's, and a loss leaves four fifths of the window; else a
- * segment every second round trip, and half.
+ * From Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003, in
+ * the form that Linux gives it. With cwnd (RTT - base) / RTT segments queued, fewer than beta: growth as Reno's, and a
+ * loss leaves four fifths of the window; else a segment every second round trip, and half.
  *
  * Departures from the paper, all of them Linux's:
- *  - the RTT is that of each ACK, not the round's average; the first two ACKs, and those while a loss is repaired, are Reno's;
+ *  - the RTT is that of each ACK, not the round's average; the first two ACKs, and those while a loss is repaired, are
+ *    Reno's;
  *  - the least RTT is forgotten after a pause, not after each loss.
  */
 #include "vmlinux.h"

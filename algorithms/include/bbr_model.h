@@ -30,9 +30,9 @@ enum bbr_mode {
 };
 
 struct bbr {
-	__u32 min_rtt_us;	/* ~0: none yet */
-	__u32 min_rtt_stamp;	/* jiffies */
-	__u32 probe_rtt_end;	/* jiffies; 0: more than the floor is still in flight; afterwards see bbr_is_app_limited() */
+	__u32 min_rtt_us;    /* ~0: none yet */
+	__u32 min_rtt_stamp; /* jiffies */
+	__u32 probe_rtt_end; /* jiffies; 0: more than the floor is still in flight; afterwards see bbr_is_app_limited() */
 	struct windowed_max bw; /* over rounds */
 	struct policer policer;
 	struct clumps clumps;
@@ -53,7 +53,8 @@ struct bbr {
 	__u8 probe_rtt_round_done;
 };
 
-_Static_assert(sizeof(struct bbr) <= sizeof(((struct inet_connection_sock *)0)->icsk_ca_priv), "the state must fit the socket");
+_Static_assert(sizeof(struct bbr) <= sizeof(((struct inet_connection_sock *)0)->icsk_ca_priv),
+	       "the state must fit the socket");
 
 static __always_inline __u32 bbr_max_bw(const struct bbr *bbr)
 {

@@ -12,7 +12,9 @@
 #define BPF_TCP_OPS_0(name, ret, ...) SEC("struct_ops/" #name) ret BPF_PROG(name)
 #define BPF_TCP_OPS_1(name, ret, t1, a1) SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1)
 #define BPF_TCP_OPS_2(name, ret, t1, a1, t2, a2) SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1, t2 a2)
-#define BPF_TCP_OPS_3(name, ret, t1, a1, t2, a2, t3, a3) SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1, t2 a2, t3 a3)
-#define BPF_TCP_OPS_4(name, ret, t1, a1, t2, a2, t3, a3, t4, a4) SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1, t2 a2, t3 a3, t4 a4)
+#define BPF_TCP_OPS_3(name, ret, t1, a1, t2, a2, t3, a3) \
+	SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1, t2 a2, t3 a3)
+#define BPF_TCP_OPS_4(name, ret, t1, a1, t2, a2, t3, a3, t4, a4) \
+	SEC("struct_ops/" #name) ret BPF_PROG(name, t1 a1, t2 a2, t3 a3, t4 a4)
 
 #endif

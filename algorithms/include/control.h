@@ -27,8 +27,8 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 }
 
 /*
- * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for: there ours must be
- * called otherwise.
+ * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for:
+ * there ours must be called otherwise.
  */
 #ifdef __bpf__
 #define CONTROL_NAME(name) "ub_" name
@@ -37,10 +37,10 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 #endif
 
 /*
- * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant afterwards. `type` is u32 or
- * bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share), "packets", or "" (a plain number).
- * The description goes into a section of the object file, where `unbloat list` and error messages find it. With FIXED_PARAMS the
- * defaults hold.
+ * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant
+ * afterwards. `type` is u32 or bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share),
+ * "packets", or "" (a plain number). The description goes into a section of the object file, where `unbloat list` and
+ * error messages find it. With FIXED_PARAMS the defaults hold.
  */
 #if defined(FIXED_PARAMS)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial
@@ -48,8 +48,9 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) \
 	const volatile type name = initial;                        \
 	PARAM_DESCRIPTION(__COUNTER__, name, #name "|" #type "|" #lowest "|" #highest "|" unit "|" meaning)
-#define PARAM_DESCRIPTION(place, name, text) \
-	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = PARAM_TEXT(place) "|" text
+#define PARAM_DESCRIPTION(place, name, text)                                                         \
+	static const char unbloat_param_##name[] __attribute__((section(".unbloat.params"), used)) = \
+		PARAM_TEXT(place) "|" text
 #define PARAM_TEXT(place) #place
 #endif
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The struct_ops programs of a congestion control whose callbacks are plain functions, so that another file can build on them. Each macro
- * makes the program that bears the callback's name in struct tcp_congestion_ops and calls the given function with its arguments.
+ * The struct_ops programs of a congestion control whose callbacks are plain functions, so that another file can build
+ * on them. Each macro makes the program that bears the callback's name in struct tcp_congestion_ops and calls the given
+ * function with its arguments.
  */
 #ifndef UNBLOAT_CONTROL_PROGRAMS_H
 #define UNBLOAT_CONTROL_PROGRAMS_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs of a congestion control that is a base behind the delayed window update. A file that includes this says before
+ * The programs of a congestion control that is a base behind the delayed window update. A file that includes this says
+ * before
  *
  *    #define DELAYED_WINDOW_BASE reno
  *
- * and has struct reno, reno_init(sk), reno_pkts_acked(sk, sample), reno_cong_avoid(sk, ack, acked), reno_ssthresh(sk), reno_set_state(sk, new_state) and
- * reno_cwnd_event(sk, event); what the base does without is a macro that stands for nothing. A base that follows a curve in time also has
- * DELAYED_WINDOW_CUT(sk), after a serious verdict, and DELAYED_WINDOW_RELEASED(sk, jiffies) that the window was held.
+ * and has struct reno, reno_init(sk), reno_pkts_acked(sk, sample), reno_cong_avoid(sk, ack, acked), reno_ssthresh(sk),
+ * reno_set_state(sk, new_state) and reno_cwnd_event(sk, event); what the base does without is a macro that stands for
+ * nothing. A base that follows a curve in time also has DELAYED_WINDOW_CUT(sk), after a serious verdict, and
+ * DELAYED_WINDOW_RELEASED(sk, jiffies) that the window was held.
  */
 #ifndef UNBLOAT_DELAYED_WINDOW_CONTROL_H
 #define UNBLOAT_DELAYED_WINDOW_CONTROL_H
@@ -88,8 +90,9 @@ __u32 BPF_PROG(undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-#define DELAYED_WINDOW_CALLBACKS                                                                                                \
-	.init = (void *)init, .pkts_acked = (void *)pkts_acked, .cong_avoid = (void *)cong_avoid, .ssthresh = (void *)ssthresh, \
-	.set_state = (void *)set_state, .cwnd_event = (void *)cwnd_event, .undo_cwnd = (void *)undo_cwnd
+#define DELAYED_WINDOW_CALLBACKS                                                                        \
+	.init = (void *)init, .pkts_acked = (void *)pkts_acked, .cong_avoid = (void *)cong_avoid,       \
+	.ssthresh = (void *)ssthresh, .set_state = (void *)set_state, .cwnd_event = (void *)cwnd_event, \
+	.undo_cwnd = (void *)undo_cwnd
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Delayed window update: a gate in front of any loss-based congestion control. It watches how many segments still see an empty queue
- * and where the mean RTT goes, and holds or cuts the window before the queue overflows. The base's own formulae stay as they are.
+ * Delayed window update: a gate in front of any loss-based congestion control. It watches how many segments still see
+ * an empty queue and where the mean RTT goes, and holds or cuts the window before the queue overflows. The base's own
+ * formulae stay as they are.
  *
  * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
- * Over each period, U is the share of segments whose RTT was above the least, J the change of the mean RTT since the period before:
+ * Over each period, U is the share of segments whose RTT was above the least, J the change of the mean RTT since the
+ * period before:
  *
  *    U = 100 %  and J > 0   serious: the window falls to theta of itself and is held for a random part of the least RTT
  *    U > u_hi   and J > 0   mild: the window is held for a random part of the least RTT
@@ -12,13 +14,17 @@
  *
  * Apart from that the window is held while the mean RTT is in the upper half of what has been seen.
  *
- * Where the paper is silent or says two things, a parameter decides (in brackets: the row of papers/cubic-plus/choices.toml):
- *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does [A3];
+ * Where the paper is silent or says two things, a parameter decides (in brackets: the row of
+ * papers/cubic-plus/choices.toml):
+ *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does
+ *    [A3];
  *  - "decreased by 1 - theta" is a cut to theta [A4]; serious congestion needs J > 0, `serious_needs_jitter` [A1];
- *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a serious verdict ends it,
- *    `exit_ss_on_serious`; a window-over-time base does not run on while held, `shift_epoch_on_hold`.
+ *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a
+ *    serious verdict ends it, `exit_ss_on_serious`; a window-over-time base does not run on while held,
+ *    `shift_epoch_on_hold`.
  *
- * A base behind it is a control of its own: delayed_window_control.h makes the programs of it, and cubic_plus.bpf.c shows how.
+ * A base behind it is a control of its own: delayed_window_control.h makes the programs of it, and cubic_plus.bpf.c
+ * shows how.
  */
 #ifndef UNBLOAT_DELAYED_WINDOW_UPDATE_H
 #define UNBLOAT_DELAYED_WINDOW_UPDATE_H
@@ -29,7 +35,8 @@ PARAM(u32, period, 0, 0, 10000000, "us", "evaluation period; 0 = four times the 
 PARAM(u32, threshold, 0, 0, 10000000, "us", "jitter that is none; 0 = 30 ms below a least RTT of 50 ms, else 0.6 ms");
 PARAM(u32, theta, 90, 1, 100, "%", "window that a serious verdict leaves");
 PARAM(u32, u_hi, 99, 0, 99, "%", "share of delayed segments above which congestion shows");
-PARAM(u32, eps, 0, 0, 1000000, "us", "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
+PARAM(u32, eps, 0, 0, 1000000, "us",
+      "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
 PARAM(u32, eps_shift, 10, 0, 31, "", "with eps = 0: the least RTT over two to this power");
 PARAM(bool, serious_needs_jitter, true, 0, 1, "", "a standing queue alone is not serious");
 PARAM(bool, reset_max_rtt, false, 0, 1, "", "forget the largest RTT after each loss recovery");
@@ -153,8 +160,12 @@ static __always_inline void delayed_window_init(struct delayed_window *dw)
 	*dw = (struct delayed_window){.min_rtt = ~0U};
 }
 
-/* Returns true if the verdict was serious and the window has been cut: a base that follows a curve in time starts it afresh. */
-static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw, const struct ack_sample *sample)
+/*
+ * Returns true if the verdict was serious and the window has been cut: a base that follows a curve in time starts it
+ * afresh.
+ */
+static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct delayed_window *dw,
+						      const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 now = clock_us(sk);
@@ -226,10 +237,12 @@ static __always_inline void delayed_window_set_state(struct sock *sk, struct del
 }
 
 /*
- * After a pause the counters would mix two times. The kernel's event comes whenever nothing is in flight, with a window of two segments that one
- * ACK covers in every round trip: a pause is what the kernel takes for one elsewhere, a silence longer than the retransmission timeout.
+ * After a pause the counters would mix two times. The kernel's event comes whenever nothing is in flight, with a window
+ * of two segments that one ACK covers in every round trip: a pause is what the kernel takes for one elsewhere, a
+ * silence longer than the retransmission timeout.
  */
-static __always_inline void delayed_window_cwnd_event(struct sock *sk, struct delayed_window *dw, enum tcp_ca_event event)
+static __always_inline void delayed_window_cwnd_event(struct sock *sk, struct delayed_window *dw,
+						      enum tcp_ca_event event)
 {
 	__u32 silent = tcp_jiffies32 - tcp_sk(sk)->lsndtime;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Delivery rates in fixed point; the largest of the recent ones; and how far acknowledgements run ahead of a rate when they come in
- * clumps.
+ * Delivery rates in fixed point; the largest of the recent ones; and how far acknowledgements run ahead of a rate when
+ * they come in clumps.
  */
 #ifndef UNBLOAT_DELIVERY_RATE_H
 #define UNBLOAT_DELIVERY_RATE_H
@@ -23,8 +23,9 @@ static __always_inline __u32 rate_times(__u32 rate, __u32 us)
 }
 
 /*
- * Kathleen Nichols' filter, as Linux's lib/minmax.c has it: the largest of a window in three samples, whatever the window. best[0] is the
- * answer; best[1] and best[2] are the largest after it, and after those, and stand ready for when it grows too old.
+ * Kathleen Nichols' filter, as Linux's lib/minmax.c has it: the largest of a window in three samples, whatever the
+ * window. best[0] is the answer; best[1] and best[2] are the largest after it, and after those, and stand ready for
+ * when it grows too old.
  */
 struct windowed_sample {
 	__u32 at;
@@ -73,7 +74,10 @@ static __always_inline void windowed_max_update(struct windowed_max *filter, __u
 	windowed_max_age(filter, new, window);
 }
 
-/* Since an epoch began, packets were acknowledged; those beyond what the rate explains came in a clump. Counts in packets. */
+/*
+ * Since an epoch began, packets were acknowledged; those beyond what the rate explains came in a clump. Counts in
+ * packets.
+ */
 struct clumps {
 	__u32 epoch_start; /* us */
 	__u32 acked;	   /* since then */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A window that grows and shrinks by fractions of a segment: an ACK changes it by x / cwnd segments. The x are summed up, and a sum of a whole
- * window is a segment; what is left stays for the next ACK.
+ * A window that grows and shrinks by fractions of a segment: an ACK changes it by x / cwnd segments. The x are summed
+ * up, and a sum of a whole window is a segment; what is left stays for the next ACK.
  */
 #ifndef UNBLOAT_FRACTIONAL_GROWTH_H
 #define UNBLOAT_FRACTIONAL_GROWTH_H
@@ -20,7 +20,10 @@ static __always_inline void change_window(struct tcp_sock *tp, __s64 *sum, __u64
 	if (*sum < 0) {
 		*sum += steps * a_segment;
 		cwnd = max(cwnd - min(cwnd, steps), (__u64)LEAST_WINDOW);
-		/* Below its threshold a window grows by slow start, whatever the delay: who yields must not come back so. */
+		/*
+		 * Below its threshold a window grows by slow start, whatever the delay: who yields must not come back
+		 * so.
+		 */
 		tp->snd_ssthresh = min(tp->snd_ssthresh, (__u32)cwnd);
 	} else {
 		*sum -= steps * a_segment;

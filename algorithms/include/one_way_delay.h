@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The delay from here to the receiver, out of the TCP timestamps (RFC 7323): the receiver's clock when its ACK left (TSval), less ours when the
- * segment left that it answers (TSecr).
+ * The delay from here to the receiver, out of the TCP timestamps (RFC 7323): the receiver's clock when its ACK left
+ * (TSval), less ours when the segment left that it answers (TSecr).
  *
- * The clocks have no zero in common, for each connection adds a random offset to its own: a delay alone means nothing, and only differences of two
- * count. They are right across the wrap of either clock. What differences do contain: how long the receiver held the ACK back, and
- * what one clock runs faster than the other. Both ends must tick alike, as those of Linux do: every millisecond, or every
- * microsecond on a route with the feature tcp_usec_ts.
+ * The clocks have no zero in common, for each connection adds a random offset to its own: a delay alone means nothing,
+ * and only differences of two count. They are right across the wrap of either clock. What differences do contain: how
+ * long the receiver held the ACK back, and what one clock runs faster than the other. Both ends must tick alike, as
+ * those of Linux do: every millisecond, or every microsecond on a route with the feature tcp_usec_ts.
  */
 #ifndef UNBLOAT_ONE_WAY_DELAY_H
 #define UNBLOAT_ONE_WAY_DELAY_H
@@ -30,7 +30,10 @@ static __always_inline bool has_timestamps(const struct sock *sk)
 	return BPF_CORE_READ_BITFIELD(tcp_sk(sk), rx_opt.tstamp_ok);
 }
 
-/* Does this ACK tell a delay? One that covers nothing new echoes the segment that was echoed before, however long ago that was. */
+/*
+ * Does this ACK tell a delay? One that covers nothing new echoes the segment that was echoed before, however long ago
+ * that was.
+ */
 static __always_inline bool has_one_way_delay(const struct sock *sk, const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -41,8 +44,9 @@ static __always_inline bool has_one_way_delay(const struct sock *sk, const struc
 #define SINGLES_TO_DOUBT 8
 
 /*
- * Did the receiver hold this ACK back, so that its delay is not the path's? One that delays ACKs shows it by covering several segments with one. After that an ACK
- * of a single segment is taken for late, until so many came in a row that this receiver answers every segment. `singles` is the caller's.
+ * Did the receiver hold this ACK back, so that its delay is not the path's? One that delays ACKs shows it by covering
+ * several segments with one. After that an ACK of a single segment is taken for late, until so many came in a row that
+ * this receiver answers every segment. `singles` is the caller's.
  */
 static __always_inline bool was_held_back(__u8 *singles, __u32 segments)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Is there a token-bucket policer on the path, and what rate does it pass? Such a device lets a burst through and then drops what is above
- * its rate. Two intervals in a row with much loss and one rate betray it; after some rounds the verdict is dropped and the path tried
- * anew. As Linux's BBR has it (bbr_lt_bw_sampling).
+ * Is there a token-bucket policer on the path, and what rate does it pass? Such a device lets a burst through and then
+ * drops what is above its rate. Two intervals in a row with much loss and one rate betray it; after some rounds the
+ * verdict is dropped and the path tried anew. As Linux's BBR has it (bbr_lt_bw_sampling).
  */
 #ifndef UNBLOAT_POLICER_H
 #define UNBLOAT_POLICER_H
@@ -71,8 +71,12 @@ static __always_inline void policer_end_interval(const struct tcp_sock *tp, stru
 		policer_judge(tp, policer, rate_of(delivered, us));
 }
 
-/* While there is no verdict. An interval begins and ends with a loss, so that the policer's bucket is empty at both ends. */
-static __always_inline void policer_watch(const struct tcp_sock *tp, struct policer *policer, bool round_start, bool lost, bool app_limited)
+/*
+ * While there is no verdict. An interval begins and ends with a loss, so that the policer's bucket is empty at both
+ * ends.
+ */
+static __always_inline void policer_watch(const struct tcp_sock *tp, struct policer *policer, bool round_start,
+					  bool lost, bool app_limited)
 {
 	if (!policer->sampling) {
 		if (!lost)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Roots of 64-bit integers, rounded down: Newton's steps from a power of two above the root, until they no longer fall. Without branches, for the
- * kernel's verifier follows each side of every one: a root found bit by bit would be more than it is willing to look at.
+ * Roots of 64-bit integers, rounded down: Newton's steps from a power of two above the root, until they no longer fall.
+ * Without branches, for the kernel's verifier follows each side of every one: a root found bit by bit would be more
+ * than it is willing to look at.
  */
 #ifndef UNBLOAT_ROOTS_H
 #define UNBLOAT_ROOTS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RTTs as Vegas and its kin sample them: the least ever, and the least of a round trip with the number of samples that it is the least of. */
+/*
+ * RTTs as Vegas and its kin sample them: the least ever, and the least of a round trip with the number of samples that
+ * it is the least of.
+ */
 #ifndef UNBLOAT_ROUND_RTT_H
 #define UNBLOAT_ROUND_RTT_H
 

@@ -2,10 +2,10 @@
 /*
  * The kernel's types, as far as congestion controls use them. One declaration serves both targets:
  *
- *  - kernel (clang -target bpf): every access is relocated by field name when the program is loaded (CO-RE), so only names matter here
- *    and a kernel may hold more members, in another order;
- *  - native (any C compiler): this very layout, which the Rust mirror in crates/mechanism/src/sock.rs repeats member by member.
- *    What the kernel packs into bit-fields is a plain member there.
+ *  - kernel (clang -target bpf): every access is relocated by field name when the program is loaded (CO-RE), so only
+ *    names matter here and a kernel may hold more members, in another order;
+ *  - native (any C compiler): this very layout, which the Rust mirror in crates/mechanism/src/sock.rs repeats member by
+ *    member. What the kernel packs into bit-fields is a plain member there.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
@@ -14,8 +14,8 @@
 #include <stddef.h>
 
 /*
- * Members of a socket that no program may write are constants, so that the compiler refuses what the kernel's verifier refuses:
- * bpf_tcp_ca_btf_struct_access() in net/ipv4/bpf_tcp_ca.c lists those that may be written.
+ * Members of a socket that no program may write are constants, so that the compiler refuses what the kernel's verifier
+ * refuses: bpf_tcp_ca_btf_struct_access() in net/ipv4/bpf_tcp_ca.c lists those that may be written.
  */
 #ifdef __bpf__
 #define UNBLOAT_BITS(type, name, width) type name : width

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Access to members whose place, size or existence differs between kernels. Natively every declared member is where it is declared. */
+/*
+ * Access to members whose place, size or existence differs between kernels. Natively every declared member is where it
+ * is declared.
+ */
 #ifndef __BPF_CORE_READ_H__
 #define __BPF_CORE_READ_H__
 

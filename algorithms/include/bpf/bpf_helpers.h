@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The helpers and declarations of BPF programs, for both targets: in the kernel they call it, natively they mean the simulated
- * clock, the run's seeded generator and the socket storage of include/unbloat/runtime.c.
+ * The helpers and declarations of BPF programs, for both targets: in the kernel they call it, natively they mean the
+ * simulated clock, the run's seeded generator and the socket storage of include/unbloat/runtime.c.
  */
 #ifndef __BPF_HELPERS__
 #define __BPF_HELPERS__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * BPF_PROG(name, typed arguments...): a program of the kernel's calling convention, one pointer to an array of 64-bit arguments,
- * around a function with typed ones. The return type stands before it.
+ * BPF_PROG(name, typed arguments...): a program of the kernel's calling convention, one pointer to an array of 64-bit
+ * arguments, around a function with typed ones. The return type stands before it.
  */
 #ifndef __BPF_TRACING_H__
 #define __BPF_TRACING_H__
@@ -21,7 +21,10 @@
 #define unbloat_take_4(body) unbloat_take_1(body), unbloat_ack(ctx), ctx[2], unbloat_last(ctx)
 #define unbloat_take(body, args...) unbloat_cat_late(unbloat_take_, unbloat_count(args))(body)
 
-/* cong_control() alone has four arguments since Linux 6.10 and had two before: socket and rate sample. Either way of writing loads on both. */
+/*
+ * cong_control() alone has four arguments since Linux 6.10 and had two before: socket and rate sample. Either way of
+ * writing loads on both.
+ */
 #ifdef __bpf__
 #include "unbloat/cong_control_kernel.h"
 #define unbloat_record_count(name, count)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Kernel target of bpf/bpf_helpers.h: helper calls by number (include/uapi/linux/bpf.h, part of the kernel's stable interface). */
+/*
+ * Kernel target of bpf/bpf_helpers.h: helper calls by number (include/uapi/linux/bpf.h, part of the kernel's stable
+ * interface).
+ */
 #ifndef UNBLOAT_HELPERS_KERNEL_H
 #define UNBLOAT_HELPERS_KERNEL_H
 
@@ -35,8 +38,9 @@ static __u64 (*const bpf_ktime_get_boot_ns)(void) = (void *)125;
 static long (*const bpf_loop)(__u32 rounds, void *body, void *ctx, __u64 flags) = (void *)181;
 
 /*
- * A run over emulated links draws what the simulator draws with the same seed (splitmix64, as in runtime.c); whoever loads a program to stay
- * has the kernel's own generator. The loader sets both constants, and the verifier drops the branch that is not taken.
+ * A run over emulated links draws what the simulator draws with the same seed (splitmix64, as in runtime.c); whoever
+ * loads a program to stay has the kernel's own generator. The loader sets both constants, and the verifier drops the
+ * branch that is not taken.
  */
 static const volatile bool unbloat_is_seeded = false;
 static const volatile __u64 unbloat_seed = 0;

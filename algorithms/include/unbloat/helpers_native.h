@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Native target of bpf/bpf_helpers.h: the helpers as the simulator means them. State and the longer ones are in runtime.c. */
+/*
+ * Native target of bpf/bpf_helpers.h: the helpers as the simulator means them. State and the longer ones are in
+ * runtime.c.
+ */
 #ifndef UNBLOAT_HELPERS_NATIVE_H
 #define UNBLOAT_HELPERS_NATIVE_H
 
@@ -11,7 +14,10 @@
 #define __kptr
 #define bpf_ksym_exists(sym) (!!(sym))
 
-/* Jiffies a second. The simulator's are fixed, so that the compiler divides by a constant; a replay has those of the kernel recorded. */
+/*
+ * Jiffies a second. The simulator's are fixed, so that the compiler divides by a constant; a replay has those of the
+ * kernel recorded.
+ */
 #ifndef UNBLOAT_HZ
 #define UNBLOAT_HZ 250UL
 #endif
@@ -66,7 +72,8 @@ void unbloat_print(const char *fmt, ...) __hidden __attribute__((format(printf, 
 /* A map's value has the size of its type; the map's address is its identity. */
 void *unbloat_storage_get(const void *map, size_t size, void *sk, const void *initial, __u64 flags) __hidden;
 long unbloat_storage_delete(const void *map, void *sk) __hidden;
-#define bpf_sk_storage_get(map, sk, initial, flags) unbloat_storage_get((map), sizeof(*(map)->value), (sk), (initial), (flags))
+#define bpf_sk_storage_get(map, sk, initial, flags) \
+	unbloat_storage_get((map), sizeof(*(map)->value), (sk), (initial), (flags))
 #define bpf_sk_storage_delete(map, sk) unbloat_storage_delete((map), (sk))
 
 /* Hash and array maps. A ring buffer has no reader here: it is always full. */
@@ -85,7 +92,8 @@ void *unbloat_map_lookup(struct unbloat_map map, const void *key) __hidden;
 long unbloat_map_update(struct unbloat_map map, const void *key, const void *value, __u64 flags) __hidden;
 long unbloat_map_delete(struct unbloat_map map, const void *key) __hidden;
 #define bpf_map_lookup_elem(map, key) unbloat_map_lookup(unbloat_map_of(map), (key))
-#define bpf_map_update_elem(map, key, new_value, flags) unbloat_map_update(unbloat_map_of(map), (key), (new_value), (flags))
+#define bpf_map_update_elem(map, key, new_value, flags) \
+	unbloat_map_update(unbloat_map_of(map), (key), (new_value), (flags))
 #define bpf_map_delete_elem(map, key) unbloat_map_delete(unbloat_map_of(map), (key))
 #define bpf_ringbuf_reserve(map, size, flags) ((void *)((void)(map), (void)(size), (void)(flags), NULL))
 #define bpf_ringbuf_submit(record, flags) ((void)(record), (void)(flags))

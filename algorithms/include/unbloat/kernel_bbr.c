@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Native target: the kernel functions of its BBR, by the algorithm of congestion/bbr.bpf.c with its default parameters. */
+/*
+ * Native target: the kernel functions of its BBR, by the algorithm of congestion/bbr.bpf.c with its default parameters.
+ */
 #define FIXED_PARAMS
 #define BBR_AS_BASE
 #include "../../congestion/bbr.bpf.c"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Native target: the kernel functions of its DCTCP, by the algorithm of congestion/dctcp.bpf.c with its default parameters. */
+/*
+ * Native target: the kernel functions of its DCTCP, by the algorithm of congestion/dctcp.bpf.c with its default
+ * parameters.
+ */
 #define FIXED_PARAMS
 #define DCTCP_AS_BASE
 #include "../../congestion/dctcp.bpf.c"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target: hash and array maps. They belong to the loaded instance and go with it. There is one processor, so a map for each
- * processor is a plain one.
+ * Native target: hash and array maps. They belong to the loaded instance and go with it. There is one processor, so a
+ * map for each processor is a plain one.
  */
 #include "unbloat/runtime.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernel target with -DUNBLOAT_RECORD: every program writes down, in a ring buffer, what it is called with, the socket before and after, and
- * what it returns. Played to the native build of the same file (crates/mechanism/src/replay.rs) this must give the same socket.
+ * Kernel target with -DUNBLOAT_RECORD: every program writes down, in a ring buffer, what it is called with, the socket
+ * before and after, and what it returns. Played to the native build of the same file (crates/mechanism/src/replay.rs)
+ * this must give the same socket.
  *
- * A program may ask for the time, the jiffies and random numbers more than once; while it runs they stand still, at what is written down.
+ * A program may ask for the time, the jiffies and random numbers more than once; while it runs they stand still, at
+ * what is written down.
  */
 #ifndef UNBLOAT_RECORD_H
 #define UNBLOAT_RECORD_H
@@ -30,7 +32,10 @@ enum unbloat_phase {
 	UNBLOAT_AFTER = 1,
 };
 
-/* One call leaves two. The reader is crates/testbed/src/recording; sample and socket are the kernel's bytes, laid out as its BTF says. */
+/*
+ * One call leaves two. The reader is crates/testbed/src/recording; sample and socket are the kernel's bytes, laid out
+ * as its BTF says.
+ */
 struct unbloat_snapshot {
 	__u64 socket; /* its address */
 	__u64 phase;
@@ -73,7 +78,10 @@ static __always_inline void unbloat_count_lost(void)
 		__sync_fetch_and_add(lost, 1);
 }
 
-/* A snapshot with the socket in it, or null. It is handed in before the program goes on, so that the verifier sees one path through the program. */
+/*
+ * A snapshot with the socket in it, or null. It is handed in before the program goes on, so that the verifier sees one
+ * path through the program.
+ */
 static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(__u64 sk, enum unbloat_phase phase)
 {
 	struct unbloat_snapshot *to = bpf_ringbuf_reserve(&unbloat_recording, sizeof(*to), 0);
@@ -99,8 +107,12 @@ static __always_inline __u32 unbloat_largest_sample(void)
 	return ack > rate ? ack : rate;
 }
 
-/* Begins a call; `taken` has what unbloat_take() takes: the context, the socket, and the arguments. Returns the results that it displaces. */
-static __always_inline struct unbloat_helper_results unbloat_before(const char *program, const unsigned long long *taken, int count)
+/*
+ * Begins a call; `taken` has what unbloat_take() takes: the context, the socket, and the arguments. Returns the results
+ * that it displaces.
+ */
+static __always_inline struct unbloat_helper_results unbloat_before(const char *program,
+								    const unsigned long long *taken, int count)
 {
 	volatile struct unbloat_helper_results *results = unbloat_helper_results();
 	struct unbloat_helper_results displaced = {results->ns, results->jiffies, results->random};
@@ -144,13 +156,13 @@ static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct u
 /* What BPF_PROG does with the function that bears the program's text: calls it between the two. */
 #define unbloat_is_void(call) __builtin_types_compatible_p(typeof(call), void)
 #define unbloat_value_of(call) __builtin_choose_expr(unbloat_is_void(call), (call, 0ULL), call)
-#define unbloat_recorded(name, body, args...)                                                                 \
-	_Static_assert(sizeof(#name) <= UNBLOAT_NAME_BYTES, "a program that is recorded has a shorter name"); \
-	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                         \
-	unsigned long long taken[] = {unbloat_take(body, ##args)};                                            \
-	struct unbloat_helper_results displaced = unbloat_before(unbloat_program, taken, unbloat_count(args));        \
-	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                       \
-	unbloat_after(taken[1], result, &displaced);                                                          \
+#define unbloat_recorded(name, body, args...)                                                                  \
+	_Static_assert(sizeof(#name) <= UNBLOAT_NAME_BYTES, "a program that is recorded has a shorter name");  \
+	static const char unbloat_program[UNBLOAT_NAME_BYTES] SEC(".rodata") = #name;                          \
+	unsigned long long taken[] = {unbloat_take(body, ##args)};                                             \
+	struct unbloat_helper_results displaced = unbloat_before(unbloat_program, taken, unbloat_count(args)); \
+	unsigned long long result = unbloat_value_of(body(unbloat_take(body, ##args)));                        \
+	unbloat_after(taken[1], result, &displaced);                                                           \
 	return (typeof(body(unbloat_take(body, ##args))))result
 
 #endif

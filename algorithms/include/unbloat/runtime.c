@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target: the helpers that keep state. Linked into every shared object, so each loaded instance has its own clock,
- * generator and storage. Nothing here knows the simulator: what it must do later stands in `sim` of the socket.
+ * Native target: the helpers that keep state. Linked into every shared object, so each loaded instance has its own
+ * clock, generator and storage. Nothing here knows the simulator: what it must do later stands in `sim` of the socket.
  */
 #include "unbloat/runtime.h"
 #include "unbloat/splitmix64.h"
@@ -32,7 +32,10 @@ long bpf_tcp_send_ack(void *tp, __u32 rcv_nxt)
 	return 0;
 }
 
-/* Another congestion control cannot be switched to: as a kernel that does not have it answers. No other option is offered. */
+/*
+ * Another congestion control cannot be switched to: as a kernel that does not have it answers. No other option is
+ * offered.
+ */
 long bpf_setsockopt(void *sk, int level, int optname, void *optval, int optlen)
 {
 	return level == SOL_TCP && optname == TCP_CONGESTION ? -ENOENT : -ENOPROTOOPT;
@@ -71,8 +74,8 @@ void unbloat_print(const char *fmt, ...)
 }
 
 /*
- * What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the source. eBPF defines
- * x / 0 as 0 and x % 0 as x; the simulator stops, since no author means either.
+ * What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the
+ * source. eBPF defines x / 0 as 0 and x % 0 as x; the simulator stops, since no author means either.
  */
 struct unbloat_place {
 	const char *file;
@@ -80,14 +83,16 @@ struct unbloat_place {
 	__u32 column;
 };
 
-__attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(const struct unbloat_place *where, unsigned long dividend,
-								    unsigned long divisor)
+__attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(const struct unbloat_place *where,
+								    unsigned long dividend, unsigned long divisor)
 {
 	unbloat_instance.division_fault(&unbloat_instance, where->file, where->line, divisor);
 	__builtin_unreachable();
 }
 
-/* A socket's storage is a list of one value for each map that has one. Every value is in the instance's list as well. */
+/*
+ * A socket's storage is a list of one value for each map that has one. Every value is in the instance's list as well.
+ */
 struct stored {
 	struct stored *next;
 	struct stored *before, *behind; /* in `all_stored` */
@@ -180,7 +185,9 @@ static void unbloat_storage_free(struct tcp_sock *tp)
 	tp->sim.storage = NULL;
 }
 
-/* The instance goes: sockets that were not released leave theirs behind when a run is interrupted or ends by a fault. */
+/*
+ * The instance goes: sockets that were not released leave theirs behind when a run is interrupted or ends by a fault.
+ */
 __attribute__((destructor)) static void free_all_stored(void)
 {
 	while (all_stored)

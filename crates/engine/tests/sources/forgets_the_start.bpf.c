@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reno with a fault: it grows only after the sequence number that it noted last, and begins with 0, as if connections did. One that starts
- * at 2^31 or more waits until its numbers have wrapped.
+ * Reno with a fault: it grows only after the sequence number that it noted last, and begins with 0, as if connections
+ * did. One that starts at 2^31 or more waits until its numbers have wrapped.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A fixed window that shows, as ssthresh, one more than what it sees of one member of the socket or of its rate samples. */
+/*
+ * A fixed window that shows, as ssthresh, one more than what it sees of one member of the socket or of its rate
+ * samples.
+ */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A fixed window that tells what it sees of the timestamps option: in ssthresh, the ticks from TSecr to TSval and 1; without the option 1 alone. */
+/*
+ * A fixed window that tells what it sees of the timestamps option: in ssthresh, the ticks from TSecr to TSval and 1;
+ * without the option 1 alone.
+ */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -7,7 +10,8 @@
 #include "control.h"
 #include "keeps_window.h"
 
-PARAM(u32, window, 10, 2, 1000, "packets", "the window of a connection whose SYN-ACK was seen with the option; without it, one more");
+PARAM(u32, window, 10, 2, 1000, "packets",
+      "the window of a connection whose SYN-ACK was seen with the option; without it, one more");
 
 static void tell(struct tcp_sock *tp)
 {

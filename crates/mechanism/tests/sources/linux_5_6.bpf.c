@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* As congestion controls were written for Linux 5.6: types and names apart, and a program with the name of a kernel function. */
+/*
+ * As congestion controls were written for Linux 5.6: types and names apart, and a program with the name of a kernel
+ * function.
+ */
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include "bpf_tcp_helpers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * As congestion controls were written from Linux 5.13 to 6.8: bpf_tcp_helpers.h, BPF_STRUCT_OPS, socket storage, kernel functions,
- * a constant of the kernel's configuration, an incomplete control before the complete one.
+ * As congestion controls were written from Linux 5.13 to 6.8: bpf_tcp_helpers.h, BPF_STRUCT_OPS, socket storage, kernel
+ * functions, a constant of the kernel's configuration, an incomplete control before the complete one.
  */
 #include <stddef.h>
 #include <linux/bpf.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * As congestion controls were written for Linux 6.9 and 6.10: the full vmlinux.h with bpf_tracing_net.h, small functions and macros of the
- * file's own, cong_control() with two arguments and with four, several controls in one file.
+ * As congestion controls were written for Linux 6.9 and 6.10: the full vmlinux.h with bpf_tracing_net.h, small
+ * functions and macros of the file's own, cong_control() with two arguments and with four, several controls in one
+ * file.
  */
 #include "vmlinux.h"
 #include "bpf_tracing_net.h"

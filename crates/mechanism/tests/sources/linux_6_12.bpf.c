@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* As congestion controls are written since Linux 6.11: helpers in bpf_tracing_net.h, the kernel's own CUBIC and DCTCP by function. */
+/*
+ * As congestion controls are written since Linux 6.11: helpers in bpf_tracing_net.h, the kernel's own CUBIC and DCTCP
+ * by function.
+ */
 #include "bpf_tracing_net.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
