@@ -269,25 +269,51 @@ mod tests {
         let red = red(parameters(), 9);
         let arithmetic = Red::new(&parameters(), Rate(12_000_000), crate::draws(1, 1)).arithmetic;
         let halves_after_ms = -1.0 / (1.0 - 0.5f64.powi(arithmetic.weight_log as i32)).log2();
+        let full = Red { qavg: 1 << 30, ..red };
         for halvings in 1..10 {
             let idle = Nanos((1.05e6 * halves_after_ms * f64::from(halvings)) as u64);
-            let full = Red { qavg: 1 << 30, ..red.clone() };
             assert_eq!(full.after_idling(idle), 1 << (30 - halvings), "{idle}");
+        }
+        let slow = Red::new(&queue::Red { burst: 64, ..parameters() }, Rate(12_000_000), crate::draws(1, 1));
+        assert_eq!(slow.arithmetic.weight_log, 9);
+        let left = Red { qavg: 1 << 30, ..slow }.after_idling(Nanos::from_millis(100)) as f64 / f64::from(1 << 30);
+        // By the formula it is 0.818567: the line is steep, and stops at one half.
+        assert_eq!(left, 0.5);
+    }
+
+    /// How many packets apart the verdicts are marks while the mean stays at so many packets.
+    fn gaps(mean_packets: f64, packets: u32) -> Vec<usize> {
+        let mut red = red(parameters(), 9);
+        red.qavg = (mean_packets * 1500.0) as u64 * 512;
+        let marked: Vec<usize> =
+            (0..packets as usize).filter_map(|n| (red.verdict() == Verdict::Mark).then_some(n)).collect();
+        marked.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// From 5 packets on the probability rises to 2 % at 15: 0.2 % at 6, 1 % at 10, 1.98 % at 14.9. Marks are uniformly
+    /// 1 to n packets apart, n its inverse: (n + 1) / 2 in the mean, with a standard deviation of n / sqrt(12).
+    #[test]
+    fn marks_are_uniformly_apart() {
+        for (mean_packets, probability) in [(6.0, 0.002), (10.0, 0.01), (14.9, 0.0198)] {
+            let n: f64 = 1.0 / probability;
+            let gaps = gaps(mean_packets, 1_000_000);
+            assert!(gaps.iter().all(|gap| (1..=n as usize + 1).contains(gap)), "{:?}", gaps.iter().max());
+            let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;
+            let deviation = n / 12.0f64.sqrt() / (gaps.len() as f64).sqrt();
+            assert!((mean - (n + 1.0) / 2.0).abs() < 6.0 * deviation, "{mean_packets}: {mean}");
         }
     }
 
-    /// With the mean in the middle 1 % is dropped, at uniform gaps of 1 to 100 packets: 50.5 in the mean, with a
-    /// standard deviation of 28.9.
+    /// At 1 % the k-th packet after a mark is one with a probability of 1 % / (1 - (k - 1) 1 %).
     #[test]
-    fn drops_are_uniformly_apart() {
-        let mut red = red(parameters(), 9);
-        red.qavg = 15_000 << 9;
-        let verdicts: Vec<_> = (0..505_000).map(|_| red.verdict()).collect();
-        let marked: Vec<usize> = (0..verdicts.len()).filter(|n| verdicts[*n] == Verdict::Mark).collect();
-        let gaps: Vec<usize> = marked.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(gaps.iter().all(|gap| (1..=101).contains(gap)), "{:?}", gaps.iter().max());
-        let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;
-        assert!((mean - 50.5).abs() < 6.0 * 28.9 / 100.0, "{mean}");
+    fn the_probability_grows_with_the_packets_since_the_last_mark() {
+        let gaps = gaps(10.0, 4_000_000);
+        for (passed, expected) in [(0, 0.01), (10, 1.0 / 90.0), (40, 1.0 / 60.0)] {
+            let at_risk = gaps.iter().filter(|gap| **gap > passed).count() as f64;
+            let marked = gaps.iter().filter(|gap| **gap == passed + 1).count() as f64;
+            let deviation = (expected * (1.0 - expected) / at_risk).sqrt();
+            assert!((marked / at_risk - expected).abs() < 5.0 * deviation, "{passed}: {}", marked / at_risk);
+        }
     }
 
     #[test]

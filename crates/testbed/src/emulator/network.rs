@@ -81,7 +81,7 @@ impl Network {
         let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
         let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
         let topology = Topology::new(scenario, &counts);
-        let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose))?;
+        let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose, time))?;
         if time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
@@ -288,9 +288,9 @@ fn towards(port: PortId) -> End {
 }
 
 /// The port of a direction of a link whose queue, or whose channel, is the kernel's.
-fn kernel_port(scenario: &Scenario, link: &Link, purpose: u64) -> Result<Option<KernelLink>, Error> {
+fn kernel_port(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelLink>, Error> {
     let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
-    is_the_kernels.then(|| KernelLink::new(scenario, link, purpose)).transpose()
+    is_the_kernels.then(|| KernelLink::new(scenario, link, purpose, time)).transpose()
 }
 
 #[cfg(test)]

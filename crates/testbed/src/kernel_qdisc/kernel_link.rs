@@ -4,6 +4,7 @@
 //! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
 //! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
+use crate::emulator::clock::Time;
 use crate::emulator::surroundings::Surroundings;
 use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
@@ -21,9 +22,8 @@ use scenario::units::{Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds: what no
-/// timer is better than, or where that is more a tenth of a packet's transmission.
-const CATCH_UP: Nanos = Nanos::from_micros(200);
+/// The tenth of a packet's transmission: so late the kernel's timers may be in real time, where that is more than what
+/// no timer is better than.
 const CATCH_UP_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
@@ -44,7 +44,7 @@ impl KernelLink {
     ///
     /// # Errors
     /// If the kernel does not have the discipline, or does not take its parameters.
-    pub fn new(scenario: &Scenario, link: &model::Link, purpose: u64) -> Result<KernelLink, Error> {
+    pub fn new(scenario: &Scenario, link: &model::Link, purpose: u64, time: Time) -> Result<KernelLink, Error> {
         let Service::Rate(rate) = link.service else {
             return Err(Error::Machine("the kernel's shaper needs a rate".into()));
         };
@@ -59,7 +59,7 @@ impl KernelLink {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
-        let catch_up = CATCH_UP.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / CATCH_UP_SHARE));
+        let catch_up = catch_up(time, rate.time_to_send(Bytes(mtu as u64)));
         let shaper = qdisc::shaper_class(rate, catch_up, mtu);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
@@ -270,6 +270,16 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds, where a
+/// packet takes `transmission`. By as much the shaper is ahead of the transmitter while packets wait, and the
+/// discipline sees them wait the less: in virtual time it need be no more than what a thread takes to wake up and read.
+fn catch_up(time: Time, transmission: Nanos) -> Nanos {
+    match time {
+        Time::Real => Nanos::from_micros(200).max(Nanos(transmission.0 / CATCH_UP_SHARE)),
+        Time::Virtual => Nanos::from_micros(20),
+    }
+}
+
 /// Whether a discipline lets packets go at a rate of its own.
 fn is_shaper(queue: &Queue) -> bool {
     matches!(queue, Queue::Kernel(queue) if queue.parameter("bandwidth").is_some())
@@ -295,7 +305,7 @@ mod tests {
     #[test]
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
-        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), CATCH_UP, 1500);
+        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), Nanos::from_micros(200), 1500);
         let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
             panic!("it is the scenario's")
