@@ -6,6 +6,8 @@ mod bbr;
 mod both_ways;
 mod closed_forms;
 mod fingerprints;
+mod invariants;
+mod networks;
 mod properties;
 mod random;
 mod routes;
