@@ -74,6 +74,12 @@ impl LinkOutput {
         self.transmitter.free_at()
     }
 
+    /// When the transmission of a packet that is sent at `now` would start; `Nanos::NEVER` of one that never is.
+    #[inline]
+    pub fn next_start(&self, now: Nanos) -> Nanos {
+        self.transmitter.next_start(now)
+    }
+
     /// Share of the capacity of the measuring interval that was used, in percent.
     pub fn utilisation_percent(&self) -> f64 {
         self.transmitter.utilisation_percent()

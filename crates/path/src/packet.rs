@@ -140,12 +140,13 @@ pub(crate) mod tests {
         pub number: u32,
         pub bytes: u32,
         pub ecn: Ecn,
+        pub tos: u8,
     }
 
     impl TestPacket {
         /// One of 1500 bytes that may be marked.
         pub fn new(number: u32) -> TestPacket {
-            TestPacket { number, bytes: 1500, ecn: Ecn::Ect0 }
+            TestPacket { number, bytes: 1500, ecn: Ecn::Ect0, tos: 0 }
         }
     }
 
@@ -160,7 +161,7 @@ pub(crate) mod tests {
             self.ecn = Ecn::Ce;
         }
         fn tos(&self) -> u8 {
-            0
+            self.tos
         }
         fn flow(&self) -> u32 {
             0

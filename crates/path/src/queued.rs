@@ -1,4 +1,5 @@
-//! A port whose queue discipline chooses what to transmit when the transmitter is free.
+//! A port whose queue discipline chooses what to transmit when a transmission can start: when the transmitter is free,
+//! and one with delivery opportunities has the next.
 
 use crate::channel::Transit;
 use crate::output::{Fate, LinkOutput};
@@ -49,10 +50,9 @@ impl<Q: Qdisc> QueuedPort<Q> {
         self.next_hops[place] = transit.next_hop;
         self.qdisc.enqueue(now, packets.skb(transit.id, now), &mut self.dropped);
         self.note_drops(now);
-        if self.output.free_at() <= now {
+        self.ask_at = self.output.next_start(now);
+        if self.ask_at <= now {
             self.transmit(now, packets);
-        } else {
-            self.ask_at = self.output.free_at();
         }
     }
 
@@ -71,12 +71,12 @@ impl<Q: Qdisc> QueuedPort<Q> {
         Transit::NOTHING
     }
 
-    /// The transmitter is free: the discipline's next packet, if it has one.
+    /// A transmission can start: that of the discipline's next packet, if it has one.
     fn transmit<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) {
         let chosen = self.qdisc.dequeue(now, &mut self.dropped);
         self.note_drops(now);
         let Some(skb) = chosen else {
-            self.ask_at = self.qdisc.next(now);
+            self.ask_at = self.output.next_start(self.qdisc.next(now));
             return;
         };
         let id = PacketId(skb.id);
@@ -90,7 +90,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
         if lost {
             self.gone.push(Gone { id, fate: Fate::Lost });
         }
-        self.ask_at = if self.qdisc.backlog().1 > 0 { self.output.free_at() } else { Nanos::NEVER };
+        self.ask_at = if self.qdisc.backlog().1 > 0 { self.output.next_start(now) } else { Nanos::NEVER };
     }
 
     fn note_drops(&mut self, now: Nanos) {
@@ -117,11 +117,12 @@ mod tests {
     use super::*;
     use crate::FifoPort;
     use crate::packet::tests::TestPacket;
-    use crate::qdisc::Fifo;
+    use crate::qdisc::{Fifo, Prio};
     use proptest::prelude::*;
-    use scenario::model::{Limit, Link, Loss, Queue, Service};
+    use scenario::model::{Limit, Link, Loss, Queue, Service, Trace};
     use scenario::records;
     use scenario::units::{Bytes, Rate};
+    use std::sync::Arc;
 
     /// What both kinds of port do.
     trait Port {
@@ -191,20 +192,70 @@ mod tests {
         ]
     }
 
+    fn trace() -> impl Strategy<Value = Service> {
+        (prop::collection::vec(0..8u64, 1..12), 0..2u64).prop_map(|(mut gaps, last)| {
+            gaps[0] += 1;
+            let mut at = Nanos::ZERO;
+            let mut after = |gap: u64| {
+                at += Nanos::from_micros(500 * gap);
+                at
+            };
+            let opportunities: Vec<_> = gaps.into_iter().map(&mut after).collect();
+            Service::Trace(Arc::new(Trace { path: "t".into(), period: after(last), opportunities }))
+        })
+    }
+
+    /// Opportunities at 5, 5, 8 and 20 ms, then again every 20 ms.
+    fn on_a_trace<Q: Qdisc>(qdisc: Q) -> QueuedPort<Q> {
+        let opportunities: Vec<_> = [5, 5, 8, 20].map(Nanos::from_millis).into();
+        let trace = Trace { path: "t".into(), period: Nanos::from_millis(20), opportunities };
+        let link = Link {
+            name: "bottleneck".into(),
+            service: Service::Trace(Arc::new(trace)),
+            delay: Nanos::ZERO,
+            queue: Queue::Droptail { limit: None, ecn_threshold: None },
+            loss: Loss::NONE,
+        };
+        QueuedPort::new(qdisc, LinkOutput::new(&link, 1, 0, Nanos::ZERO, Nanos::from_secs(1)))
+    }
+
+    /// Those that are sent at 8 and at 20 ms have been chosen then: the urgent ones that came at 1 and at 19 ms.
+    #[test]
+    fn a_discipline_is_asked_at_the_opportunity_that_carries_the_packet() {
+        const LOW_DELAY: u8 = 0x10;
+        let mut port = on_a_trace(Prio::new(&scenario::queue::Prio::default()));
+        let mut packets = Pool::default();
+        let (mut order, mut times) = (vec![], vec![]);
+        for (number, (ms, tos)) in (0..).zip([(0, 0), (0, 0), (0, 0), (1, LOW_DELAY), (6, 0), (19, LOW_DELAY)]) {
+            let id = packets.insert(TestPacket { tos, ..TestPacket::new(number) });
+            port.offer(Nanos::from_millis(ms), Transit { id, next_hop: Transit::END }, &mut packets);
+        }
+        while port.next() < Nanos::NEVER {
+            let (at, Transit { id, .. }) = (port.next(), port.step(&mut packets));
+            if id != PacketId::NONE {
+                order.push(packets.get(id).number);
+                times.push(at.as_micros() / 1000);
+            }
+        }
+        assert_eq!((order, times), (vec![3, 0, 1, 5, 2, 4], vec![5, 5, 8, 20, 25, 25]));
+    }
+
     proptest! {
         /// The port without departure events and a discipline asked at each departure give the same arrivals, marks,
-        /// drops, losses and statistics. Gaps of whole packets at 12 Mbit/s let departures and arrivals coincide.
+        /// drops, losses and statistics. Gaps of whole packets at 12 Mbit/s, and opportunities at such times, let
+        /// departures and arrivals coincide.
         #[test]
         fn a_queued_fifo_is_a_fifo_port(
             train in prop::collection::vec((0..6u64, 1..3u32), 1..120),
             limit in limit(),
             ecn_threshold in limit(),
             loss in prop_oneof![Just(0.0), Just(0.2)],
+            service in prop_oneof![Just(Service::Rate(Rate(12_000_000))), trace()],
         ) {
             let train: Vec<_> = train.iter().map(|&(gap, size)| (gap * 500, size * 750)).collect();
             let link = Link {
                 name: "bottleneck".into(),
-                service: Service::Rate(Rate(12_000_000)),
+                service,
                 delay: Nanos::from_millis(3),
                 queue: Queue::Droptail { limit, ecn_threshold },
                 loss: Loss::Uniform(loss),

@@ -47,6 +47,16 @@ impl Transmitter {
         }
     }
 
+    /// When the transmission of a packet that is served at `now` would start; `Nanos::NEVER` of one that never is.
+    #[inline]
+    pub fn next_start(&self, now: Nanos) -> Nanos {
+        match self {
+            _ if now == Nanos::NEVER => now,
+            Transmitter::Constant(c) => now.max(c.free_at()),
+            Transmitter::Opportunities(o) => o.next_start(now),
+        }
+    }
+
     /// Share of the capacity of the counting interval that was used, in percent; 0 where there was none.
     pub fn utilisation_percent(&self) -> f64 {
         match self {
@@ -152,18 +162,29 @@ impl Opportunities {
     /// How many opportunities lie before `at`.
     pub fn count_until(&self, at: Nanos) -> u64 {
         let n = self.trace.opportunities.len() as u64;
-        let (rounds, offset) = (at.0 / self.trace.period.0, at.0 % self.trace.period.0);
+        // The last of a round may be at its very end.
+        let rounds = at.0.saturating_sub(1) / self.trace.period.0;
+        let offset = at.0 - rounds * self.trace.period.0;
         rounds * n + self.trace.opportunities.partition_point(|t| t.0 < offset) as u64
     }
 
-    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+    /// The opportunity that carries the first byte of a packet served at `now`, and how many bytes of it are left.
+    fn next_opportunity(&self, now: Nanos) -> (u64, u32) {
         if now > self.free_at && self.time(self.index) < now {
-            self.index = self.count_until(now);
-            self.left = OPPORTUNITY_BYTES;
+            (self.count_until(now), OPPORTUNITY_BYTES)
+        } else if self.left == 0 {
+            (self.index + 1, OPPORTUNITY_BYTES)
+        } else {
+            (self.index, self.left)
         }
-        if self.left == 0 {
-            self.advance();
-        }
+    }
+
+    fn next_start(&self, now: Nanos) -> Nanos {
+        self.time(self.next_opportunity(now).0).max(now)
+    }
+
+    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+        (self.index, self.left) = self.next_opportunity(now);
         let start = self.time(self.index).max(now);
         let mut remaining = bytes;
         while remaining > self.left {
@@ -222,6 +243,17 @@ mod tests {
         assert_eq!(o.serve(Nanos::ZERO, 1500), Slot { start: at(8), end: at(20) });
         // 22 ms: nobody waited at 20; the next round starts there, its first opportunity is at 25.
         assert_eq!(o.serve(at(22), 1500).end, at(25));
+        assert_eq!(o.serve(at(40), 1500).end, at(40));
+    }
+
+    #[test]
+    fn the_next_start_is_that_of_the_packet_served_then() {
+        let mut o = trace(&[5, 5, 8, 20]);
+        for (ms, bytes) in [(0, 750), (1, 1500), (5, 750), (5, 1500), (9, 40), (33, 40), (33, 1500), (60, 3000)] {
+            let now = Nanos::from_millis(ms);
+            let start = o.next_start(now);
+            assert_eq!(o.serve(now, bytes).start, start, "{bytes} bytes at {ms} ms");
+        }
     }
 
     #[test]
@@ -230,5 +262,6 @@ mod tests {
         assert_eq!(o.count_until(Nanos::from_millis(5)), 0);
         assert_eq!(o.count_until(Nanos::from_millis(9)), 3);
         assert_eq!(o.count_until(Nanos::from_millis(49)), 11);
+        assert_eq!([20, 21, 40].map(|ms| o.count_until(Nanos::from_millis(ms))), [3, 4, 7]);
     }
 }
