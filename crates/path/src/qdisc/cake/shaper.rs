@@ -1,0 +1,93 @@
+//! CAKE's shaper, which knows how long packets are on the wire.
+
+use scenario::queue::Atm;
+
+/// Nanoseconds a byte, as a fraction of a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    ns: u64,
+    shift: u32,
+}
+
+impl Pace {
+    /// That of so many bytes a second, in at most 34 bits.
+    pub(super) fn new(bytes_per_second: u64) -> Pace {
+        const LEAST_RATE: u64 = 64;
+        const BITS: u32 = 34;
+        let mut pace = Pace { ns: (1_000_000_000 << BITS) / bytes_per_second.max(LEAST_RATE), shift: BITS };
+        while pace.ns >> BITS > 0 {
+            pace.ns >>= 1;
+            pace.shift -= 1;
+        }
+        pace
+    }
+
+    #[inline]
+    pub(super) fn time(self, bytes: u64) -> u64 {
+        (bytes * self.ns) >> self.shift
+    }
+}
+
+/// What packets are on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    pub(super) overhead: i64,
+    pub(super) mpu: i64,
+    pub(super) atm: Atm,
+}
+
+impl Wire {
+    #[inline]
+    pub(super) fn bytes(&self, ip_bytes: u32) -> u64 {
+        let bytes = (ip_bytes as i64 + self.overhead).max(self.mpu).max(0) as u64;
+        match self.atm {
+            Atm::Noatm => bytes,
+            // Cells of 53 bytes that carry 48.
+            Atm::Atm => bytes.div_ceil(48) * 53,
+            // A byte more for each 64.
+            Atm::Ptm => bytes + bytes.div_ceil(64),
+        }
+    }
+}
+
+/// The shaper of all tins together.
+#[derive(Clone, Debug)]
+pub(super) struct Shaper {
+    pub(super) pace: Option<Pace>,
+    pub(super) time_next_packet: u64,
+    /// The same without what was dropped, at two thirds of the rate: dropping never holds everything back for ever.
+    pub(super) failsafe_next_packet: u64,
+}
+
+impl Shaper {
+    /// When it may send.
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.time_next_packet.min(self.failsafe_next_packet)
+    }
+
+    #[inline]
+    pub(super) fn charge(&mut self, bytes: u64, dropped: bool) {
+        let Some(pace) = self.pace else { return };
+        let time = pace.time(bytes);
+        self.time_next_packet += time;
+        if !dropped {
+            self.failsafe_next_packet += time + (time >> 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_as_long_as_on_the_wire() {
+        let wire = |overhead, mpu, atm| Wire { overhead, mpu, atm };
+        assert_eq!(wire(0, 0, Atm::Noatm).bytes(1500), 1500);
+        assert_eq!(wire(18, 64, Atm::Noatm).bytes(40), 64);
+        // 1544 bytes are 33 cells; a bare acknowledgement's 84 bytes are two.
+        assert_eq!([1500, 40].map(|bytes| wire(44, 0, Atm::Atm).bytes(bytes)), [33 * 53, 2 * 53]);
+        assert_eq!(wire(0, 0, Atm::Ptm).bytes(1500), 1524);
+    }
+}
