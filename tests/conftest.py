@@ -46,8 +46,8 @@ def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     """A cache without runs; what was compiled is shared by all tests, to save time."""
     folder = tmp_path / "cache"
     compiled = tmp_path_factory.getbasetemp() / "mechanisms"
-    compiled.mkdir(exist_ok=True)
-    folder.mkdir()
+    compiled.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700)
     (folder / "mechanisms").symlink_to(compiled)
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder

@@ -20,7 +20,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No kernel anywhere, and a cache of its own."""
     monkeypatch.setattr(kernels, "BOOT", tmp_path / "boot")
     folder = tmp_path / "empty"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder
 

@@ -195,3 +195,34 @@ def is_sleep(process: int) -> bool:
         return Path(f"/proc/{process}/comm").read_text() == "sleep\n"
     except OSError:
         return False
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o777, 0o1777])
+def test_a_cache_that_others_may_write_is_refused(cli: Cli, small: Path, cache: Path, mode: int) -> None:
+    """What is in it would run as whoever runs unbloat."""
+    cache.chmod(mode)
+    refused = cli("run", small)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert f"others may write to the cache folder {cache}" in refused.stderr and f"chmod go-w {cache}" in refused.stderr
+    assert not list(cache.rglob("*.json"))
+    cache.chmod(0o755)
+    assert cli("run", small).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_cache_of_another_user_is_refused(cli: Cli, small: Path, cache: Path) -> None:
+    os.chown(cache, 12345, -1)
+    refused = cli("run", small)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert f"the cache folder {cache} belongs to another user (uid 12345)" in refused.stderr
+
+
+def test_a_new_cache_is_its_users_alone(cli: Cli, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = tmp_path / "deep" / "cache"
+    monkeypatch.setenv("UNBLOAT_CACHE", str(new))
+    before = os.umask(0o002)
+    try:
+        assert cli("run", small).returncode == 0 and cli("run", small).returncode == 0
+    finally:
+        os.umask(before)
+    assert new.stat().st_mode & 0o777 == 0o700

@@ -16,7 +16,7 @@ import distributed
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from leftovers import wait_until
+from leftovers import descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat import cluster
 from unbloat.places import ALGORITHMS
@@ -177,6 +177,35 @@ def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -
     _, said = sweeping.communicate(timeout=30)
     assert sweeping.returncode == 130 and said.endswith("interrupted; the runs that were finished are kept\n")
     assert "Traceback" not in said and said.count("\n") == 2
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(
+    sweep: Path, cache: Path, number: signal.Signals, status: int
+) -> None:
+    words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
+    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    wait_until(lambda: records(cache))
+    started = descendants(sweeping.pid)
+    sweeping.send_signal(number)
+    _, said = sweeping.communicate(timeout=60)
+    assert sweeping.returncode == status and "Traceback" not in said
+    assert said.endswith(f"ended by {number.name}; the runs that were finished are kept\n"), said
+    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+    assert records(cache)
+
+
+def test_a_letter_that_is_not_utf_8_in_a_control_is_the_compilers_affair(
+    workers: distributed.Client, small: Path, tmp_path: Path
+) -> None:
+    """In a comment it does no harm; elsewhere the compiler's sentence comes, with the user's own path."""
+    mine = tmp_path / "mine.bpf.c"
+    reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_bytes()
+    mine.write_bytes(b"/* caf\xe9 */\n" + reno)
+    assert len(ub.sweep(small, cc=mine, dask=address(workers)).records) == 1
+    mine.write_bytes(b"caf\xe9;\n" + reno)
+    with pytest.raises(ub.InputError, match=f"flows.0.cc: {mine} does not compile: {mine}:1:"):
+        ub.sweep(small, cc=mine, dask=address(workers))
 
 
 def test_another_build_on_the_workers_is_refused(

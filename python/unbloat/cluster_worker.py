@@ -91,13 +91,16 @@ def run(letter: Letter, task: dict[str, Any], wanted_code: str) -> dict[str, Any
     if not hasattr(_here, "hand"):
         _here.hand = Hand()
     hand: Hand = _here.hand
+    files = hand.folder / "files"
     try:
-        scenario = unpack(letter, hand.folder / "files")
+        scenario = unpack(letter, files)
         stamp = here.stamp_with(_core.resolved(scenario))
         hand.worker.take(Task(**{**task, "stamp": stamp}), scenario)
         while not any(share == 1 for share in hand.worker.listen()):
             pass
     except _core.Error as error:
         hand.worker.revive()
-        return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+        # The files are the user's own, under the paths that they have there.
+        sentence = str(error).replace(str(files), "")
+        return {"error": sentence, "wrong_input": isinstance(error, _core.InputError)}
     return {"record": hand.store.take_out(task["key"])}

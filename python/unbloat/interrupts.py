@@ -21,16 +21,8 @@ def kept() -> Iterator[None]:
     Outside the main thread, and where SIGINT is ignored or somebody else's, everything stays as it is.
     """
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or not is_ours:
+    with _raising([signal.SIGINT] if is_ours else []):
         yield
-        return
-    before = [(number, signal.signal(number, _interrupt)) for number in (signal.SIGINT, signal.SIGALRM)]
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before:
-            signal.signal(number, handler)
 
 
 class Ended(SystemExit):
@@ -45,30 +37,46 @@ class Ended(SystemExit):
 def orderly_end() -> Iterator[None]:
     """Have SIGTERM and SIGHUP raise `Ended`, so that what was started is ended and temporary files go.
 
-    Outside the main thread, and where they are ignored or somebody else's, everything stays as it is.
+    That is raised behind a destructor and not within. Outside the main thread, and where they are ignored or somebody
+    else's, everything stays as it is.
     """
-    if threading.current_thread() is not threading.main_thread():
+    with _raising([number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]):
+        yield
+
+
+@contextmanager
+def _raising(numbers: list[signal.Signals]) -> Iterator[None]:
+    """Have these signals raise their exceptions."""
+    if threading.current_thread() is not threading.main_thread() or not numbers:
         yield
         return
-    ours = [number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]
-    for number in ours:
-        signal.signal(number, _end)
+    before = [(number, signal.signal(number, _raise)) for number in numbers]
+    before.append((signal.SIGALRM, signal.signal(signal.SIGALRM, _raise_late)))
     try:
         yield
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise Ended(number)
+_late: int = signal.SIGINT
+"""The signal that waits for a destructor to end."""
 
 
-def _interrupt(_number: int, frame: FrameType | None) -> None:
+def _raise(number: int, frame: FrameType | None) -> None:
+    global _late
     if _in_destructor(frame):
+        _late = number
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
-    else:
+    elif number == signal.SIGINT:
         raise KeyboardInterrupt
+    else:
+        raise Ended(number)
+
+
+def _raise_late(_number: int, frame: FrameType | None) -> None:
+    _raise(_late, frame)
 
 
 def _in_destructor(frame: FrameType | None) -> bool:

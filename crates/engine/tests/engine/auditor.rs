@@ -233,8 +233,9 @@ impl Flow {
     }
 
     fn ack_lost(&mut self, ack: &Ack) {
-        let same =
-            |a: &Ack| (a.next, a.tsval, a.flags) == (ack.next, ack.tsval, ack.flags) && a.blocks() == ack.blocks();
+        // As with data, it may have been marked.
+        let sent = |a: &Ack| (a.next, a.tsval, a.flags | flag::CE);
+        let same = |a: &Ack| sent(a) == sent(ack) && a.blocks() == ack.blocks();
         let place = self.acks_on_the_way.iter().rposition(|(_, a)| same(a)).expect("what is lost was sent");
         self.acks_on_the_way.remove(place);
     }

@@ -7,6 +7,8 @@ mod both_ways;
 mod closed_forms;
 mod ecn;
 mod fingerprints;
+mod invariants;
+mod networks;
 mod properties;
 mod random;
 mod routes;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const PACKETS: f64 = 6000.0;
 
 /// From `low` to `high`, every decade as likely as the next.
-fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
+pub fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 

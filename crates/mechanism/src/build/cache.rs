@@ -2,10 +2,11 @@
 
 use crate::error::{Error, unwritable};
 use sha2::{Digest, Sha256};
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What compiling a file gave.
@@ -71,7 +72,8 @@ pub(crate) struct Workplace {
 
 impl Workplace {
     pub(crate) fn below(cache: &Path) -> Result<Workplace, Error> {
-        std::fs::create_dir_all(cache).map_err(|error| unwritable(cache, &error))?;
+        let folders = DirBuilder::new().recursive(true).mode(0o700).create(cache);
+        folders.map_err(|error| unwritable(cache, &error))?;
         let made = || {
             let _all = locked(&cache.join(LOCK), true)?;
             remove_abandoned(cache)?;
@@ -128,17 +130,41 @@ fn locked(path: &Path, wait: bool) -> io::Result<Option<File>> {
     }
 }
 
-/// `$UNBLOAT_CACHE`, or the user's cache folder; the same as Python's.
+/// The folder for objects in `$UNBLOAT_CACHE`, or in the user's cache folder; the same as Python's.
 ///
 /// # Errors
-/// If this user has no home.
+/// If this user has no home, or if others may write there: what stands there is run as this user.
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("UNBLOAT_CACHE")
+    let cache = set("UNBLOAT_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
         .or_else(|| set("HOME").or_else(home).map(|home| home.join(".cache/unbloat")))
-        .map(|folder| folder.join("mechanisms"))
-        .ok_or_else(|| Error::new("this user has no home folder to keep objects in: set UNBLOAT_CACHE to a folder"))
+        .ok_or_else(|| Error::new("this user has no home folder to keep objects in: set UNBLOAT_CACHE to a folder"))?;
+    let objects = cache.join("mechanisms");
+    refuse_of_others(&cache)?;
+    refuse_of_others(&objects)?;
+    Ok(objects)
+}
+
+/// Refuses a folder that anyone but this user and root may put files into. One that is not there will be this user's.
+fn refuse_of_others(folder: &Path) -> Result<(), Error> {
+    let Ok(state) = folder.metadata() else { return Ok(()) };
+    let shown = folder.display();
+    // SAFETY: it only gives a number.
+    if ![0, unsafe { libc::geteuid() }].contains(&state.uid()) {
+        return Err(Error::new(format!(
+            "the cache folder {shown} belongs to another user (uid {}), who could have you run what stands there: \
+             set UNBLOAT_CACHE to a folder of your own",
+            state.uid()
+        )));
+    }
+    if state.mode() & (libc::S_IWGRP | libc::S_IWOTH) != 0 {
+        return Err(Error::new(format!(
+            "others may write to the cache folder {shown}, and could have you run what stands there: \
+             chmod go-w {shown}, or set UNBLOAT_CACHE to a folder of your own"
+        )));
+    }
+    Ok(())
 }
 
 /// The user's home by the password file: services have no HOME.
@@ -159,6 +185,7 @@ fn home() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn compiled() -> Compiled {
         Compiled { image: b"an object".to_vec(), warnings: "x.c:1: a warning\n".into() }
@@ -202,6 +229,27 @@ mod tests {
         let path = living.path().to_path_buf();
         drop(living);
         assert!(!path.exists());
+    }
+
+    /// What others could put there would run as this user.
+    #[test]
+    fn a_folder_that_others_may_write_is_refused() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let objects = cache.path().join("mechanisms");
+        drop(Workplace::below(&objects).expect("a folder"));
+        assert_eq!(refuse_of_others(&objects).map_err(|error| error.message), Ok(()));
+        for mode in [0o770, 0o707, 0o1777] {
+            std::fs::set_permissions(&objects, PermissionsExt::from_mode(mode)).expect("ours");
+            let refused = refuse_of_others(&objects).expect_err("others may write there");
+            assert!(refused.message.contains("others may write to the cache folder"), "{refused}");
+        }
+        std::fs::set_permissions(&objects, PermissionsExt::from_mode(0o755)).expect("ours");
+        // SAFETY: it only gives a number.
+        if unsafe { libc::geteuid() } == 0 {
+            std::os::unix::fs::chown(&objects, Some(12_345), None).expect("root may");
+            let refused = refuse_of_others(&objects).expect_err("another user's");
+            assert!(refused.message.contains("belongs to another user (uid 12345)"), "{refused}");
+        }
     }
 
     #[test]

@@ -1,0 +1,125 @@
+//! What holds in every scenario, whatever its links, queues, routes and flows: checked by one function, of which tests
+//! and the tool `tools/invariants` make use.
+
+use crate::auditor::{Auditor, Flow};
+use crate::networks;
+use crate::world::library;
+use engine::tap::Fingerprint;
+use engine::{Options, Outcome};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use scenario::model::{FlowGroup, Limit, Scenario, Service};
+use scenario::units::{Bytes, Nanos};
+use std::ops::ControlFlow;
+
+/// Rows of a run's series.
+const ROWS: u64 = 200;
+/// More calls of `progress` than any of these scenarios has reason for.
+const MOST_REPORTS: u32 = 500;
+
+/// Random scenario number so and so, the same on every machine, and what proptest makes it smaller with.
+pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig { failure_persistence: None, ..Default::default() }, rng);
+    networks::network().new_tree(&mut runner).expect("its filters refuse little")
+}
+
+/// Bytes that a link can carry; a trace's link: all that its opportunities allow.
+pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
+    match service {
+        Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Trace(trace) => {
+            let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
+            rounds * trace.opportunities.len() as f64 * 1500.0
+        }
+    }
+}
+
+/// The group of each flow.
+pub fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
+    scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+}
+
+/// Runs a scenario under the auditor's eyes, and panics at what must not be.
+pub fn check(scenario: &Scenario) {
+    let (first, auditor, events) = audited(scenario);
+    records_agree_with_events(scenario, &first, &auditor);
+    queues_stay_within_their_limits(scenario, &first);
+    links_carry_no_more_than_they_can(scenario, &first, &auditor.flows);
+    windows_are_never_empty(&first);
+    let (second, _, again) = audited(scenario);
+    assert_eq!(events, again, "the same seed, other events");
+    let records = |outcome: &Outcome| serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
+    assert_eq!(records(&first), records(&second), "the same seed, other records");
+}
+
+fn audited(scenario: &Scenario) -> (Outcome, Auditor, u64) {
+    let options = Options { series: Some(Nanos(scenario.duration.0 / ROWS)), ..Options::default() };
+    let mut reports = 0;
+    let mut progress = |_| {
+        reports += 1;
+        if reports < MOST_REPORTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let tap = (Auditor::new(scenario), Fingerprint::new());
+    let run = engine::watch(scenario, library(), &options, &mut progress, tap);
+    let (outcome, (auditor, events)) = run.unwrap_or_else(|error| panic!("no result: {error:?}"));
+    (outcome, auditor, events.0)
+}
+
+/// Packets conserved: what each flow sent, and what queues dropped and channels lost, stands in the records.
+fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &Auditor) {
+    for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
+        let counted = (record.sent_packets, record.retransmitted_packets, record.lost_packets);
+        assert_eq!(counted, (flow.sent, flow.retransmitted, flow.lost), "flow {}", record.flow);
+        assert!(record.loss_percent <= 100.0, "{} %", record.loss_percent);
+        assert!(flow.delivered_bytes() <= flow.fresh_bytes, "flow {}", record.flow);
+    }
+    if scenario.warmup == Nanos::ZERO {
+        let links = &outcome.run.links;
+        assert_eq!(links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped, "drops");
+        assert_eq!(links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire, "wire losses");
+    }
+}
+
+fn queues_stay_within_their_limits(scenario: &Scenario, outcome: &Outcome) {
+    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).collect();
+    let links = &outcome.series.as_ref().expect("asked for").links;
+    for (row, number) in links.link.iter().enumerate() {
+        // Access links follow, which have no limit.
+        let (packets, bytes) = (links.queue_packets[row], links.queue_bytes[row]);
+        match limits.get(*number as usize).copied().flatten() {
+            None => {}
+            Some(Limit::Packets(most)) => assert!(packets <= most, "{packets} packets of {most} in link {number}"),
+            Some(Limit::Bytes(Bytes(most))) => assert!(bytes <= most, "{bytes} bytes of {most} in link {number}"),
+        }
+    }
+    for link in &outcome.run.links {
+        assert!(link.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)), "{link:?}");
+        let delay = &link.queue_delay;
+        let (mean, max) = (delay.queue_delay_ms_mean, delay.queue_delay_ms_max);
+        assert!(mean.unwrap_or(0.0) <= max.unwrap_or(0.0) + 1e-6, "{link:?}");
+    }
+}
+
+fn links_carry_no_more_than_they_can(scenario: &Scenario, outcome: &Outcome, flows: &[Flow]) {
+    for link in &outcome.run.links {
+        assert!((0.0..=100.0 + 1e-6).contains(&link.utilisation_percent), "{link:?}");
+    }
+    for link in scenario.directions() {
+        let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
+        let flows = flows.iter().zip(groups(scenario)).filter(|(_, group)| crosses(group));
+        let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
+        let most = capacity_bytes(&link.service, scenario.duration);
+        assert!(carried as f64 <= most, "{carried} bytes over {}, which carries {most}", link.name);
+    }
+}
+
+fn windows_are_never_empty(outcome: &Outcome) {
+    let flows = &outcome.series.as_ref().expect("asked for").flows;
+    for (row, cwnd) in flows.cwnd_packets.iter().enumerate().filter(|(row, _)| flows.rtt_ms[*row].is_some()) {
+        assert!(*cwnd >= 1, "flow {} has a window of nothing", flows.flow[row]);
+    }
+}

@@ -1,0 +1,156 @@
+//! Random networks: those of `random`, with any queue discipline before any link.
+
+use crate::random;
+use proptest::prelude::*;
+use scenario::model::{Queue, Scenario};
+use scenario::queue::{
+    Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
+};
+use scenario::units::{Bytes, Nanos, Rate};
+
+/// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
+const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];
+
+/// From a microsecond to a second, whole microseconds, as the kernel counts them.
+fn micros(low: f64, high: f64) -> impl Strategy<Value = Nanos> {
+    random::log_uniform(low, high).prop_map(|us| Nanos::from_micros(us as u64))
+}
+
+/// From a single packet to more than any scenario sends.
+fn packets() -> impl Strategy<Value = u32> {
+    random::log_uniform(1.0, 10_000.0).prop_map(|n| n as u32)
+}
+
+fn red() -> impl Strategy<Value = Discipline> {
+    let bounds = (random::log_uniform(1e3, 1e6), 0.05f64..1.0, 0.05f64..0.95, 100u64..2000);
+    let switches = any::<[bool; 4]>();
+    let red = (bounds, 0.001..1.0, 1.0..4.0, switches).prop_map(|(bounds, probability, more, switches)| {
+        let (limit, share_of_limit, share_of_max, avpkt) = bounds;
+        let [ecn, harddrop, adaptive, gentle] = switches;
+        let (limit, avpkt) = (Bytes(limit as u64), Bytes(avpkt));
+        let max = Bytes((limit.0 as f64 * share_of_limit) as u64);
+        let min = Bytes((max.0 as f64 * share_of_max) as u64);
+        let least = RedBounds { limit, min: Some(min), max: Some(max), avpkt, burst: None }.fill().2;
+        let burst = (least as f64 * more) as u64;
+        Red { limit, min, max, probability, avpkt, burst, ecn, harddrop, adaptive, gentle }
+    });
+    red.prop_filter("consistent", |red| red.arithmetic(Rate(1_000_000)).is_ok()).prop_map(Discipline::Red)
+}
+
+prop_compose! {
+    fn codel()(
+        limit in packets(),
+        target in micros(1.0, 1e5),
+        interval in micros(1.0, 1e6),
+        ce_threshold in prop::option::of(micros(1.0, 1e5)),
+        ecn in any::<bool>(),
+    ) -> Codel {
+        Codel { limit, target, interval, ce_threshold, ecn }
+    }
+}
+
+prop_compose! {
+    fn fq_codel()(
+        codel in codel(),
+        flows in random::log_uniform(1.0, 65_536.0),
+        quantum in prop::option::of(random::log_uniform(256.0, 1e6)),
+        memory_limit in random::log_uniform(1.0, 1e8),
+        drop_batch in random::log_uniform(1.0, 1000.0),
+    ) -> Discipline {
+        let Codel { limit, target, interval, ce_threshold, ecn } = codel;
+        let (flows, drop_batch) = (flows as u32, drop_batch as u32);
+        let quantum = quantum.map(|bytes| Bytes(bytes as u64));
+        let memory_limit = Bytes(memory_limit as u64);
+        Discipline::FqCodel(FqCodel { limit, flows, quantum, target, interval, ce_threshold, ecn, memory_limit, drop_batch })
+    }
+}
+
+prop_compose! {
+    fn pie()(
+        limit in packets(),
+        target in micros(1.0, 1e6),
+        tupdate in micros(1000.0, 1e6),
+        (alpha, beta) in (0u32..33, 0u32..33),
+        [ecn, bytemode, dq_rate_estimator] in any::<[bool; 3]>(),
+    ) -> Pie {
+        Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator }
+    }
+}
+
+prop_compose! {
+    fn fq_pie()(
+        pie in pie(),
+        flows in random::log_uniform(1.0, 65_536.0),
+        quantum in prop::option::of(random::log_uniform(256.0, 1e6)),
+        ecn_prob in 0u32..101,
+    ) -> Discipline {
+        let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie;
+        let (flows, quantum) = (flows as u32, quantum.map(|bytes| Bytes(bytes as u64)));
+        Discipline::FqPie(FqPie { limit, flows, quantum, target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator })
+    }
+}
+
+prop_compose! {
+    fn cake()(
+        bandwidth in prop::option::of(random::log_uniform(2e5, 2e8)),
+        diffserv in prop::sample::select(&[Diffserv::Diffserv3, Diffserv::Diffserv4, Diffserv::Diffserv8, Diffserv::Besteffort, Diffserv::Precedence][..]),
+        flowmode in prop::sample::select(&[FlowMode::Flowblind, FlowMode::Srchost, FlowMode::Dsthost, FlowMode::Hosts, FlowMode::Flows, FlowMode::DualSrchost, FlowMode::DualDsthost, FlowMode::TripleIsolate][..]),
+        rtt in micros(1000.0, 1e6),
+        (overhead, mpu) in (0u32..257, 0u32..257),
+        atm in prop::sample::select(&[Atm::Noatm, Atm::Atm, Atm::Ptm][..]),
+        ingress in any::<bool>(),
+        memlimit in prop::option::of(random::log_uniform(1.0, 1e8)),
+    ) -> Discipline {
+        let bandwidth = bandwidth.map(|rate| Rate(rate as u64));
+        let memlimit = memlimit.map(|bytes| Bytes(bytes as u64));
+        Discipline::Cake(Cake { bandwidth, diffserv, flowmode, rtt, overhead, mpu, atm, ingress, memlimit })
+    }
+}
+
+/// Any discipline, with any parameters that a scenario file may give it.
+pub fn discipline() -> impl Strategy<Value = Discipline> {
+    prop_oneof![
+        red(),
+        codel().prop_map(Discipline::Codel),
+        fq_codel(),
+        pie().prop_map(Discipline::Pie),
+        fq_pie(),
+        (3u32..17, packets()).prop_map(|(bands, limit)| Discipline::Prio(Prio { bands, limit })),
+        packets().prop_map(|limit| Discipline::PfifoFast(PfifoFast { limit })),
+        cake(),
+    ]
+}
+
+/// A queue limit that a packet fits, as the reader of scenario files demands, and a threshold that can be reached.
+fn acceptable(queue: Queue, largest: u64) -> Queue {
+    match queue {
+        Queue::Discipline(Discipline::Red(red)) if red.limit.0 < largest => {
+            Queue::Discipline(Discipline::Red(Red { limit: Bytes(largest), ..red }))
+        }
+        Queue::Droptail { limit: Some(limit), ecn_threshold: Some(threshold) } if threshold > limit => {
+            Queue::Droptail { limit: Some(limit), ecn_threshold: None }
+        }
+        queue => queue,
+    }
+}
+
+/// Any scenario: one to three links with any queues, any routes, data in either direction, access links.
+pub fn network() -> impl Strategy<Value = Scenario> {
+    let with_queues = random::routed().prop_flat_map(|scenario| {
+        let queues = prop::collection::vec(prop::option::weighted(0.6, discipline()), 2 * scenario.links.len());
+        let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());
+        (Just(scenario), queues, services)
+    });
+    with_queues.prop_map(|(mut scenario, queues, services)| {
+        // Acknowledgements, which have up to 80 bytes, may take any of them.
+        let largest = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0).max(80);
+        let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
+        for (link, discipline) in directions.zip(queues) {
+            link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
+        }
+        for (group, tos) in scenario.flows.iter_mut().zip(services) {
+            group.tos = tos;
+        }
+        scenario
+    })
+}

@@ -1,0 +1,143 @@
+//! A scenario as the file that says it: for people who want to repeat what a random one showed.
+
+use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, Queue, Scenario, Service};
+use scenario::register::{self, Kind};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+/// Writes `scenario.toml` and its traces into a folder.
+pub fn write(scenario: &Scenario, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for link in scenario.directions() {
+        if let Service::Trace(trace) = &link.service {
+            std::fs::write(folder.join(trace_file(link)), trace.text())?;
+        }
+    }
+    std::fs::write(folder.join("scenario.toml"), text(scenario))
+}
+
+/// The file's text. Traces stand beside it.
+pub fn text(scenario: &Scenario) -> String {
+    let mut text = String::new();
+    for (name, value) in leaves("", &in_json(scenario)) {
+        writeln!(text, "{name} = {value}").unwrap();
+    }
+    for DuplexLink { forward, reverse } in &scenario.links {
+        writeln!(text, "\n[link.{}]\n{}", forward.name, link(forward)).unwrap();
+        writeln!(text, "\n[link.{}]\n{}", reverse.name, link(reverse)).unwrap();
+    }
+    for group in &scenario.flows {
+        write!(text, "\n[[flows]]\n{}", flow_group(scenario, group)).unwrap();
+    }
+    text
+}
+
+fn trace_file(link: &Link) -> String {
+    format!("{}.trace", link.name)
+}
+
+fn link(link: &Link) -> String {
+    let service = match &link.service {
+        Service::Rate(rate) => format!("rate = \"{}bit\"", rate.0),
+        Service::Trace(_) => format!("trace = {:?}", trace_file(link)),
+    };
+    let loss = match link.loss {
+        Loss::Uniform(share) => percentage(share),
+        Loss::Gemodel(model) => {
+            let [p, r, h, k] = [model.p, model.r, model.lost_while_bad, model.lost_while_good].map(percentage);
+            format!("{{ p = {p}, r = {r}, \"1-h\" = {h}, \"1-k\" = {k} }}")
+        }
+    };
+    let mut lines = vec![service, format!("queue = {}", queue(&link.queue)), format!("loss = {loss}")];
+    let shown: Vec<_> = lines.iter().map(|line| line.split(' ').next().unwrap_or("").to_string()).collect();
+    let others = leaves("link.NAME", &in_json(link)).into_iter().filter(|(name, _)| !shown.contains(name));
+    lines.extend(others.map(|(name, value)| format!("{name} = {value}")));
+    lines.join("\n")
+}
+
+fn queue(queue: &Queue) -> String {
+    match queue {
+        Queue::Droptail { .. } => table(leaves("queue", &in_json(queue))),
+        Queue::Discipline(discipline) => {
+            let kind = ("kind".to_string(), format!("{:?}", discipline.name()));
+            table([vec![kind], leaves(discipline.name(), &in_json(discipline))].concat())
+        }
+        Queue::Kernel(_) => panic!("no random scenario has a queue of the kernel's"),
+    }
+}
+
+fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
+    let mut lines = vec![format!("cc = {}", control(&group.cc))];
+    let names = |path: &[usize]| {
+        let names = path.iter().map(|link| scenario.links[*link].forward.name.as_str());
+        format!("{:?}", names.collect::<Vec<_>>())
+    };
+    lines.push(format!("path = {}", names(&group.path)));
+    lines.push(format!("reverse_path = {}", names(&group.reverse_path)));
+    lines.push(format!("access = {}", table(leaves("access", &in_json(&group.access)))));
+    lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
+    let switches = table(leaves("profile", &in_json(&group.stack)));
+    lines.push(format!("profile = {switches}"));
+    lines.extend(leaves("flows", &in_json(group)).into_iter().map(|(name, value)| format!("{name} = {value}")));
+    lines.join("\n") + "\n"
+}
+
+fn control(cc: &CongestionControl) -> String {
+    assert!(cc.params.is_empty(), "no random scenario has parameters of a control");
+    match &cc.source {
+        CcSource::Builtin(name) => format!("{name:?}"),
+        CcSource::File(path) => format!("{path:?}"),
+        CcSource::Kernel(name) => format!("\"kernel:{name}\""),
+    }
+}
+
+fn table(entries: Vec<(String, String)>) -> String {
+    let entries: Vec<_> = entries.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    format!("{{ {} }}", entries.join(", "))
+}
+
+/// The keys of a section that the register can put into one value, with their values.
+fn leaves(section: &str, object: &Value) -> Vec<(String, String)> {
+    let leaf = |key: &register::Key| Some((key.name.to_string(), written(key, object.get(key.name)?)?));
+    register::keys_of(section).filter_map(leaf).collect()
+}
+
+fn written(key: &register::Key, value: &Value) -> Option<String> {
+    let units = |unit: &str| value.as_i64().map(|number| format!("\"{number}{unit}\""));
+    match key.kind {
+        Kind::Integer | Kind::Number | Kind::Flag => (!value.is_null()).then(|| value.to_string()),
+        Kind::Rate => units("bit"),
+        Kind::Time | Kind::Offset => units("ns"),
+        Kind::Drift => value.as_i64().map(|billionths| format!("\"{}ppm\"", billionths as f64 / 1000.0)),
+        Kind::Size | Kind::Sizes => units("b"),
+        Kind::Limit => limit(key, value),
+        Kind::Share | Kind::Loss => value.as_f64().map(percentage),
+        Kind::Text | Kind::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
+        // Whoever knows more of the section writes these.
+        Kind::Frequency | Kind::Names | Kind::Profile | Kind::Table | Kind::Tables => None,
+    }
+}
+
+/// A limit of the model's own type, or a number of what its range is in.
+fn limit(key: &register::Key, value: &Value) -> Option<String> {
+    if let Some(bytes) = value.get("Bytes") {
+        return Some(format!("\"{bytes}b\""));
+    }
+    if let Some(packets) = value.get("Packets") {
+        return Some(format!("\"{packets}p\""));
+    }
+    let unit = if key.range.ends_with('p') { "p" } else { "b" };
+    value.as_u64().map(|number| format!("\"{number}{unit}\""))
+}
+
+/// To a billionth: what is read from it is what runs.
+fn percentage(share: f64) -> String {
+    format!("\"{:.7}%\"", share * 100.0)
+}
+
+fn in_json<T: serde::Serialize>(part: &T) -> Value {
+    let value = serde_json::to_value(part).expect("the model is plain data");
+    if value.is_object() { value } else { json!({}) }
+}
