@@ -1,5 +1,5 @@
-# `make` sets up what is missing, builds, and repeats a paper; `make test` checks everything; `make bench` measures speed.
-# Each is quick the second time: the stamps in build/ say what is done.
+# `make` sets up what is missing, builds, and repeats a paper; `make test` checks everything; `make bench` measures
+# speed. Each is quick the second time: the stamps in build/ say what is done.
 
 PYTHON  ?= python3
 VENV    := .venv
@@ -24,8 +24,8 @@ demo: build
 
 build: $(STAMPS)/package
 
-# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last, alone; before it a guest has one
-# processor, and what is left the other.
+# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last,
+# alone; before it a guest has one processor, and what is left the other.
 test: $(STAMPS)/qemu
 	$(MAKE) -j2 check-lint build-tests boot-guest
 	$(MAKE) check-rust

@@ -1,5 +1,5 @@
-//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE [key=value]...`. What the run cost
-//! goes to standard error.
+//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE
+//! [key=value]...`. What the run cost goes to standard error.
 
 use engine::Options;
 use mechanism::Library;
@@ -21,7 +21,8 @@ fn main() {
         let clock = start.elapsed().as_secs_f64();
         let seconds = processor_seconds().zip(worked).map_or(clock, |(now, before)| now - before);
         eprintln!(
-            "{} data packets in {seconds:.3} s of the processor, {clock:.3} s by the clock: {:.2} million a second; {} kB at the peak",
+            "{} data packets in {seconds:.3} s of the processor, {clock:.3} s by the clock: {:.2} million a second; {} \
+                kB at the peak",
             outcome.data_packets,
             outcome.data_packets as f64 / seconds / 1e6,
             peak_kilobytes()
@@ -30,7 +31,8 @@ fn main() {
     }
 }
 
-/// How long the processor has worked for this process: other processes beside it make a run longer, not its work. None if the kernel does not say.
+/// How long the processor has worked for this process: other processes beside it make a run longer, not its work. None
+/// if the kernel does not say.
 fn processor_seconds() -> Option<f64> {
     let statistics = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     let nanoseconds: f64 = statistics.split(' ').next()?.parse().ok()?;

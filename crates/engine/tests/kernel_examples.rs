@@ -1,5 +1,6 @@
-//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records. `UNBLOAT_LINUX_SOURCE` names kernel trees, and
-//! `make test` sets it (tools/linux-examples); which of the files the kernel and we refuse is tested in `mechanism`.
+//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records. `UNBLOAT_LINUX_SOURCE`
+//! names kernel trees, and `make test` sets it (tools/linux-examples); which of the files the kernel and we refuse is
+//! tested in `mechanism`.
 
 use engine::{Error, Options};
 use mechanism::Library;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Example controls that do nothing on an acknowledgement: their window stays where it began.
 const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
-/// It lets BBR, DCTCP and CUBIC write one private state in turns, to call every kernel function: what it fills means nothing.
+/// It lets BBR, DCTCP and CUBIC write one private state in turns, to call every kernel function: what it fills means
+/// nothing.
 const NO_CONTROL: &str = "tcp_ca_kfunc.c";
 
 fn examples() -> Vec<PathBuf> {
@@ -47,9 +49,10 @@ fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
 }
 
-/// What share of the link a control can fill. A fixed window of ten segments of 1448 bytes turns over once in 20.6 ms at best: for two flows 0.562
-/// of the link. Where it is paced over the round trip and acknowledged in pairs, a segment waits at most one gap, a tenth of
-/// the round trip, for the pacer and one for its pair: 1.2 round trips, 0.468 of the link.
+/// What share of the link a control can fill. A fixed window of ten segments of 1448 bytes turns over once in 20.6 ms
+/// at best: for two flows 0.562 of the link. Where it is paced over the round trip and acknowledged in pairs, a segment
+/// waits at most one gap, a tenth of the round trip, for the pacer and one for its pair: 1.2 round trips, 0.468 of the
+/// link.
 fn bounds(name: &str) -> (f64, f64) {
     match name {
         NO_CONTROL => (0.0, 1.0),

@@ -6,7 +6,8 @@ use scenario::units::Nanos;
 const STEPS: u64 = 128;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 
-/// Counts durations in bins under 1 % wide; mean and maximum are exact. Grows with the span of what it saw, not with the number of samples.
+/// Counts durations in bins under 1 % wide; mean and maximum are exact. Grows with the span of what it saw, not with
+/// the number of samples.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// `counts[i]` belongs to bin `first + i`.

@@ -111,7 +111,8 @@ impl Sampler {
         bytes_in_a_step as f64 * 8.0 / 1e6 / self.step.as_secs_f64()
     }
 
-    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, and hands the series over.
+    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, and hands the series
+    /// over.
     pub fn finish<'a>(
         mut self,
         rtt: impl Iterator<Item = &'a Histogram>,

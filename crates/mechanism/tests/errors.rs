@@ -87,8 +87,8 @@ fn licences() {
     let operations = with_operations(&format!("{COMPLETE}, .name = \"mine\""));
     assert_eq!(
         refusal("licence", &operations.replace("\"GPL\"", "\"Proprietary\"")),
-        "FILE has the licence \"Proprietary\", which the kernel refuses for a congestion control: it takes GPL, GPL v2, GPL and \
-         additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL"
+        "FILE has the licence \"Proprietary\", which the kernel refuses for a congestion control: it takes GPL, GPL \
+         v2, GPL and additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL"
     );
     assert_eq!(
         refusal("no-licence", &operations.replace(LICENCE, "")),
@@ -104,10 +104,11 @@ fn what_the_simulator_does_not_have() {
     let message = refusal("kfunc", &text.replace(LICENCE, &format!("{LICENCE}{begin}")));
     assert_eq!(
         message,
-        "FILE calls warp_drive, warp_init, which the simulator does not have (warp_drive at FILE:10): it has the kernel functions of Reno, \
-         CUBIC, DCTCP and BBR and the helpers in include/bpf/bpf_helpers.h"
+        "FILE calls warp_drive, warp_init, which the simulator does not have (warp_drive at FILE:10): it has the \
+         kernel functions of Reno, CUBIC, DCTCP and BBR and the helpers in include/bpf/bpf_helpers.h"
     );
-    let get_info = "SEC(\"struct_ops\") size_t BPF_PROG(info, struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)\n\
+    let get_info = "SEC(\"struct_ops\") size_t BPF_PROG(info, struct sock *sk, u32 ext, int *attr, union tcp_cc_info \
+                    *info)\n\
                     { return 0; }\n";
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\", .get_info = (void *)info"));
     assert_eq!(
@@ -172,8 +173,8 @@ fn a_division_by_zero_names_its_line() {
     for _ in 0..3 {
         assert_eq!(
             fault("divides", "{\n ((struct tcp_sock *)sk)->snd_cwnd /= acked; }"),
-            "FILE:6: cong_avoid of \"mine\" divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and \
-             the simulator stops"
+            "FILE:6: cong_avoid of \"mine\" divides by zero; a kernel goes on with 0, or with the dividend as the \
+             remainder, and the simulator stops"
         );
     }
     let nested = "{ for (__u32 i = 0; i < 2; i++) bpf_tcp_send_ack(sk, i); }\n\
@@ -237,7 +238,8 @@ fn private_state_that_is_too_large_is_refused() {
         };
         assert_eq!(
             refusal(name, &with(27)),
-            "FILE:5: struct mine, to which inet_csk_ca() leads, has 108 bytes; the kernel gives a congestion control 104"
+            "FILE:5: struct mine, to which inet_csk_ca() leads, has 108 bytes; the kernel gives a congestion control \
+                104"
         );
         let files = UserFiles::new("state-fits");
         assert!(load(CcSource::File(files.write("mine.bpf.c", &with(26))), &[]).is_ok(), "{name}");
@@ -246,8 +248,8 @@ fn private_state_that_is_too_large_is_refused() {
 
 #[test]
 fn writing_what_is_not_the_controls_is_refused() {
-    let writable = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, sk_pacing_status, \
-                    icsk_ack.pending and its private state";
+    let writable = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, \
+                    sk_pacing_status, icsk_ack.pending and its private state";
     for (statement, member) in [
         ("tcp_sk(sk)->rcv_nxt = 3", "rcv_nxt"),
         ("tcp_sk(sk)->srtt_us++", "srtt_us"),
@@ -261,8 +263,10 @@ fn writing_what_is_not_the_controls_is_refused() {
             format!("a congestion control may not write {member}; of a socket the kernel lets it write {writable}");
         assert!(said.starts_with("FILE:5:") && said.ends_with(&expected) || member == "rtt_min", "{said}");
     }
-    let allowed = "{ struct tcp_sock *tp = tcp_sk(sk); tp->snd_cwnd = tp->snd_cwnd_cnt = tp->snd_ssthresh = 2; tp->ecn_flags = 1;\n\
-                   tp->app_limited = 1; sk->sk_pacing_rate = 1; sk->sk_pacing_status = 1; inet_csk(sk)->icsk_ack.pending = 16; }";
+    let allowed = "{ struct tcp_sock *tp = tcp_sk(sk); tp->snd_cwnd = tp->snd_cwnd_cnt = tp->snd_ssthresh = 2; \
+                   tp->ecn_flags = 1;\n\
+                   tp->app_limited = 1; sk->sk_pacing_rate = 1; sk->sk_pacing_status = 1; \
+                   inet_csk(sk)->icsk_ack.pending = 16; }";
     let files = UserFiles::new("writes");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", allowed, 1);
     load(CcSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control that writes what it may");
@@ -281,7 +285,8 @@ fn floats_and_deep_stacks_are_refused() {
     );
     let deep = |bytes: u32| {
         format!(
-            "{{ volatile char a[{bytes}]; for (int i = 0; i < {bytes}; i++) a[i] = i + ack; tcp_sk(sk)->snd_cwnd = a[ack % {bytes}]; }}"
+            "{{ volatile char a[{bytes}]; for (int i = 0; i < {bytes}; i++) a[i] = i + ack; tcp_sk(sk)->snd_cwnd = \
+                a[ack % {bytes}]; }}"
         )
     };
     let said = refused_body("stack", &deep(600));

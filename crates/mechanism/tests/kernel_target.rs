@@ -140,7 +140,8 @@ fn built_ins_need_no_compiler_and_users_files_do() {
         let path = library().folder().join("congestion/reno.bpf.c");
         let no_clang = |path: &Path| {
             format!(
-                "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install clang)",
+                "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install \
+                    clang)",
                 path.display()
             )
         };

@@ -91,12 +91,14 @@ fn values_that_do_not_fit_are_refused_in_a_sentence() {
         (
             "period",
             text("100"),
-            "cubic_plus cannot be set up: period takes a time, and \"100\" lacks its unit; units of a time are ns, us, ms, s",
+            "cubic_plus cannot be set up: period takes a time, and \"100\" lacks its unit; units of a time are ns, us, \
+                ms, s",
         ),
         (
             "period",
             text("5kb"),
-            "cubic_plus cannot be set up: period takes a time, and \"5kb\" is not a time; its unit must be one of ns, us, ms, s",
+            "cubic_plus cannot be set up: period takes a time, and \"5kb\" is not a time; its unit must be one of ns, \
+                us, ms, s",
         ),
         ("period", text("11s"), "cubic_plus cannot be set up: period must be from 0 to 10s, not \"11s\""),
         (

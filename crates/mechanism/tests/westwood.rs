@@ -8,7 +8,8 @@ use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
 
 const MSS: u32 = 1448;
-const EXPORTS: &str = "#include \"westwood.bpf.c\"\n__u64 filter(__u64 before, __u64 sample) { return westwood_filter(before, sample); }\n";
+const EXPORTS: &str = "#include \"westwood.bpf.c\"\n__u64 filter(__u64 before, __u64 sample) { return \
+    westwood_filter(before, sample); }\n";
 
 fn connection(control: &Control) -> TcpSock {
     let mut sk = socket(100, 2);

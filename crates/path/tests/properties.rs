@@ -139,7 +139,8 @@ impl Layout {
     }
 }
 
-/// Both directions of one to five links, some access links and pure delays, in any order; routes share them as they like.
+/// Both directions of one to five links, some access links and pure delays, in any order; routes share them as they
+/// like.
 fn layout(link: impl Strategy<Value = model::Link>) -> impl Strategy<Value = Layout> {
     let other = prop_oneof![
         (rate(), delay()).prop_map(|(rate, delay)| Plan::Access(rate, delay)),
@@ -365,7 +366,8 @@ fn lossless() -> impl Strategy<Value = model::Link> {
 }
 
 proptest! {
-    /// Sent = arrived + dropped + lost + inside after every event; queues within their limits; routes in order; time never goes back.
+    /// Sent = arrived + dropped + lost + inside after every event; queues within their limits; routes in order; time
+    /// never goes back.
     #[test]
     fn packets_are_conserved(layout in layout(link()), train in train(), seed: u16) {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
@@ -401,8 +403,8 @@ proptest! {
         prop_assert_eq!(dropped(seed as u64), dropped(seed as u64 + 1));
     }
 
-    /// Links in a row without losses or limits: all arrives, no earlier than the slowest link can send it all, and no later than if each link
-    /// waited for the last bit of the train.
+    /// Links in a row without losses or limits: all arrives, no earlier than the slowest link can send it all, and no
+    /// later than if each link waited for the last bit of the train.
     #[test]
     fn the_slowest_link_of_a_row_decides(
         rates in prop::collection::vec(1_000_000u64..1_000_000_000, 1..6),
@@ -410,7 +412,8 @@ proptest! {
     ) {
         // The second port is none of the route's: a link has two directions.
         let ports: Vec<_> = rates.iter().map(|rate| Plan::Direction(plain(*rate, None))).collect();
-        let layout = Layout { routes: vec![(0..ports.len() as PortId).collect()], ports: [ports, vec![Plan::Delay(Nanos::ZERO)]].concat() };
+        let routes = vec![(0..ports.len() as PortId).collect()];
+        let layout = Layout { routes, ports: [ports, vec![Plan::Delay(Nanos::ZERO)]].concat() };
         let mut feeder = Feeder::new(&layout, 1);
         sizes.iter().for_each(|bytes| feeder.send(Nanos::ZERO, *bytes, 0));
         feeder.drain(END);

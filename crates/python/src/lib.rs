@@ -50,8 +50,8 @@ fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyRes
     cells(scenario::load_text(text, "<text>", &folder, &overrides))
 }
 
-/// Reads what `Cell.portable` gave in another process. The place of every error is `?: KEY`, which the other process can
-/// locate.
+/// Reads what `Cell.portable` gave in another process. The place of every error is `?: KEY`, which the other process
+/// can locate.
 #[pyfunction]
 fn resolved(json: &str) -> PyResult<cell::Cell> {
     let scenario = serde_json::from_str(json).map_err(input_error)?;

@@ -75,8 +75,8 @@ fn written_cc(flow: &Node) -> Option<&str> {
     flow.value.as_table()?.get("cc")?.value.as_text().map(cc_name)
 }
 
-/// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has them;
-/// they win over the file and over its sweep: an axis over nothing but overridden keys disappears.
+/// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has
+/// them; they win over the file and over its sweep: an axis over nothing but overridden keys disappears.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)

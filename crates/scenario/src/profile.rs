@@ -1,4 +1,5 @@
-//! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many words.
+//! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
+//! words.
 
 use crate::error::Place;
 use crate::model::Stack;

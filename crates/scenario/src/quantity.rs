@@ -1,4 +1,5 @@
-//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is refused, never rounded.
+//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is
+//! refused, never rounded.
 
 use crate::model::Limit;
 use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
@@ -69,7 +70,8 @@ const RATE: Scale = Scale {
         ("mibps", 8 << 20),
         ("kibps", 8 << 10),
     ],
-    choice: "bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second",
+    choice: "bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a \
+        second",
 };
 
 /// Times as tc(8) has them, and nanoseconds.

@@ -131,7 +131,8 @@ impl<'a> Range<'a> {
     fn quantity(&self, key: &str) -> Result<(Kind, i128), Error> {
         let node = self.table.get(key).ok_or_else(|| self.wrong(key, format!("is missing; {FORM}")))?;
         Kind::of(&node.value).ok_or_else(|| {
-            let what = "must be a whole number, or a quantity with its unit such as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"";
+            let what = "must be a whole number, or a quantity with its unit such \
+                as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"";
             self.wrong(key, format!("{what}; here it is {}", quoted(&node.value)))
         })
     }

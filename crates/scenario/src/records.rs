@@ -67,7 +67,8 @@ pub struct Flow {
     pub throughput_mbps: f64,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
-    /// Those of them that were dropped or lost anywhere on the path; like `sent_packets` it goes by the time of sending.
+    /// Those of them that were dropped or lost anywhere on the path; like `sent_packets` it goes by the time of
+    /// sending.
     pub lost_packets: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,

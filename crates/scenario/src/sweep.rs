@@ -73,7 +73,8 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             other => {
                 let message = match is_scenario_key(&name) {
                     true => format!(
-                        "must be a list, one cell for each value, or a range such as {{ from = \"1mbit\", to = \"9mbit\", step = \"2mbit\" }}; here it is {}",
+                        "must be a list, one cell for each value, or a range such as {{ from = \"1mbit\", to \
+                            = \"9mbit\", step = \"2mbit\" }}; here it is {}",
                         other.kind()
                     ),
                     false => no_such_axis(&name),
@@ -133,7 +134,8 @@ fn no_such_axis(name: &str) -> String {
     let known: Vec<_> = register::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
-        "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
+        "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label \
+            = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
         known.join(", ")
     )
 }

@@ -58,8 +58,8 @@ impl Trace {
     }
 }
 
-/// The file's name and a hash of its content, in place of a hundred thousand numbers; without the folder, so that the same
-/// experiment has the same text on every machine.
+/// The file's name and a hash of its content, in place of a hundred thousand numbers; without the folder, so that the
+/// same experiment has the same text on every machine.
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();

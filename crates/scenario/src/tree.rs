@@ -191,7 +191,8 @@ pub(crate) fn quoted(value: &Value) -> String {
 /// A key with more parts than this is a slip of the pen; the longest that means anything has 7.
 const MOST_PARTS: usize = 32;
 
-/// Sets the value under a dotted key such as `flows.0.cc`; `flows.*.cc` sets it in every group. Tables on the way are made if they are missing.
+/// Sets the value under a dotted key such as `flows.0.cc`; `flows.*.cc` sets it in every group. Tables on the way are
+/// made if they are missing.
 pub(crate) fn set(table: &mut Table, key: &str, node: &Node) -> Result<(), String> {
     let parts: Vec<&str> = key.split('.').collect();
     if parts.iter().any(|part| part.is_empty()) {

@@ -1,7 +1,9 @@
-//! Which flows a run has: when each opens, and how much it writes. Drawn here and nowhere else, so that every backend opens the very same flows.
+//! Which flows a run has: when each opens, and how much it writes. Drawn here and nowhere else, so that every backend
+//! opens the very same flows.
 //!
-//! Times and sizes have a stream of draws each, for each group: a higher rate of arrivals leaves the sizes as they are, and what another group does,
-//! or what is lost on the way, changes neither. Logarithms and powers are those of `libm`, which are the same on every machine.
+//! Times and sizes have a stream of draws each, for each group: a higher rate of arrivals leaves the sizes as they are,
+//! and what another group does, or what is lost on the way, changes neither. Logarithms and powers are those of `libm`,
+//! which are the same on every machine.
 
 use crate::draws::{Draws, draws};
 use crate::model::{FlowGroup, Scenario};
@@ -107,9 +109,11 @@ impl Sizes {
     }
 }
 
-/// The smallest size of a Pareto distribution with this mean, and the share of its draws that the bound leaves: `1 - (least / most)^shape`.
+/// The smallest size of a Pareto distribution with this mean, and the share of its draws that the bound leaves: `1 -
+/// (least / most)^shape`.
 ///
-/// Bounded between L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)` with `r = L/H` and `a` the shape. It grows with r, so that halving finds r.
+/// Bounded between L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)` with `r = L/H` and `a` the shape. It grows with
+/// r, so that halving finds r.
 fn pareto(mean: f64, shape: f64, most: Option<f64>) -> (f64, f64) {
     let Some(most) = most else { return (mean * (shape - 1.0) / shape, 1.0) };
     let mean_at = |ratio: f64| {

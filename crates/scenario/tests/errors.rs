@@ -56,7 +56,8 @@ const WORKLOADS: &[Case] = &[
     ("count = 2", "arrivals = { kind = \"poison\", rate = \"1/s\" }",
      "base.toml:15: flows.0.arrivals.kind: must be one of poisson, not \"poison\" (did you mean poisson?)"),
     ("count = 2", "arrivals = {}",
-     "base.toml:15: flows.0.arrivals.rate: is missing; it is a number of times a second such as \"10/s\": flows a second, in the mean"),
+     "base.toml:15: flows.0.arrivals.rate: is missing; it is a number of times a second such as \"10/s\": flows a \
+         second, in the mean"),
     ("count = 2", "count = 2\narrivals = { rate = \"1/s\" }",
      "base.toml:15: flows.0.count: stands beside arrivals; flows come by the one or by the other"),
     ("count = 2", "stagger = \"1s\"\narrivals = { rate = \"1/s\" }",
@@ -68,11 +69,14 @@ const WORKLOADS: &[Case] = &[
     ("count = 2", "arrivals = { rate = \"1000000/s\" }",
      "base.toml:15: flows.0.arrivals: makes 60000000 flows with the other groups; there may be 1000000"),
     ("count = 2", "size = 5",
-     "base.toml:15: flows.0.size: must be a size such as \"500kb\", or a table of kind pareto, lognormal, exponential, not 5"),
+     "base.toml:15: flows.0.size: must be a size such as \"500kb\", or a table of kind pareto, lognormal, exponential, \
+         not 5"),
     ("count = 2", "size = { kind = \"paretto\", mean = \"1kb\" }",
-     "base.toml:15: flows.0.size.kind: must be one of pareto, lognormal, exponential, not \"paretto\" (did you mean pareto?)"),
+     "base.toml:15: flows.0.size.kind: must be one of pareto, lognormal, exponential, not \"paretto\" (did you mean \
+         pareto?)"),
     ("count = 2", "size = { mean = \"1kb\" }",
-     "base.toml:15: flows.0.size.kind: is missing; it is one of pareto, lognormal, exponential: pareto: many small sizes and a few very large"),
+     "base.toml:15: flows.0.size.kind: is missing; it is one of pareto, lognormal, exponential: pareto: many small \
+         sizes and a few very large"),
     ("count = 2", "size = { kind = \"pareto\", mean = \"1kb\", shape = 1 }",
      "base.toml:15: flows.0.size.shape: 1 is out of range; it may be 1.01 to 100"),
     ("count = 2", "size = { kind = \"pareto\", mean = \"1kb\", shape = \"1.2\" }",
@@ -82,9 +86,11 @@ const WORKLOADS: &[Case] = &[
     ("count = 2", "size = { kind = \"exponential\", mean = \"1kb\", shape = 2.0 }",
      "base.toml:15: flows.0.size.shape: no such key; here may stand kind, mean"),
     ("count = 2", "reverse = true",
-     "base.toml:15: flows.0.reverse: its data takes the reverse direction of bottleneck, which needs a queue then; write queue in [link.bottleneck.reverse], such as { limit = \"100p\" }"),
+     "base.toml:15: flows.0.reverse: its data takes the reverse direction of bottleneck, which needs a queue then; \
+         write queue in [link.bottleneck.reverse], such as { limit = \"100p\" }"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"1000b\" } }\n[[flows]]\ncc = \"reno\"\nreverse = true",
-     "base.toml:11: link.bottleneck.reverse.queue.limit: 1kb has no room for one packet of 1500b, so that nothing could pass"),
+     "base.toml:11: link.bottleneck.reverse.queue.limit: 1kb has no room for one packet of 1500b, so that nothing \
+         could pass"),
 ];
 
 #[test]
@@ -95,11 +101,13 @@ fn mistakes_in_workloads() {
 #[rustfmt::skip]
 const VALUES: &[Case] = &[
     ("20mbit\"", "20mbt\"",
-     "base.toml:8: link.bottleneck.rate: \"20mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
+     "base.toml:8: link.bottleneck.rate: \"20mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, \
+         with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("\"20mbit\"", "20",
      "base.toml:8: link.bottleneck.rate: must be a rate such as \"2mbit\", not 20"),
     ("20mbit", "20",
-     "base.toml:8: link.bottleneck.rate: \"20\" lacks its unit; units of a rate are bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
+     "base.toml:8: link.bottleneck.rate: \"20\" lacks its unit; units of a rate are bit, kbit, mbit, gbit, tbit, with \
+         kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
     ("20mbit", "0bit",
      "base.toml:8: link.bottleneck.rate: 0bit is out of range; it may be 1bit to 100tbit"),
     ("20mbit", "fast",
@@ -115,9 +123,11 @@ const VALUES: &[Case] = &[
     ("\"10ms\"", "10",
      "base.toml:9: link.bottleneck.delay: must be a time such as \"10ms\", not 10"),
     ("10ms", "10 ms",
-     "base.toml:9: link.bottleneck.delay: \"10 ms\" is not a time; its unit must be one of ns, us, ms, s (did you mean ms?)"),
+     "base.toml:9: link.bottleneck.delay: \"10 ms\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
+         ms?)"),
     ("10ms", "2h",
-     "base.toml:9: link.bottleneck.delay: \"2h\" is not a time; its unit must be one of ns, us, ms, s (did you mean s?)"),
+     "base.toml:9: link.bottleneck.delay: \"2h\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
+         s?)"),
     ("10ms", "0.5ns",
      "base.toml:9: link.bottleneck.delay: \"0.5ns\" is no whole number of nanoseconds"),
     ("10ms", "2000000s",
@@ -135,23 +145,30 @@ const VALUES: &[Case] = &[
     ("\"linux\"", "{ sack = 1 }",
      "base.toml:5: profile.sack: must be true or false, not 1"),
     ("droptail", "codl",
-     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not \"codl\" (did you mean codel?)"),
+     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, \
+         pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, \
+         kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not \"codl\" (did you mean codel?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"cake\", diffserv = \"diffserv5\" }",
-     "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, precedence, not \"diffserv5\" (did you mean diffserv3?)"),
+     "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, \
+         precedence, not \"diffserv5\" (did you mean diffserv3?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
-     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
+     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or \
+         kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
     ("\"500kb\"", "500",
-     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\" or packets such as \"300p\", not 500"),
+     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\" or packets such as \"300p\", not \
+         500"),
     ("\"0%\"", "\"101%\"",
      "base.toml:11: link.bottleneck.loss: \"101%\" is more than the whole; at most \"100%\" may stand here"),
     ("\"0%\"", "0.01",
-     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }, not 0.01"),
+     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", or a table such as { p = \"1%\", r \
+         = \"30%\" }, not 0.01"),
     ("\"0%\"", "\"0.01\"",
      "base.toml:11: link.bottleneck.loss: \"0.01\" is not a percentage; write it such as \"1%\" or \"0.01%\""),
     ("\"0%\"", "1",
-     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }, not 1"),
+     "base.toml:11: link.bottleneck.loss: must be a percentage such as \"1%\", or a table such as { p = \"1%\", r \
+         = \"30%\" }, not 1"),
     ("\"0%\"", "{ p = \"101%\" }",
      "base.toml:11: link.bottleneck.loss.p: \"101%\" is more than the whole; at most \"100%\" may stand here"),
     ("\"0%\"", "{ p = \"1%\", 1-h = 1 }",
@@ -175,7 +192,8 @@ const VALUES: &[Case] = &[
     ("count = 2", "params = { period = [1] }",
      "base.toml:15: flows.0.params.period: must be a number, true or false, or a string such as \"100ms\", not a list"),
     ("count = 2", "access = { rate = \"1gb\" }",
-     "base.toml:15: flows.0.access.rate: \"1gb\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
+     "base.toml:15: flows.0.access.rate: \"1gb\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, \
+         with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
     ("count = 2", "clock = { drift = \"2%\" }",
      "base.toml:15: flows.0.clock.drift: \"2%\" is not a drift; its unit must be one of ppm, ppb"),
     ("count = 2", "clock = { drift = \"-10001ppm\" }",
@@ -187,7 +205,8 @@ const VALUES: &[Case] = &[
     ("count = 2", "clock = { drift = \"0.0001ppm\" }",
      "base.toml:15: flows.0.clock.drift: \"0.0001ppm\" is no whole number of billionths"),
     ("count = 2", "clock = { offset = \"-1h\" }",
-     "base.toml:15: flows.0.clock.offset: \"-1h\" is not a time; its unit must be one of ns, us, ms, s (did you mean s?)"),
+     "base.toml:15: flows.0.clock.offset: \"-1h\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
+         s?)"),
     ("count = 2", "clock = { offset = \"99999999999s\" }",
      "base.toml:15: flows.0.clock.offset: \"99999999999s\" is more than this program can count"),
     ("count = 2", "clock = { offset = \"-2000000s\" }",
@@ -206,15 +225,20 @@ fn wrong_values_name_what_is_allowed() {
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean rate?)"),
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you \
+         mean rate?)"),
     ("\"linux\"", "\"linx\"",
-     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean linux?)"),
+     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean \
+         linux?)"),
     ("\"linux\"", "3",
      "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
-     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, pacing, initial_window, rto_min (did you mean sack?)"),
+     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, \
+         tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, \
+         pacing, initial_window, rto_min (did you mean sack?)"),
     ("\"0%\"", "{ r = \"30%\" }",
-     "base.toml:11: link.bottleneck.loss.p: is missing; it is a percentage such as \"1%\": probability that a wire that was good for a packet is bad for the next"),
+     "base.toml:11: link.bottleneck.loss.p: is missing; it is a percentage such as \"1%\": probability that a wire \
+         that was good for a packet is bad for the next"),
     ("\"0%\"", "{ p = \"1%\", h = \"1%\" }",
      "base.toml:11: link.bottleneck.loss.h: no such key; here may stand kind, p, r, 1-h, 1-k (did you mean p?)"),
     ("count = 2", "clock = \"100ppm\"",
@@ -222,11 +246,13 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("\"cubic\"", "\"\"",
      "base.toml:14: flows.0.cc: must not be empty"),
     ("cc = \"cubic\"\n", "",
-     "base.toml:13: flows.0.cc: is missing; it is a string: the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
+     "base.toml:13: flows.0.cc: is missing; it is a string: the congestion control, a built-in name, the path of a \
+         .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
     ("\"cubic\"", "\"kernel:\"",
      "base.toml:14: flows.0.cc: kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"\""),
     ("\"cubic\"", "\"kernel:a_long_way_to_go\"",
-     "base.toml:14: flows.0.cc: kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"a_long_way_to_go\""),
+     "base.toml:14: flows.0.cc: kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, \
+         not \"a_long_way_to_go\""),
     ("\"cubic\"", "\"kernel:cubic\"\nparams = { beta = 3 }",
      "base.toml:15: flows.0.params: kernel:cubic is the running kernel's own, and beta cannot be set in it"),
     ("count = 2", "params = 3",
@@ -238,7 +264,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("[[flows]]", "[flows]",
      "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
     ("[[flows]]", "[[flow]]",
-     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep (did you mean flows?)"),
+     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, \
+         sweep (did you mean flows?)"),
     ("count = 2", "path = [\"bottlenek\"]",
      "base.toml:15: flows.0.path: there is no [link.bottlenek]; there is bottleneck (did you mean bottleneck?)"),
     ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",
@@ -291,27 +318,33 @@ const CONTRADICTIONS: &[Case] = &[
     ("count = 2", "size = \"207gb\"\npacket = \"100b\"",
      "base.toml:15: flows.0.size: 207gb is too much for one flow; with packets of 100b it may be 206158430112b"),
     ("count = 2", "receive_window = \"70kb\"\nprofile = { window_scaling = false }",
-     "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be advertised"),
+     "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be \
+         advertised"),
     ("rate = \"20mbit\"", "rate = \"20mbit\"\ntrace = \"x\"",
      "base.toml:9: link.bottleneck.trace: stands beside rate; a link has one of the two"),
     ("rate = \"20mbit\"", "trace = \"missing.down\"",
      "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
-     "base.toml:11: link.bottleneck.reverse.queue.limit: 79b has no room for one packet of 80b, so that nothing could pass"),
+     "base.toml:11: link.bottleneck.reverse.queue.limit: 79b has no room for one packet of 80b, so that nothing could \
+         pass"),
     ("10s", "10s\"\nemulator = \"nete",
      "base.toml:4: emulator: must be one of unbloat, netem, not \"nete\" (did you mean netem?)"),
     ("droptail\", limit = \"500kb\"", "kernel:codel\", flows = 3",
-     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn, ce_threshold"),
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn, \
+         ce_threshold"),
     ("droptail\", limit = \"500kb\"", "codel\", flows = 3",
-     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ce_threshold, ecn"),
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, \
+         ce_threshold, ecn"),
     ("droptail\", limit = \"500kb\"", "red\", limit = \"50kb\", min = \"20kb\"",
-     "base.toml:10: link.bottleneck.queue.kind: RED needs min below max and max up to limit; here they are 20000, 60000 and 50000 bytes"),
+     "base.toml:10: link.bottleneck.queue.kind: RED needs min below max and max up to limit; here they are 20000, \
+         60000 and 50000 bytes"),
     ("droptail\", limit = \"500kb\"", "red\", limit = \"500kb\", burst = 2",
      "base.toml:10: link.bottleneck.queue.kind: burst = 2 is less than min holds; it must be at least 42"),
     ("droptail", "kernel:fq_codel",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
-     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\" or packets such as \"300p\": room for waiting packets"),
+     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\" or packets such \
+         as \"300p\": room for waiting packets"),
 ];
 
 #[test]
@@ -328,10 +361,12 @@ fn what_the_kernel_s_own_links_cannot_do() {
         "--set: link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
     );
     let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
-    let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
+    let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
+        emulator = \"unbloat\"";
     assert_eq!(sentence(&BASE.replace("500kb", "30p"), &marking), expected);
     let own = [("emulator", "netem"), ("link.bottleneck.queue", "{ kind = \"codel\" }")];
-    let expected = "--set: link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:codel";
+    let expected = "--set: link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must \
+        be the kernel's, kernel:codel";
     assert_eq!(sentence(BASE, &own), expected);
 }
 
@@ -359,11 +394,16 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\n\"flows.0.cc\" = []",
      "base.toml:16: sweep.flows.0.cc: is empty; an axis needs at least one value"),
     ("count = 2", "[sweep]\nflow.0.cc = [\"a\"]",
-     "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+     "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, \
+         emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" \
+         = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flow.0.cc\" = [\"a\"]",
-     "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+     "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, \
+         seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" \
+         = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
-     "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value, or a range such as { from = \"1mbit\", to = \"9mbit\", step = \"2mbit\" }; here it is a string"),
+     "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value, or a range such as { from = \"1mbit\", \
+         to = \"9mbit\", step = \"2mbit\" }; here it is a string"),
     ("count = 2", "[sweep]\n\"flows.1.cc\" = [\"a\"]",
      "base.toml:16: flows.1.cc: there is no flows.1; the file has 1, counted from 0, and * stands for all"),
     ("count = 2", "[sweep]\ncase = [{ a = 1 }]",
@@ -388,21 +428,26 @@ fn mistakes_in_a_sweep_stand_at_its_line() {
 #[rustfmt::skip]
 const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\n\"link.bottleneck.rate\" = { from = \"1mbit\" }",
-     "base.toml:16: sweep.link.bottleneck.rate.to: is missing; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
+     "base.toml:16: sweep.link.bottleneck.rate.to: is missing; a range has from, to and one of step (added), factor \
+         (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"link.bottleneck.rate\" = { from = \"1mbit\", to = \"9mbit\" }",
-     "base.toml:16: sweep.link.bottleneck.rate.step: is missing; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
+     "base.toml:16: sweep.link.bottleneck.rate.step: is missing; a range has from, to and one of step (added), factor \
+         (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep.\"link.bottleneck.rate\"]\nfrom = \"1mbit\"\nto = \"9ms\"\nstep = \"1mbit\"",
      "base.toml:17: sweep.link.bottleneck.rate.to: must be a rate as from is; here it is a time"),
     ("count = 2", "[sweep]\n\"link.bottleneck.rate\" = { from = \"1mbt\", to = \"9mbit\", step = \"1mbit\" }",
-     "base.toml:16: sweep.link.bottleneck.rate.from: must be a whole number, or a quantity with its unit such as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"; here it is \"1mbt\""),
+     "base.toml:16: sweep.link.bottleneck.rate.from: must be a whole number, or a quantity with its unit such \
+         as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"; here it is \"1mbt\""),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 9, to = 1, step = 1 }",
      "base.toml:16: sweep.flows.0.count.to: must not be less than from"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 0 }",
      "base.toml:16: sweep.flows.0.count.step: must be more than nothing"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 1, count = 3 }",
-     "base.toml:16: sweep.flows.0.count.count: cannot stand beside step; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
+     "base.toml:16: sweep.flows.0.count.count: cannot stand beside step; a range has from, to and one of step (added), \
+         factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, by = 1 }",
-     "base.toml:16: sweep.flows.0.count.by: no such key; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
+     "base.toml:16: sweep.flows.0.count.by: no such key; a range has from, to and one of step (added), factor \
+         (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, factor = 1.5 }",
      "base.toml:16: sweep.flows.0.count.factor: must be a whole number above 1; here it is 1.5"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 0, to = 9, factor = 2 }",
@@ -412,7 +457,8 @@ const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, count = 3, scale = \"lg\" }",
      "base.toml:16: sweep.flows.0.count.scale: must be \"linear\" or \"log\"; here it is \"lg\""),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 3, scale = \"log\" }",
-     "base.toml:16: sweep.flows.0.count.scale: stands beside count only; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
+     "base.toml:16: sweep.flows.0.count.scale: stands beside count only; a range has from, to and one of step (added), \
+         factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 3, count = 5 }",
      "base.toml:16: sweep.flows.0.count.count: is too many: only 3 values differ between from and to"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 3, count = 1 }",
@@ -420,9 +466,12 @@ const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\n\"link.bottleneck.rate\" = { from = \"1bit\", to = \"1gbit\", step = \"1bit\" }",
      "base.toml:16: sweep.link.bottleneck.rate.to: is more than 100000 values away from from"),
     ("count = 2", "[sweep]\n\"link.bottleneck.rate\" = { from = \"1ms\", to = \"1ms\", step = \"1ms\" }",
-     "base.toml:16: link.bottleneck.rate: \"1ms\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
+     "base.toml:16: link.bottleneck.rate: \"1ms\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, \
+         with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
     ("count = 2", "[sweep]\nsped = { from = 1, to = 3, step = 1 }",
-     "base.toml:16: sweep.sped: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean seed?)"),
+     "base.toml:16: sweep.sped: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, \
+         emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" \
+         = \"reno\" } (did you mean seed?)"),
 ];
 
 #[test]
@@ -433,9 +482,11 @@ fn mistakes_in_a_range_stand_at_its_line() {
 #[rustfmt::skip]
 const OVERRIDES: &[Case] = &[
     ("link.bottleneck.rate", "10mbt",
-     "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
+     "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
+         kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("link.bottleneck.rat", "1",
-     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean rate?)"),
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean \
+         rate?)"),
     ("a", "1",
      "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
@@ -445,7 +496,8 @@ const OVERRIDES: &[Case] = &[
     ("link.bottleneck", "3",
      "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse; here it is a whole number"),
     ("sweep.x", "3",
-     "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
+     "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
+         profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
     ("link.bottleneck.trace", "nowhere.down",
      "--set: link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",
@@ -490,8 +542,8 @@ fn a_unit_that_means_bits_to_some_and_bytes_to_others_is_refused() {
             _ => assert_eq!(
                 said,
                 format!(
-                    "--set: link.bottleneck.rate: \"{text}\" may mean bits or bytes; write \"{number}{letter}bit\" for bits, \
-                     or \"{number}{letter}bps\" for bytes a second, as tc(8) does"
+                    "--set: link.bottleneck.rate: \"{text}\" may mean bits or bytes; write \"{number}{letter}bit\" for \
+                     bits, or \"{number}{letter}bps\" for bytes a second, as tc(8) does"
                 )
             ),
         }

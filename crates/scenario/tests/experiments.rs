@@ -396,7 +396,8 @@ fn what_is_not_said_of_red_follows_from_the_rest() {
 
 #[test]
 fn cake_s_choices_are_the_kernel_s_numbers() {
-    let queue = "{ kind = \"kernel:cake\", bandwidth = \"19mbit\", diffserv = \"besteffort\", flowmode = \"dual-srchost\", atm = \"ptm\" }";
+    let queue = "{ kind = \"kernel:cake\", bandwidth = \"19mbit\", diffserv = \"besteffort\", flowmode \
+        = \"dual-srchost\", atm = \"ptm\" }";
     let Queue::Kernel(queue) = only(SAMPLE, &[("link.bottleneck.queue", queue)]).links.remove(0).forward.queue else {
         panic!("the kernel's")
     };
@@ -474,7 +475,8 @@ fn paths_are_links_by_name() {
 fn a_huge_limit_gives_a_huge_window() {
     for limit in ["18446744073709551615p", "5000000000000000000b"] {
         let text = format!(
-            "duration = \"1s\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"1ms\"\nqueue = {{ limit = \"{limit}\" }}\n[[flows]]\ncc = \"reno\"\n"
+            "duration = \"1s\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"1ms\"\n\
+                queue = {{ limit = \"{limit}\" }}\n[[flows]]\ncc = \"reno\"\n"
         );
         let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
         let scenario = &experiment.cells[0].scenario;

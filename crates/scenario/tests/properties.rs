@@ -67,11 +67,13 @@ proptest! {
     fn a_sweep_has_every_combination_once(sizes in prop::collection::vec(1usize..5, 0..4)) {
         let keys = ["seed", "flows.0.count", "flows.0.initial_window", "flows.0.packet"];
         let axis = |(n, size): (usize, &usize)| {
-            let values: Vec<_> = (1..=*size).map(|value| if n == 3 { format!("\"{value}kb\"") } else { value.to_string() }).collect();
+            let value = |value: usize| if n == 3 { format!("\"{value}kb\"") } else { value.to_string() };
+            let values: Vec<_> = (1..=*size).map(value).collect();
             format!("\"{}\" = [{}]\n", keys[n], values.join(", "))
         };
         let sweep: String = sizes.iter().enumerate().map(axis).collect();
-        let text = format!("duration = \"1s\"\n[link.bottleneck]\nrate = \"1mbit\"\ndelay = \"0s\"\nqueue = {{}}\n[[flows]]\ncc = \"reno\"\n[sweep]\n{sweep}");
+        let text = format!("duration = \"1s\"\n[link.bottleneck]\nrate = \"1mbit\"\ndelay = \"0s\"\nqueue = {{}}\n\
+            [[flows]]\ncc = \"reno\"\n[sweep]\n{sweep}");
         let cells = load_text(&text, "t", Path::new(""), &[]).unwrap().cells;
         prop_assert_eq!(cells.len(), sizes.iter().product::<usize>());
         let mut seen: Vec<_> = cells.iter().map(|cell| cell.axes.clone()).collect();

@@ -80,7 +80,8 @@ fn sizes_have_the_mean_that_is_asked_for() {
     }
 }
 
-/// P(size > x) falls with the power `shape`: without a bound, a tenth of the flows is larger than the smallest times 10^(1/shape).
+/// P(size > x) falls with the power `shape`: without a bound, a tenth of the flows is larger than the smallest times
+/// 10^(1/shape).
 #[test]
 fn the_tail_of_pareto_sizes_is_a_power_law() {
     let sizes = sizes(&first_group(&[("flows.0.size", "{ kind = \"pareto\", mean = \"60kb\", shape = 1.2 }")]));

@@ -104,8 +104,8 @@ pub fn tolerated(scenario: &Scenario) -> Nanos {
     tolerated_of_round_trips(scenario).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
 }
 
-/// The longest single lateness that is allowed: packets that were held up come in a burst, and a burst of more than half of
-/// what the queue holds makes losses of its own.
+/// The longest single lateness that is allowed: packets that were held up come in a burst, and a burst of more than
+/// half of what the queue holds makes losses of its own.
 fn tolerated_once(scenario: &Scenario) -> Nanos {
     let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
     let time = |link: &Link| {

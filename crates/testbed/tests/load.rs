@@ -6,7 +6,8 @@ use harness::{Connection, UserFile, control, is_offered, library, loaded, name_o
 use scenario::model::{CcSource, ParamValue};
 use std::time::{Duration, Instant};
 
-const GROW: &str = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { tcp_sk(sk)->snd_cwnd += acked; }";
+const GROW: &str = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { \
+    tcp_sk(sk)->snd_cwnd += acked; }";
 const GROWS: &str = ".cong_avoid = (void *)grow";
 
 #[test]
@@ -48,7 +49,8 @@ fn parameters_reach_the_program() {
 fn both_ways_of_writing_cong_control() {
     let two = "SEC(\"struct_ops\") void BPF_PROG(run, struct sock *sk, const struct rate_sample *rs)\n\
                { if (rs->acked_sacked) tcp_sk(sk)->snd_cwnd = 33; }";
-    let four = "SEC(\"struct_ops\") void BPF_PROG(run, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)\n\
+    let four = "SEC(\"struct_ops\") void BPF_PROG(run, struct sock *sk, __u32 ack, int flag, const struct rate_sample \
+                *rs)\n\
                 { if (rs->acked_sacked && ack == tcp_sk(sk)->snd_una) tcp_sk(sk)->snd_cwnd = 33; }";
     for (kind, body) in [("two", two), ("four", four)] {
         let file = UserFile::control(&format!("arguments_{kind}"), body, ".cong_control = (void *)run");
@@ -87,7 +89,8 @@ fn a_name_that_is_taken() {
 
 #[test]
 fn what_the_verifier_refuses() {
-    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)\n{\n\t*(__u32 *)&tcp_sk(sk)->snd_una = ack;\n}";
+    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)\n\
+        {\n\t*(__u32 *)&tcp_sk(sk)->snd_una = ack;\n}";
     let file = UserFile::control("writes", body, GROWS);
     let error = refused(&control(file.source()), &name_of("writes"));
     let start = format!("the kernel's verifier refuses {}: grow: no write support to tcp_sock at off ", file.path());
@@ -101,7 +104,8 @@ fn what_the_verifier_refuses() {
 
 #[test]
 fn an_argument_that_no_kernel_passes() {
-    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { tcp_sk(sk)->snd_cwnd = ctx[5]; }";
+    let body = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { \
+        tcp_sk(sk)->snd_cwnd = ctx[5]; }";
     let file = UserFile::control("beyond", body, GROWS);
     let error = refused(&control(file.source()), &name_of("beyond"));
     let start = format!("the kernel's verifier refuses {}: grow: func 'cong_avoid' doesn't have ", file.path());

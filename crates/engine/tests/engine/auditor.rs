@@ -1,6 +1,7 @@
 //! A spectator that knows what TCP and a network may do, and panics at the first event that breaks it.
 //!
-//! It keeps its own, simplest account of each flow: which packets are between the hosts, what the receiver has, what the sender knows of that.
+//! It keeps its own, simplest account of each flow: which packets are between the hosts, what the receiver has, what
+//! the sender knows of that.
 
 use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};

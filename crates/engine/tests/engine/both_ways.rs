@@ -31,8 +31,8 @@ fn seen(run: &Run) -> (String, String) {
 proptest! {
     #![proptest_config(config(500))]
 
-    /// Packets conserved, in order per flow, windows respected, reassembly right; and every packet that a queue dropped or a wire lost, of whichever
-    /// kind, stands in its link's record.
+    /// Packets conserved, in order per flow, windows respected, reassembly right; and every packet that a queue dropped
+    /// or a wire lost, of whichever kind, stands in its link's record.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::both_ways()) {
         scenario.warmup = Nanos::ZERO;
@@ -47,9 +47,10 @@ proptest! {
         queues_keep_their_limits(&scenario)?;
     }
 
-    /// Turned round, all that happens is the same, turned round. Where all data went one way this holds the links that carry both kinds of packets against
-    /// those that carry one. (Losses on the wire have draws of their own in each direction; the opportunities of a trace come at whole milliseconds, as
-    /// timers do, and which of two events at the same instant goes first is nothing that a mirror keeps.)
+    /// Turned round, all that happens is the same, turned round. Where all data went one way this holds the links that
+    /// carry both kinds of packets against those that carry one. (Losses on the wire have draws of their own in each
+    /// direction; the opportunities of a trace come at whole milliseconds, as timers do, and which of two events at the
+    /// same instant goes first is nothing that a mirror keeps.)
     #[test]
     fn a_link_has_no_front(mut scenario in prop_oneof![random::scenario(), random::both_ways()]) {
         let DuplexLink { forward, reverse } = &mut scenario.links[0];
@@ -68,7 +69,8 @@ proptest! {
     }
 }
 
-/// An upload of one packet at a time, whose acknowledgements queue behind the packets of a download that keeps 60 of them on the way.
+/// An upload of one packet at a time, whose acknowledgements queue behind the packets of a download that keeps 60 of
+/// them on the way.
 #[test]
 fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let mut s = scenario(35);
@@ -79,7 +81,8 @@ fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let download = FlowGroup { cc: fixed_window(60), stack: prompt, reverse: true, ..flow("reno") };
     s.flows = vec![upload, download];
     let run = run(&s, &Options::default()).run;
-    // Base: 40 ms and two transmissions. The rest of the 60 packets of 1.2 ms waits at the way back, for as long as its own round trip is full.
+    // Base: 40 ms and two transmissions. The rest of the 60 packets of 1.2 ms waits at the way back, for as long as its
+    // own round trip is full.
     let [upload, download] = [&run.flows[0], &run.flows[1]].map(|flow| flow.rtt.rtt_ms_mean.unwrap());
     assert!((download - 72.0).abs() < 0.5, "the download's RTT is {download} ms");
     let waits = run.links[1].queue_delay.queue_delay_ms_mean.unwrap();

@@ -1,4 +1,5 @@
-//! Runs whose every packet event is known, and whose records and series are: any change of behaviour, wanted or not, shows here.
+//! Runs whose every packet event is known, and whose records and series are: any change of behaviour, wanted or not,
+//! shows here.
 //!
 //! After a wanted change, write the new values with
 //! `REGENERATE=1 cargo test -p unbloat-engine --test engine fingerprints` and say in the commit why they changed.
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
-/// Besides those of the folder, so many of the scenarios that the properties are tried on: together they use every switch of the stack.
+/// Besides those of the folder, so many of the scenarios that the properties are tried on: together they use every
+/// switch of the stack.
 const RANDOM: usize = 400;
 const SERIES_STEP: Nanos = Nanos::from_millis(100);
 

@@ -82,8 +82,8 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
 proptest! {
     #![proptest_config(config(1000))]
 
-    /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the auditor knows,
-    /// and all that the sender's own invariants know, since this runs with debug assertions.
+    /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the
+    /// auditor knows, and all that the sender's own invariants know, since this runs with debug assertions.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::scenario()) {
         scenario.warmup = Nanos::ZERO;
@@ -113,12 +113,14 @@ proptest! {
         prop_assert!(delivered as f64 <= capacity_bytes(&scenario.links[0].forward.service, run));
         let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0) as f64;
         let measured = scenario.duration - scenario.warmup;
-        for (record, group) in outcome.run.flows.iter().zip(scenario.flows.iter().flat_map(|g| std::iter::repeat_n(g, g.count as usize))) {
+        let groups = scenario.flows.iter().flat_map(|g| std::iter::repeat_n(g, g.count as usize));
+        for (record, group) in outcome.run.flows.iter().zip(groups) {
             // Arrived during its active time, which is the interval or less.
             let bytes = record.throughput_mbps * 1e6 / 8.0;
             if group.stop.is_none() && group.size.is_none() {
                 let active = (run - scenario.warmup.max(group.start)).as_secs_f64();
-                prop_assert!(bytes * active <= capacity_bytes(&scenario.links[0].forward.service, measured) + largest + 1.0);
+                let capacity = capacity_bytes(&scenario.links[0].forward.service, measured);
+                prop_assert!(bytes * active <= capacity + largest + 1.0);
             }
         }
         for link in &outcome.run.links {
@@ -137,7 +139,8 @@ proptest! {
             prop_assert!(*cwnd >= 1);
         }
         let rows = series.flows.time_s.len();
-        for length in [series.flows.flow.len(), series.flows.cwnd_packets.len(), series.flows.goodput_mbps.len(), series.flows.srtt_ms.len()] {
+        let flows = &series.flows;
+        for length in [flows.flow.len(), flows.cwnd_packets.len(), flows.goodput_mbps.len(), flows.srtt_ms.len()] {
             prop_assert_eq!(length, rows);
         }
         prop_assert_eq!(series.links.time_s.len(), run.links.len() * 200);
@@ -156,7 +159,9 @@ proptest! {
                 Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[i] <= most),
             }
         }
-        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (&scenario.links[0].forward.service, limit, run.links[0].queue_delay.queue_delay_ms_max) {
+        let longest = run.links[0].queue_delay.queue_delay_ms_max;
+        let service = &scenario.links[0].forward.service;
+        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (service, limit, longest) {
             let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
             // The one in transmission is ahead too; each transmission is rounded up to a nanosecond.
             let longest = rate.time_to_send(Bytes(most.0 + largest)).as_millis_f64() + 1e-3;
@@ -227,13 +232,14 @@ proptest! {
             prop_assert_eq!(flow.fresh_bytes, flow.delivered_bytes());
             prop_assert_eq!(flow.unaccounted(), 0, "packets that neither arrived nor were lost");
             let bytes = record.goodput_mbps * 1e6 / 8.0 * completion.unwrap();
-            prop_assert!((bytes - flow.delivered_bytes() as f64).abs() < 1e-3, "{bytes} delivered of {}", flow.delivered_bytes());
+            prop_assert!((bytes - flow.delivered_bytes() as f64).abs() < 1e-3, "{bytes} of {}", flow.delivered_bytes());
         }
         let sizes = scenario.flows.iter().flat_map(|g| (0..g.count).map(|_| g.size.unwrap().0));
         prop_assert_eq!(sizes.collect::<Vec<_>>(), flows.iter().map(|f| f.delivered_bytes()).collect::<Vec<_>>());
     }
 
-    /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more arrives.
+    /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more
+    /// arrives.
     #[test]
     fn loss_never_creates_data(mut scenario in finite(), loss in loss()) {
         scenario.links[0].forward.loss = loss;
@@ -246,7 +252,8 @@ proptest! {
         }
     }
 
-    /// Whatever losses meet the first packets, bursts and retransmissions and probes included: every stack repairs them.
+    /// Whatever losses meet the first packets, bursts and retransmissions and probes included: every stack repairs
+    /// them.
     #[test]
     fn any_pattern_of_losses_is_repaired(
         stack in random::stack(),

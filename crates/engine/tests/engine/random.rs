@@ -200,7 +200,8 @@ pub fn both_ways() -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// Any scenario of one to three links. Each group takes any of them there and any of them back, in any order, and its data may go either way.
+/// Any scenario of one to three links. Each group takes any of them there and any of them back, in any order, and its
+/// data may go either way.
 pub fn routed() -> impl Strategy<Value = Scenario> {
     let with_links = scenario().prop_flat_map(|scenario| {
         let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);

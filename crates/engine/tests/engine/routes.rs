@@ -18,8 +18,8 @@ fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
 proptest! {
     #![proptest_config(config(1000))]
 
-    /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; what queues drop and channels lose stands in
-    /// the records of their links; and no link carries more than it can.
+    /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; what
+    /// queues drop and channels lose stands in the records of their links; and no link carries more than it can.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::routed()) {
         scenario.warmup = Nanos::ZERO;
@@ -30,7 +30,8 @@ proptest! {
             let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
             let flows = auditor.flows.iter().zip(groups(&scenario)).filter(|(_, group)| crosses(group));
             let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
-            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over {}", link.name);
+            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over \
+                {}", link.name);
         }
     }
 
@@ -128,8 +129,8 @@ fn forward(run: &Run, link: usize) -> &records::Link {
     &run.links[2 * link]
 }
 
-/// Wherever it stands, the slowest link decides the rate, and what does not fit the pipe waits before it: no other queue holds anything for longer than its
-/// own transmissions take, and Little's law gives the RTT.
+/// Wherever it stands, the slowest link decides the rate, and what does not fit the pipe waits before it: no other
+/// queue holds anything for longer than its own transmissions take, and Little's law gives the RTT.
 #[test]
 fn the_slowest_link_decides_the_rate_and_the_queue_builds_before_it() {
     for speeds in [&[0, 1][..], &[1, 0], &[0, 1, 2], &[2, 0, 1], &[2, 1, 0]] {

@@ -17,7 +17,8 @@ fn short_flows() -> Scenario {
     s
 }
 
-/// Each flow has its row, opens when it was drawn to, and delivers what was drawn; one that the end of the run cuts off has no completion time.
+/// Each flow has its row, opens when it was drawn to, and delivers what was drawn; one that the end of the run cuts off
+/// has no completion time.
 #[test]
 fn every_drawn_flow_is_run() {
     let s = short_flows();
@@ -62,7 +63,8 @@ fn a_flow_of_one_segment_takes_two_round_trips() {
     assert!(completions.iter().all(|s| (0.080..0.0802).contains(s)), "{completions:?}");
 }
 
-/// The rows of a flow that comes at random begin with it, end with it, and tell all that it delivered; one of few has rows until the end.
+/// The rows of a flow that comes at random begin with it, end with it, and tell all that it delivered; one of few has
+/// rows until the end.
 #[test]
 fn series_of_many_flows_end_with_them() {
     let s = short_flows();

@@ -320,7 +320,8 @@ impl Control {
     /// every call, the rest when the socket is released.
     #[inline]
     fn check(&self, callback: Callback, sk: &TcpSock) {
-        // A cong_control of the kernel's own form (`tcp_cwnd_reduction`) leaves 0 for a moment when nothing is in flight.
+        // A cong_control of the kernel's own form (`tcp_cwnd_reduction`) leaves 0 for a moment when nothing is in
+        // flight.
         let may_be_zero = callback == Callback::CongControl && sk.snd_cwnd == 0;
         if sk.inet_conn.unbloat_guard[0] != 0 || !(is_window(sk.snd_cwnd) || may_be_zero) {
             self.refuse_socket(callback, sk);

@@ -188,8 +188,8 @@ impl Compiler {
         }
         let place = self.place_of_call(source, first, work).map(|place| format!(" ({first} at {place})"));
         Err(Error::new(format!(
-            "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP and BBR and \
-             the helpers in include/bpf/bpf_helpers.h",
+            "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP \
+             and BBR and the helpers in include/bpf/bpf_helpers.h",
             missing.join(", "),
             place.unwrap_or_default()
         )))
@@ -293,7 +293,8 @@ fn refuse_large_state(source: &Source, object: &Object, program: &Path) -> Resul
         if let Some(size) = size.filter(|size| *size > CA_PRIV_BYTES as u64) {
             let place = source.place_of_type(&kind).unwrap_or_else(|| source.path.display().to_string());
             return Err(Error::new(format!(
-                "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion control {CA_PRIV_BYTES}"
+                "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion \
+                    control {CA_PRIV_BYTES}"
             )));
         }
     }

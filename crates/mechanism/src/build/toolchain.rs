@@ -187,7 +187,8 @@ mod tests {
         assert!(!error.is_input);
         assert_eq!(
             error.message,
-            "mine.bpf.c cannot be compiled on this machine: /tmp/x.s: fatal error: cannot write: No space left on device"
+            "mine.bpf.c cannot be compiled on this machine: /tmp/x.s: fatal error: cannot write: No space left on \
+                device"
         );
         assert!(does_not_compile(Path::new("mine.bpf.c"), "mine.bpf.c:1: error: expected ';'\n").is_input);
     }

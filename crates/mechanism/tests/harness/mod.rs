@@ -62,8 +62,8 @@ pub fn delay_ms(sk: &mut TcpSock, ms: u32) {
     sk.rx_opt.rcv_tsval = 1000 + ms;
 }
 
-/// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause, marks.
-/// Returns the window after each step.
+/// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause,
+/// marks. Returns the window after each step.
 pub fn live(control: &Control) -> Vec<u32> {
     let mut sk = socket(10, mechanism::sock::INFINITE_SSTHRESH);
     let mut windows = Vec::new();

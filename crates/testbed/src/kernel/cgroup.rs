@@ -114,7 +114,8 @@ fn folder_of(group: Group) -> Result<PathBuf, Error> {
     let folder = root.join(below);
     if !folder.join("cgroup.procs").is_file() {
         return Err(Error::input(format!(
-            "{} is no control group: name a folder under {}, or its path from there, such as system.slice/backup.service",
+            "{} is no control group: name a folder under {}, or its path from there, such as \
+                system.slice/backup.service",
             named.display(),
             root.display()
         )));

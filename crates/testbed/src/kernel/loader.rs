@@ -176,7 +176,8 @@ fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
     let Refusal { program, reason, at } = refusal;
     if reason.starts_with("func 'cong_control' doesn't have") && types.cong_control_arguments() < 4 {
         return format!(
-            "{}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one is older",
+            "{}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one is \
+                older",
             object.source
         );
     }

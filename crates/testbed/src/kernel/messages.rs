@@ -83,9 +83,12 @@ mod tests {
 
     #[test]
     fn the_reason_is_the_logs_last_word() {
-        let log = "libbpf: prog 'grow': BPF program load failed: -EACCES\nlibbpf: prog 'grow': -- BEGIN PROG LOAD LOG --\n\
-                   0: R1=ctx() R10=fp0\n; tp->snd_una = 0; @ mine.bpf.c:7\n1: (b7) r2 = 0\nno write support to tcp_sock at off 8\n\
-                   processed 2 insns (limit 1000000) max_states_per_insn 0\n-- END PROG LOAD LOG --\nlibbpf: failed to load object\n";
+        let log = "libbpf: prog 'grow': BPF program load failed: -EACCES\n\
+                   libbpf: prog 'grow': -- BEGIN PROG LOAD LOG --\n\
+                   0: R1=ctx() R10=fp0\n; tp->snd_una = 0; @ mine.bpf.c:7\n1: (b7) r2 = 0\n\
+                   no write support to tcp_sock at off 8\n\
+                   processed 2 insns (limit 1000000) max_states_per_insn 0\n-- END PROG LOAD LOG --\n\
+                   libbpf: failed to load object\n";
         let found = |program: &str, reason: &str, at: Option<&str>| {
             Some(Refusal { program: program.into(), reason: reason.into(), at: at.map(str::to_string) })
         };

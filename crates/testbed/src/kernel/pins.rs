@@ -162,8 +162,8 @@ fn refuse_restricted(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::machine(format!(
-        "{name} cannot be the default here: in a network namespace that is not the machine's first, the kernel takes only a control with \
-         the flag TCP_CONG_NON_RESTRICTED"
+        "{name} cannot be the default here: in a network namespace that is not the machine's first, the kernel takes \
+         only a control with the flag TCP_CONG_NON_RESTRICTED"
     )))
 }
 

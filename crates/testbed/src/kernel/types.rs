@@ -35,8 +35,8 @@ impl Types {
     pub(crate) fn read() -> Result<Types, Error> {
         let types = Types::find().map_err(|why| {
             Error::machine(format!(
-                "no kernel types (BTF): {why}; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of Debian, Ubuntu and \
-                 Fedora are"
+                "no kernel types (BTF): {why}; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of \
+                 Debian, Ubuntu and Fedora are"
             ))
         })?;
         if types.has_controls() {

@@ -44,7 +44,8 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
     let users = users(name, &types).saturating_sub(u32::from(is_default));
     if users > 0 && !drain {
         return Err(Error::machine(format!(
-            "{name} is in use by {}: close them, or say --drain: then no new socket gets it and these keep it until they close",
+            "{name} is in use by {}: close them, or say --drain: then no new socket gets it and these keep it until \
+                they close",
             sockets(users)
         )));
     }

@@ -123,11 +123,14 @@ impl UserFile {
     /// A control that is complete around `body`, which may define callbacks and name them among `members`.
     pub fn control(name: &str, body: &str, members: &str) -> UserFile {
         let text = format!(
-            "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n#include <bpf/bpf_tracing.h>\n#include \"bpf_tracing_net.h\"\n\
+            "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n#include <bpf/bpf_tracing.h>\n\
+             #include \"bpf_tracing_net.h\"\n\
              {body}\n\
-             SEC(\"struct_ops\") __u32 BPF_PROG(halve, struct sock *sk) {{ return max(tcp_sk(sk)->snd_cwnd / 2, 2U); }}\n\
+             SEC(\"struct_ops\") __u32 BPF_PROG(halve, struct sock *sk) {{ return max(tcp_sk(sk)->snd_cwnd / 2, 2U); \
+             }}\n\
              SEC(\"struct_ops\") __u32 BPF_PROG(undo, struct sock *sk) {{ return tcp_sk(sk)->snd_cwnd; }}\n\
-             SEC(\".struct_ops\") struct tcp_congestion_ops {name} = {{ .name = \"{name}\", .ssthresh = (void *)halve,\n\
+             SEC(\".struct_ops\") struct tcp_congestion_ops {name} = {{ .name = \"{name}\", .ssthresh = (void \
+             *)halve,\n\
              .undo_cwnd = (void *)undo, {members} }};\nchar _license[] SEC(\"license\") = \"GPL\";\n"
         );
         let path = std::env::temp_dir().join(format!("unbloat-{}-{name}.bpf.c", std::process::id()));
