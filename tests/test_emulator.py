@@ -130,7 +130,7 @@ FAR_AWAY = 'access = { delay = "15ms" }'
         # The sender's own line carries it before the bottleneck does.
         ("receiver", 'rate = "10mbit"\ndelay = "10ms"', SLOW_LINE, 1500, 12 + 15 + 1.2 + 10),
         ("receiver", 'rate = "10mbit"\ndelay = "10ms"', FAR_AWAY, 1500, 15 + 1.2 + 10),
-        # On the way back the bottleneck's settings hold unless it has its own, and of the sender's line the delay.
+        # On the reverse path the bottleneck's settings hold unless it has its own, and of the sender's line the delay.
         ("sender", 'rate = "2mbit"\ndelay = "20ms"', "", 1500, 20 + 6),
         ("sender", 'rate = "50mbit"\ndelay = "1ms"\nreverse.delay = "30ms"', SLOW_LINE, 1500, 0.24 + 30 + 15),
     ],

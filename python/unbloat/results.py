@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
-"""A run's inside: the tables `flows`, `links`, `rtt` and `queue_delay`, each a dictionary of columns."""
+"""The time series of a run: the tables `flows`, `links`, `rtt` and `queue_delay`, each a dictionary of columns."""
 
 
 @dataclass(frozen=True)

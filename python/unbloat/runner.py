@@ -52,7 +52,7 @@ def run(
     kernel over emulated links, in real time, or "vm" for that of a stock kernel in a guest, in virtual time. `kernel`
     names the guest's kernel: a release or how it begins ("6.1"), or an image's path; by default the newest there is.
     `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series`
-    keeps the run's inside over time, at steps such as "10ms", or with True at a step of about a thousandth of the run;
+    keeps time series of the run, at steps such as "10ms", or with True at a step of about a thousandth of the run;
     without it, the first look at a result's series runs again. `pcap` writes the packets. `only` is told a cell's axes
     and says whether it is run at all. `cache` says whether runs that were kept are taken: True those of the same code
     (on the kernel: and of the same kernel release), False none, and none is kept; by default those in the simulator and

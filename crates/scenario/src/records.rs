@@ -129,7 +129,7 @@ pub struct QueueDelayStats {
     pub queue_delay_ms_max: Option<f64>,
 }
 
-/// Samples of a run's inside at equal steps, as columns of equal length.
+/// Samples of flows and links during a run, at equal steps, as columns of equal length.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
     /// One row per flow and step.

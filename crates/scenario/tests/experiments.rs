@@ -72,7 +72,7 @@ fn the_sample_reads_as_it_says() {
 }
 
 #[test]
-fn the_way_back_is_as_the_way_there_but_never_drops() {
+fn the_reverse_path_is_as_the_forward_path_but_never_drops() {
     let reverse = only(SAMPLE, &[]).links.remove(0).reverse;
     assert_eq!(reverse.name, "bottleneck.reverse");
     assert_eq!((reverse.service, reverse.delay), (Service::Rate(Rate(20_000_000)), Nanos::from_millis(10)));
@@ -92,9 +92,9 @@ fn a_loss_model_has_netem_s_parameters_and_defaults() {
     let every = Gemodel { p: 0.01, r: 0.3, lost_while_bad: 0.8, lost_while_good: 0.001 };
     let written = r#"{ kind = "gemodel", p = "1%", r = "30%", 1-h = "80%", 1-k = "0.1%" }"#;
     assert_eq!(loss(written), Loss::Gemodel(every));
-    let one_way_back = only(SAMPLE, &[("link.bottleneck.reverse.loss.p", "25%")]);
+    let lossy_reverse_path = only(SAMPLE, &[("link.bottleneck.reverse.loss.p", "25%")]);
     assert_eq!(
-        (one_way_back.links[0].forward.loss, one_way_back.links[0].reverse.loss),
+        (lossy_reverse_path.links[0].forward.loss, lossy_reverse_path.links[0].reverse.loss),
         (Loss::NONE, Loss::Gemodel(bernoulli))
     );
     let bursty = SAMPLE.replace(r#""0%""#, r#"{ p = "1%" }"#);

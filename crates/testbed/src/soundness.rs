@@ -164,7 +164,7 @@ pub fn complaint(
     }
     if missed_inside > 0 {
         return Ok(Some(format!(
-            "{missed_inside} packets that the kernel's queue had let go were lost before they were taken"
+            "{missed_inside} packets that the kernel's queue had released were lost before they were taken"
         )));
     }
     let mut missed = 0;

@@ -247,7 +247,7 @@ impl Flow {
         self.acked = self.acked.max(ack.next);
         let (left, sent) = self.acks_on_the_way.pop_front().expect("what arrives was sent");
         assert_eq!((sent.next, sent.blocks()), (ack.next, ack.blocks()), "acknowledgements arrive in order");
-        assert!(now >= left + self.least_return, "faster than the way back: {left:?} to {now:?}");
+        assert!(now >= left + self.least_return, "faster than the reverse path: {left:?} to {now:?}");
     }
 }
 

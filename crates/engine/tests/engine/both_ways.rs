@@ -81,19 +81,19 @@ fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let download = FlowGroup { cc: fixed_window(60), stack: prompt, reverse: true, ..flow("reno") };
     s.flows = vec![upload, download];
     let run = run(&s, &Options::default()).run;
-    // Base: 40 ms and two transmissions. The rest of the 60 packets of 1.2 ms waits at the way back, for as long as its
-    // own round trip is full.
+    // Base: 40 ms and two transmissions. The rest of the 60 packets of 1.2 ms waits on the reverse path, for as long as
+    // its own round trip is full.
     let [upload, download] = [&run.flows[0], &run.flows[1]].map(|flow| flow.rtt.rtt_ms_mean.unwrap());
     assert!((download - 72.0).abs() < 0.5, "the download's RTT is {download} ms");
     let waits = run.links[1].queue_delay.queue_delay_ms_mean.unwrap();
-    assert!((waits - 30.8).abs() < 0.5, "the way back keeps packets waiting {waits} ms");
+    assert!((waits - 30.8).abs() < 0.5, "the reverse path keeps packets waiting {waits} ms");
     assert!((upload - (40.0 + 1.2 + 0.04 + waits)).abs() < 1.5, "the upload's RTT is {upload} ms");
     assert!(run.links[1].utilisation_percent > 99.9, "{} %", run.links[1].utilisation_percent);
 }
 
-/// What a full way back drops is the data of the flows that take it.
+/// What a full reverse path drops is the data of the flows that take it.
 #[test]
-fn data_of_reverse_flows_is_dropped_on_the_way_back() {
+fn data_of_reverse_flows_is_dropped_on_the_reverse_path() {
     let mut s = scenario(10);
     s.links[0].reverse =
         Link { queue: droptail(Limit::Packets(20)), ..link("bottleneck.reverse", 10.0, Nanos::from_millis(20)) };

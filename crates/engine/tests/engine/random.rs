@@ -27,7 +27,10 @@ prop_compose! {
         initial_window in 1u32..20,
         rto_min in prop_oneof![Just(200u64), 1u64..1000],
     ) -> Stack {
-        let [sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, pacing, linux] = switches;
+        let [
+            sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression,
+            limited_transmit, cwnd_validation, ecn, pacing, linux,
+        ] = switches;
         if linux {
             return Stack { delayed_ack, ecn, pacing, ..Stack::LINUX };
         }

@@ -112,7 +112,7 @@ impl<'a> Emulator<'a> {
             for ready in waiting.until(&self.clock, next)? {
                 match ready < self.pairs.len() {
                     true => self.collect(end, ready, None, &mut buffer, &mut stalls)?,
-                    // Packets that a kernel qdisc has let go.
+                    // Packets that a kernel qdisc has released.
                     false => self.network().collect(end, self.clock.now(), &mut buffer)?,
                 }
             }

@@ -210,7 +210,7 @@ impl Network {
         around.check()
     }
 
-    /// Packets that the kernel's queues let go and nobody took in time.
+    /// Packets that the kernel's queues released and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
         let links = self.kernel_ports.iter().flatten().filter_map(|port| self.kernel_link(*port));
         links.map(KernelLink::missed).sum()

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to let go of a control whose last holder has gone.
+/// How long the kernel may take to release a control whose last holder has gone.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What unloading did.

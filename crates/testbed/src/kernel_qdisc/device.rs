@@ -69,12 +69,12 @@ impl QdiscDevice {
         }
     }
 
-    /// Takes the next packet that the discipline has let go; none if there is none.
+    /// Takes the next packet that the discipline has released; none if there is none.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.tun.read(buffer)
     }
 
-    /// Packets that were let go, but lost because nobody took them in time.
+    /// Packets that were released, but lost because nobody took them in time.
     pub fn missed(&self) -> io::Result<u64> {
         self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
     }

@@ -81,7 +81,7 @@ impl KernelLink {
         std::iter::once(self.queue.as_fd()).chain(self.channel.as_ref().map(|netem| netem.device.as_fd()))
     }
 
-    /// Takes in what the kernel has let go by `now`; `buffer` holds nothing in particular before and after.
+    /// Takes in what the kernel has released by `now`; `buffer` holds nothing in particular before and after.
     pub fn collect(
         &mut self,
         now: Nanos,
@@ -123,7 +123,7 @@ impl KernelLink {
         free_at + late
     }
 
-    /// Packets that the kernel let go and nobody took in time.
+    /// Packets that the kernel released and nobody took in time.
     pub fn missed(&self) -> io::Result<u64> {
         let channel = self.channel.as_ref().map_or(Ok(0), |netem| netem.device.missed());
         Ok(self.queue.missed()? + channel?)
