@@ -23,6 +23,7 @@ mod ops;
 mod parameter;
 pub mod replay;
 pub mod sock;
+mod sock_members;
 mod source;
 pub mod warnings;
 pub mod watchdog;
