@@ -81,7 +81,7 @@ fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, ch
     let private = "inet_conn.icsk_ca_priv[12]";
     let pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate";
     for member in ["snd_cwnd", "snd_ssthresh", private, pacing_rate, "rx_opt.rcv_tsval", "rx_opt.rcv_tsecr"] {
-        assert!(recording.members.iter().any(|known| known.path == member), "{name}: {member} is not compared");
+        assert!(recording.members.iter().any(|known| known.path() == member), "{name}: {member} is not compared");
     }
     story
 }
