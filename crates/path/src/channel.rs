@@ -13,8 +13,9 @@ use scenario::units::Nanos;
 pub struct Transit {
     /// The packet.
     pub id: PacketId,
-    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last, or [`Transit::LOST`]. With [`Transit::COPY`] added
-    /// the packet itself is still on its way, and a copy of it is what arrives.
+    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last, or
+    /// [`Transit::LOST`]. With [`Transit::COPY`] added the packet itself is still on its way, and a copy of it is what
+    /// arrives.
     pub next_hop: u32,
 }
 
@@ -133,7 +134,8 @@ impl Channel {
         taken
     }
 
-    /// Packets that wait for the transmitter, are transmitted or propagate, those that will be lost included; those that will arrive twice count twice.
+    /// Packets that wait for the transmitter, are transmitted or propagate, those that will be lost included; those
+    /// that will arrive twice count twice.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }

@@ -1,6 +1,8 @@
-//! What makes packets of a channel differ in their delay: jitter, reordering, duplication; and outages in which they are lost.
+//! What makes packets of a channel differ in their delay: jitter, reordering, duplication; and outages in which they
+//! are lost.
 //!
-//! Each has draws of its own, and as many for every packet, so that runs that differ in one of them differ in nothing else.
+//! Each has draws of its own, and as many for every packet, so that runs that differ in one of them differ in nothing
+//! else.
 
 use crate::loss::threshold;
 use crate::{Draws, draws};
@@ -202,8 +204,9 @@ mod tests {
         assert!((none - expected).abs() < 4.0 * (expected * 0.841_345).sqrt(), "{none} of {PACKETS}");
     }
 
-    /// As in netem: behind each packet that leaves the order, `gap - 1` keep it, and each later one leaves it with the probability. From one to the
-    /// next are `gap - 1 + 1 / p` packets in the mean, with the variance of a geometric distribution, `(1 - p) / p^2`.
+    /// As in netem: behind each packet that leaves the order, `gap - 1` keep it, and each later one leaves it with the
+    /// probability. From one to the next are `gap - 1 + 1 / p` packets in the mean, with the variance of a geometric
+    /// distribution, `(1 - p) / p^2`.
     #[test]
     fn a_share_of_the_packets_leaves_the_order() {
         let by = Nanos::from_millis(3);
@@ -231,7 +234,8 @@ mod tests {
         assert!((found - expected).abs() < 4.0 * (expected * 0.98).sqrt(), "{found}, not {expected}");
     }
 
-    /// Packets that are reordered or duplicated change neither the delays of the others nor which are chosen by the other.
+    /// Packets that are reordered or duplicated change neither the delays of the others nor which are chosen by the
+    /// other.
     #[test]
     fn each_impairment_draws_for_itself() {
         let run = |share: f64, duplicate: f64| {

@@ -222,7 +222,8 @@ impl<P: Packet, X> Network<P, X> {
         self.forward(now, Transit { id, next_hop }, context)
     }
 
-    /// A packet that has passed a port comes to the next, unless it is lost. Gives the copy of a packet that is at the end of its route.
+    /// A packet that has passed a port comes to the next, unless it is lost. Gives the copy of a packet that is at the
+    /// end of its route.
     #[inline(always)]
     fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C) -> Option<PacketId>
     where

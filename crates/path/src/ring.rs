@@ -117,7 +117,9 @@ mod tests {
 
         /// Sorted, and equal ones in the order in which they came.
         #[test]
-        fn what_is_inserted_is_in_its_place(steps in prop::collection::vec(prop::option::weighted(0.7, 0u8..20), 0..200)) {
+        fn what_is_inserted_is_in_its_place(
+            steps in prop::collection::vec(prop::option::weighted(0.7, 0u8..20), 0..200),
+        ) {
             let mut ring = Ring::default();
             let mut model: Vec<(u8, usize)> = vec![];
             for (number, step) in steps.into_iter().enumerate() {

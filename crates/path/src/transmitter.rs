@@ -139,10 +139,12 @@ impl Constant {
     }
 }
 
-/// A bit rate that changes at given times, and is none in outages. A packet that is under way when it changes sends the rest of its bits at the new rate.
+/// A bit rate that changes at given times, and is none in outages. A packet that is under way when it changes sends the
+/// rest of its bits at the new rate.
 #[derive(Clone, Debug)]
 pub struct Varying {
-    /// Each rate with the time from which on it holds, in order of time; none is in an outage. The first is from the start, the last is not none.
+    /// Each rate with the time from which on it holds, in order of time; none is in an outage. The first is from the
+    /// start, the last is not none.
     steps: Vec<(Nanos, Option<Rate>)>,
     /// The step in which the packet served last went out.
     current: usize,
@@ -388,7 +390,8 @@ mod tests {
         Outage { at: Nanos::from_millis(at), lasts: Nanos::from_millis(lasts), lose: false }
     }
 
-    /// 1500 bytes are 12 000 bits: 6 ms at 2 Mbit/s, 12 ms at 1 Mbit/s, 4 ms at 3 Mbit/s. The rates change after 10 ms and after 25 ms.
+    /// 1500 bytes are 12 000 bits: 6 ms at 2 Mbit/s, 12 ms at 1 Mbit/s, 4 ms at 3 Mbit/s. The rates change after 10 ms
+    /// and after 25 ms.
     #[test]
     fn the_rest_of_a_packet_is_sent_at_the_new_rate() {
         let rates =

@@ -125,7 +125,8 @@ fn rates() -> impl Strategy<Value = Service> {
 }
 
 prop_compose! {
-    /// A link that is down at times, holds packets up, lets them overtake and doubles them; `ordered`: as far as that keeps the order.
+    /// A link that is down at times, holds packets up, lets them overtake and doubles them; `ordered`: as far as that
+    /// keeps the order.
     fn impaired(ordered: bool)(
         link in link(),
         rates in prop::option::of(rates()),
@@ -146,7 +147,8 @@ prop_compose! {
             *end = outage.end();
             Some(outage)
         });
-        let impairments = Impairments { jitter, reorder: reorder.filter(|_| !ordered), duplicate, outages: outages.collect() };
+        let reorder = reorder.filter(|_| !ordered);
+        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect() };
         model::Link { impairments, service: rates.unwrap_or(link.service), ..link }
     }
 }
@@ -237,7 +239,8 @@ struct Feeder<'a> {
     sent: u32,
     /// Do all ports keep the order?
     ordered: bool,
-    /// The packets of each route that have not arrived and are not gone, in order; one that was doubled stands here twice from then on.
+    /// The packets of each route that have not arrived and are not gone, in order; one that was doubled stands here
+    /// twice from then on.
     inside: Vec<VecDeque<u32>>,
     marked: u64,
     last_event: Nanos,
@@ -451,7 +454,8 @@ proptest! {
         prop_assert!(feeder.sum(|stats| stats.marks) >= feeder.marked);
     }
 
-    /// The same where links are impaired; each copy is in the record of its link, and packets that overtake are those of links that let them.
+    /// The same where links are impaired; each copy is in the record of its link, and packets that overtake are those
+    /// of links that let them.
     #[test]
     fn packets_are_conserved_by_impaired_links(
         layout in prop_oneof![layout(impaired(false)), layout(impaired(true))],

@@ -105,7 +105,8 @@ fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     }
 }
 
-/// Are the changes of a link's rate and its outages in order, and is there a delay that jitter and reordering can change?
+/// Are the changes of a link's rate and its outages in order, and is there a delay that jitter and reordering can
+/// change?
 fn impairments(section: &Section, link: &Link) {
     let Impairments { jitter, reorder, outages, .. } = &link.impairments;
     if let Some(jitter) = jitter.filter(|jitter| jitter.spread > link.delay) {

@@ -1,4 +1,5 @@
-//! What a link does to packets beside delaying and losing them: jitter, reordering, duplication, outages, and changes of its rate.
+//! What a link does to packets beside delaying and losing them: jitter, reordering, duplication, outages, and changes
+//! of its rate.
 
 use crate::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};

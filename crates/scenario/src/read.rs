@@ -126,7 +126,8 @@ impl Reader {
         }
     }
 
-    /// What a `rate`, with its changes, or a `trace` says; nothing without either, and without the rate that holds `otherwise`.
+    /// What a `rate`, with its changes, or a `trace` says; nothing without either, and without the rate that holds
+    /// `otherwise`.
     fn service(&self, section: &Section, otherwise: Option<Rate>, duration: Nanos) -> Option<Service> {
         let changes: Vec<_> = section.list("rates").iter().map(|step| (step.need("at"), step.need("rate"))).collect();
         let rate: Option<Rate> = section.read("rate");

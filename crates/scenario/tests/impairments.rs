@@ -165,7 +165,8 @@ fn limits_and_outages_can_be_swept() {
     assert_eq!(experiment.cells[0].axes[0].1, "0.5bdp");
 }
 
-/// 4000 flows from 1 s to 3 s: the mean of their starts is 2 s, with a standard deviation of 2 s over the root of 12 for each.
+/// 4000 flows from 1 s to 3 s: the mean of their starts is 2 s, with a standard deviation of 2 s over the root of 12
+/// for each.
 #[test]
 fn starts_are_drawn_evenly_for_each_flow() {
     let count = ("flows.0.count", "4000");

@@ -220,7 +220,8 @@ impl Flow {
         self.lost += (!data.is_handshake() && !is_copy && left >= self.from) as u64;
     }
 
-    /// Where a packet stands that is sent and has not arrived, all places if several are alike. Of those a copy does not count for its sender.
+    /// Where a packet stands that is sent and has not arrived, all places if several are alike. Of those a copy does
+    /// not count for its sender.
     fn places_of(&self, data: &Data) -> Vec<usize> {
         // A queue that it has passed may have marked it.
         let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval, d.bytes);

@@ -13,8 +13,9 @@ use scenario::units::{Bytes, Nanos, Rate};
 proptest! {
     #![proptest_config(config(1000))]
 
-    /// Packets conserved, copies included; none faster than its path, in order where the path keeps it; windows respected, reassembly right. What queues drop
-    /// and channels lose or double stands in the records of their links, and no link carries more than it can.
+    /// Packets conserved, copies included; none faster than its path, in order where the path keeps it; windows
+    /// respected, reassembly right. What queues drop and channels lose or double stands in the records of their links,
+    /// and no link carries more than it can.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::impaired()) {
         scenario.warmup = Nanos::ZERO;
@@ -40,7 +41,8 @@ proptest! {
             let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
             let flows = auditor.flows.iter().zip(groups()).filter(|(_, group)| crosses(group));
             let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
-            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over {}", link.name);
+            let most = capacity_bytes(&link.service, scenario.duration);
+            prop_assert!(carried as f64 <= most, "{carried} bytes over {}", link.name);
         }
     }
 
@@ -124,7 +126,8 @@ fn arrivals(s: &Scenario) -> Vec<(Nanos, u32)> {
 
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-/// Packets of 12 000 bits leave back to back. The last before a change sends what is left of it at the new rate, to the nanosecond.
+/// Packets of 12 000 bits leave back to back. The last before a change sends what is left of it at the new rate, to the
+/// nanosecond.
 #[test]
 fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     let mut s = steady(4, 200);
@@ -146,7 +149,8 @@ fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     assert!(changed[across..].windows(2).all(|pair| pair[1].0 - pair[0].0 == MS(4)));
 }
 
-/// What waits in an outage leaves when it is over, and the bits of the packet under way that were sent before stay sent.
+/// What waits in an outage leaves when it is over, and the bits of the packet under way that were sent before stay
+/// sent.
 #[test]
 fn packets_wait_for_the_end_of_an_outage() {
     let mut s = steady(4, 200);

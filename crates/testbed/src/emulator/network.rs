@@ -380,7 +380,8 @@ duplicate = "100%"
 cc = "reno"
 "#;
 
-    /// When packets of 1500 bytes, each with bytes of its own, come to the receiver, and which they are. All are sent at once.
+    /// When packets of 1500 bytes, each with bytes of its own, come to the receiver, and which they are. All are sent
+    /// at once.
     fn arrivals_of_train(overrides: &[(&str, &str)], count: u8) -> Vec<(Nanos, u8)> {
         let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let experiment = scenario::load_text(IMPAIRED, "test", "".as_ref(), &overrides).unwrap();
@@ -407,8 +408,9 @@ cc = "reno"
         came
     }
 
-    /// A packet takes 1 ms, and 2 ms from 5 ms on; the eighth is half out when the link goes down for 20 ms, and the ninth is out when what is sent
-    /// is lost. The links are those of the simulator, whose tests hold them against more.
+    /// A packet takes 1 ms, and 2 ms from 5 ms on; the eighth is half out when the link goes down for 20 ms, and the
+    /// ninth is out when what is sent is lost. The links are those of the simulator, whose tests hold them against
+    /// more.
     #[test]
     fn rates_change_links_go_down_and_packets_come_twice() {
         let ends = [1, 2, 3, 4, 5, 7, 9, 31, 35];
