@@ -18,6 +18,8 @@ Entry = dict[str, Any]
 
 QUEUES = {"droptail": "first in, first out; what finds the queue full is dropped; marks ECN above a threshold"}
 LINKS = {"rate": "a transmitter of constant rate", "trace": "recorded delivery opportunities, as of a cellular link"}
+IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
+"""Keys of a link that are models too, as the scenario reader's own register describes them."""
 TITLES = {
     "mechanisms": "congestion controls",
     "queues": "queue disciplines",
@@ -33,7 +35,7 @@ def catalogue() -> dict[str, list[Entry]]:
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
         "queues": queues(keys),
-        "links": [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()],
+        "links": links(keys),
         "scenarios": scenarios(),
         "papers": papers(),
     }
@@ -48,14 +50,26 @@ def queues(keys: list[Entry]) -> list[Entry]:
         {
             "name": name,
             "about": QUEUES.get(name, kinds[section]["meaning"]),
-            "parameters": queue_keys(keys, section),
+            "parameters": table_keys(keys, section),
         }
         for name, section in sections.items()
     ]
 
 
-def queue_keys(keys: list[Entry], section: str) -> list[Entry]:
-    """Give what a queue's table may hold."""
+def links(keys: list[Entry]) -> list[Entry]:
+    """Give the models of links: transmitters, and what may impair either direction."""
+    transmitters: list[Entry] = [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()]
+    own = {key["name"]: key["meaning"] for key in keys if key["section"] == "link.NAME"}
+    impairments: list[Entry] = []
+    for name in IMPAIRMENTS:
+        beside = [{"name": key, "about": about} for key, about in own.items() if key.startswith(f"{name}_")]
+        parameters = beside + table_keys(keys, name)
+        impairments.append({"name": name, "about": own[name], "parameters": parameters})
+    return transmitters + impairments
+
+
+def table_keys(keys: list[Entry], section: str) -> list[Entry]:
+    """Give what the table of a queue, or of a link's impairment, may hold."""
     own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
     return [{"name": key["name"], "about": key["meaning"]} for key in own]
 

@@ -36,4 +36,17 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
             Packet::Ack(ack) => self.tap.ack(now, event, ack),
         }
     }
+
+    fn duplicated(&mut self, now: Nanos, packet: &Packet) -> Packet {
+        let mut copy = *packet;
+        match &mut copy {
+            Packet::Data(data) => {
+                // The packet itself is the one that counts if it is lost.
+                data.counts = false;
+                self.tap.data(now, Event::Duplicated, data);
+            }
+            Packet::Ack(ack) => self.tap.ack(now, Event::Duplicated, ack),
+        }
+        copy
+    }
 }

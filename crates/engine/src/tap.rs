@@ -14,6 +14,8 @@ pub enum Event {
     Lost,
     /// It is at the other host.
     Arrived,
+    /// A second copy of it leaves the channel that has made it.
+    Duplicated,
 }
 
 /// Sees every packet event in the order of simulated time.

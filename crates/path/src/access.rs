@@ -101,6 +101,7 @@ impl AccessPort {
             link: self.name.clone(),
             drops: 0,
             wire_losses: 0,
+            duplicates: None,
             marks: 0,
             utilisation_percent: self.transmitter.utilisation_percent(),
             queue_percent_mean: None,

@@ -150,6 +150,7 @@ mod tests {
                 delay: Nanos::from_millis(10),
                 queue: Queue::Droptail { limit, ecn_threshold },
                 loss: Loss::Uniform(loss),
+                impairments: Default::default(),
             };
             let port = FifoPort::new(&link, (limit, ecn_threshold), 1, 0, Nanos::ZERO, Nanos::from_secs(1));
             Bench { port, packets: Pool::default() }

@@ -6,6 +6,7 @@ mod channel;
 mod delay_line;
 mod droptail;
 mod fifo;
+mod impaired;
 mod loss;
 mod network;
 mod output;

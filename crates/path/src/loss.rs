@@ -39,7 +39,7 @@ impl Losses {
 }
 
 /// So many of the 2^64 draws are below.
-fn threshold(probability: f64) -> u64 {
+pub(crate) fn threshold(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }
 

@@ -58,6 +58,8 @@ impl Routes {
 pub trait Observer<P> {
     /// A queue has dropped a packet, or the channel behind it will lose it.
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
+    /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
+    fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
 }
 
 /// Ports, routes, and the packets in them.
@@ -218,21 +220,40 @@ impl<P: Packet, X> Network<P, X> {
         if next_hop == Transit::END {
             return Some(id);
         }
-        self.forward(now, Transit { id, next_hop }, context);
-        None
+        self.forward(now, Transit { id, next_hop }, context)
     }
 
-    /// A packet that has passed a port comes to the next, unless it is lost.
+    /// A packet that has passed a port comes to the next, unless it is lost. Gives the copy of a packet that is at the
+    /// end of its route.
     #[inline(always)]
-    fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C)
+    fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
     {
-        // What is lost has no hop.
+        // What is lost has no hop, and of a copy none is found there.
         if let Some(hop) = self.routes.hops.get(taken.next_hop as usize) {
             let bytes = self.packets.bytes(taken.id);
             self.offer(now, *hop, taken.id, bytes, context);
+            return None;
         }
+        self.forward_copy(now, taken.of_copy()?, context)
+    }
+
+    /// A copy of a packet that stays in its channel goes on.
+    #[cold]
+    #[inline(never)]
+    fn forward_copy<C: Observer<P>>(&mut self, now: Nanos, of: Transit, context: &mut C) -> Option<PacketId>
+    where
+        X: External<P, C>,
+    {
+        let packet = context.duplicated(now, self.packets.get(of.id));
+        let bytes = packet.bytes();
+        let id = self.packets.insert(packet);
+        if of.next_hop == Transit::END {
+            return Some(id);
+        }
+        self.offer(now, self.routes.hops[of.next_hop as usize], id, bytes, context);
+        None
     }
 
     #[inline(always)]

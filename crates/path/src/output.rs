@@ -1,8 +1,8 @@
 //! What stands behind a port's queue, whoever keeps that: transmitter and channel.
 
-use crate::channel::{Channel, Transit};
+use crate::LinkStats;
+use crate::channel::{Channel, Passage, Transit};
 use crate::transmitter::{Slot, Transmitter};
-use crate::{LinkStats, draws};
 use scenario::model;
 use scenario::records;
 use scenario::units::Nanos;
@@ -32,9 +32,9 @@ impl LinkOutput {
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> LinkOutput {
         LinkOutput {
             name: link.name.clone(),
-            transmitter: Transmitter::new(&link.service, from, to),
-            channel: Channel::new(link.delay, &link.loss, draws(seed, purpose)),
-            stats: LinkStats::new(from, to, link.queue.limit()),
+            transmitter: Transmitter::new(link, from, to),
+            channel: Channel::new(link, seed, purpose),
+            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
         }
     }
 
@@ -58,11 +58,20 @@ impl LinkOutput {
     /// loses it.
     #[inline(always)]
     pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> bool {
-        let lost = self.channel.send(end, transit);
-        if lost {
-            self.stats.lost(arrival);
+        let passage = self.channel.send(end, transit);
+        if passage != Passage::Once {
+            self.note(arrival, passage);
         }
-        lost
+        passage == Passage::Lost
+    }
+
+    #[cold]
+    fn note(&mut self, arrival: Nanos, passage: Passage) {
+        match passage {
+            Passage::Lost => self.stats.lost(arrival),
+            Passage::Twice => self.stats.duplicated(arrival),
+            Passage::Once => {}
+        }
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.

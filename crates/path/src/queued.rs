@@ -119,6 +119,7 @@ mod tests {
     use crate::packet::tests::TestPacket;
     use crate::qdisc::{Fifo, Prio};
     use proptest::prelude::*;
+    use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
     use scenario::model::{Limit, Link, Loss, Queue, Service, Trace};
     use scenario::records;
     use scenario::units::{Bytes, Rate};
@@ -215,6 +216,7 @@ mod tests {
             delay: Nanos::ZERO,
             queue: Queue::Droptail { limit: None, ecn_threshold: None },
             loss: Loss::NONE,
+            impairments: Impairments::default(),
         };
         QueuedPort::new(qdisc, LinkOutput::new(&link, 1, 0, Nanos::ZERO, Nanos::from_secs(1)))
     }
@@ -240,17 +242,41 @@ mod tests {
         assert_eq!((order, times), (vec![3, 0, 1, 5, 2, 4], vec![5, 5, 8, 20, 25, 25]));
     }
 
+    /// 12 Mbit/s, from 10 ms on half of it at times.
+    fn rates() -> impl Strategy<Value = Service> {
+        let (whole, half) = (Rate(12_000_000), Rate(6_000_000));
+        let changes = [(Nanos::from_millis(10), half), (Nanos::from_millis(20), whole)];
+        let rates = Rates::new(whole, &changes, Nanos::from_secs(1));
+        prop_oneof![Just(Service::Rate(whole)), Just(Service::Rates(rates))]
+    }
+
+    fn impairments() -> impl Strategy<Value = Impairments> {
+        let jitter = (1..4u64, any::<bool>()).prop_map(|(ms, reorder)| {
+            let (spread, distribution) = (Nanos::from_millis(ms), Distribution::Uniform);
+            Jitter { spread, distribution, reorder }
+        });
+        let reorder = (1..4u64, prop::option::of(Just(Nanos::from_millis(2))));
+        let reorder = reorder.prop_map(|(gap, by)| Reorder { share: 0.2, gap, by });
+        let outage = (1..20u64, 1..20u64, any::<bool>()).prop_map(|(at, lasts, lose)| {
+            vec![Outage { at: Nanos::from_millis(at), lasts: Nanos::from_millis(lasts), lose }]
+        });
+        let outages = prop_oneof![Just(vec![]), outage];
+        (prop::option::of(jitter), prop::option::of(reorder), prop_oneof![Just(0.0), Just(0.2)], outages)
+            .prop_map(|(jitter, reorder, duplicate, outages)| Impairments { jitter, reorder, duplicate, outages })
+    }
+
     proptest! {
         /// The port without departure events and a discipline asked at each departure give the same arrivals, marks,
-        /// drops, losses and statistics. Gaps of whole packets at 12 Mbit/s, and opportunities at such times, let
-        /// departures and arrivals coincide.
+        /// drops, losses, impairments and statistics. Gaps of whole packets at 12 Mbit/s, and opportunities at such
+        /// times, let departures and arrivals coincide.
         #[test]
         fn a_queued_fifo_is_a_fifo_port(
             train in prop::collection::vec((0..6u64, 1..3u32), 1..120),
             limit in limit(),
             ecn_threshold in limit(),
             loss in prop_oneof![Just(0.0), Just(0.2)],
-            service in prop_oneof![Just(Service::Rate(Rate(12_000_000))), trace()],
+            service in prop_oneof![rates(), trace()],
+            impairments in impairments(),
         ) {
             let train: Vec<_> = train.iter().map(|&(gap, size)| (gap * 500, size * 750)).collect();
             let link = Link {
@@ -259,6 +285,7 @@ mod tests {
                 delay: Nanos::from_millis(3),
                 queue: Queue::Droptail { limit, ecn_threshold },
                 loss: Loss::Uniform(loss),
+                impairments,
             };
             let (from, to) = (Nanos::from_millis(5), Nanos::from_secs(1));
             let fifo = FifoPort::new(&link, (limit, ecn_threshold), 1, 0, from, to);

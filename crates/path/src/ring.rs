@@ -48,6 +48,20 @@ impl<T: Copy + Default> Ring<T> {
         self.pushed = self.pushed.wrapping_add(1);
     }
 
+    /// Puts one in before those at the end that are `later`.
+    pub fn insert(&mut self, value: T, later: impl Fn(&T) -> bool) {
+        self.push(value);
+        let mut place = self.pushed.wrapping_sub(1);
+        while place != self.popped {
+            let (before, here) = (self.slot(place.wrapping_sub(1)), self.slot(place));
+            if !later(&self.slots[before]) {
+                break;
+            }
+            self.slots.swap(before, here);
+            place = place.wrapping_sub(1);
+        }
+    }
+
     /// Doubles a full ring.
     #[cold]
     #[inline(never)]
@@ -97,6 +111,26 @@ mod tests {
                     None => prop_assert_eq!(ring.pop(), model.pop_front()),
                 }
                 prop_assert_eq!(ring.front(), model.front());
+                prop_assert!(ring.iter().eq(model.iter()));
+            }
+        }
+
+        /// Sorted, and equal ones in the order in which they came.
+        #[test]
+        fn what_is_inserted_is_in_its_place(
+            steps in prop::collection::vec(prop::option::weighted(0.7, 0u8..20), 0..200),
+        ) {
+            let mut ring = Ring::default();
+            let mut model: Vec<(u8, usize)> = vec![];
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    Some(value) => {
+                        ring.insert((value, number), |(other, _)| *other > value);
+                        model.push((value, number));
+                        model.sort();
+                    }
+                    None => prop_assert_eq!(ring.pop(), (!model.is_empty()).then(|| model.remove(0))),
+                }
                 prop_assert!(ring.iter().eq(model.iter()));
             }
         }

@@ -15,6 +15,8 @@ pub struct LinkStats {
     pub drops: u64,
     /// Packets that the channel lost, in the interval.
     pub losses: u64,
+    /// Packets of which the channel delivers a second copy, in the interval; none if it never does.
+    pub duplicates: Option<u64>,
     /// Packets marked, in the interval.
     pub marks: u64,
     /// Drops since the start of the run.
@@ -30,13 +32,14 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    pub(crate) fn new(from: Nanos, to: Nanos, limit: Option<Limit>) -> LinkStats {
+    pub(crate) fn new(from: Nanos, to: Nanos, limit: Option<Limit>, may_duplicate: bool) -> LinkStats {
         LinkStats {
             from,
             to,
             limit,
             drops: 0,
             losses: 0,
+            duplicates: may_duplicate.then_some(0),
             marks: 0,
             total_drops: 0,
             total_losses: 0,
@@ -77,6 +80,11 @@ impl LinkStats {
     pub fn lost(&mut self, arrival: Nanos) {
         self.total_losses += 1;
         self.losses += self.covers(arrival) as u64;
+    }
+
+    /// The channel delivers a packet twice that came at `arrival`.
+    pub(crate) fn duplicated(&mut self, arrival: Nanos) {
+        *self.duplicates.get_or_insert(0) += self.covers(arrival) as u64;
     }
 
     #[inline]
@@ -129,6 +137,7 @@ impl LinkStats {
             link: name.to_string(),
             drops: self.drops,
             wire_losses: self.losses,
+            duplicates: self.duplicates,
             marks: self.marks,
             utilisation_percent,
             queue_percent_mean: self.queue_percent_mean(),

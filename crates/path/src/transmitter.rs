@@ -1,6 +1,7 @@
 //! Transmitters: when a packet that waits its turn starts and ends its transmission.
 
-use scenario::model::{Service, Trace};
+use scenario::impairments::Outage;
+use scenario::model::{Link, Service, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
@@ -18,15 +19,19 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub enum Transmitter {
     Constant(Constant),
+    Varying(Varying),
     Opportunities(Opportunities),
 }
 
 impl Transmitter {
-    /// A transmitter that counts what it sends from `from` to `to`.
-    pub fn new(service: &Service, from: Nanos, to: Nanos) -> Transmitter {
-        match service {
-            Service::Rate(rate) => Transmitter::Constant(Constant::new(*rate, from, to)),
-            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), from, to)),
+    /// That of a link, which counts what it sends from `from` to `to`.
+    pub fn new(link: &Link, from: Nanos, to: Nanos) -> Transmitter {
+        let outages: Vec<_> = link.impairments.waiting_outages().copied().collect();
+        match &link.service {
+            Service::Rate(rate) if outages.is_empty() => Transmitter::Constant(Constant::new(*rate, from, to)),
+            Service::Rate(rate) => Transmitter::Varying(Varying::new(&[(Nanos::ZERO, *rate)], &outages, from, to)),
+            Service::Rates(rates) => Transmitter::Varying(Varying::new(&rates.steps, &outages, from, to)),
+            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), outages, from, to)),
         }
     }
 
@@ -35,6 +40,7 @@ impl Transmitter {
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
         match self {
             Transmitter::Constant(c) => c.serve(now, bytes),
+            Transmitter::Varying(v) => v.serve(now, bytes),
             Transmitter::Opportunities(o) => o.serve(now, bytes),
         }
     }
@@ -43,6 +49,7 @@ impl Transmitter {
     pub fn free_at(&self) -> Nanos {
         match self {
             Transmitter::Constant(c) => c.free_at(),
+            Transmitter::Varying(v) => v.free_at,
             Transmitter::Opportunities(o) => o.free_at,
         }
     }
@@ -53,6 +60,7 @@ impl Transmitter {
         match self {
             _ if now == Nanos::NEVER => now,
             Transmitter::Constant(c) => now.max(c.free_at()),
+            Transmitter::Varying(v) => v.up_at(now.max(v.free_at)),
             Transmitter::Opportunities(o) => o.next_start(now),
         }
     }
@@ -61,8 +69,9 @@ impl Transmitter {
     pub fn utilisation_percent(&self) -> f64 {
         match self {
             Transmitter::Constant(c) => c.utilisation_percent(),
+            Transmitter::Varying(v) => percent(v.used as f64, v.capacity() as f64),
             Transmitter::Opportunities(o) => {
-                let count = o.count_until(o.to) - o.count_until(o.from);
+                let count = o.count_between(o.from, o.to);
                 percent(o.used_bytes as f64, (count * OPPORTUNITY_BYTES as u64) as f64)
             }
         }
@@ -146,11 +155,105 @@ impl Constant {
     }
 }
 
+/// A bit rate that changes at given times, and is none in outages. A packet that is under way when it changes sends the
+/// rest of its bits at the new rate.
+#[derive(Clone, Debug)]
+pub struct Varying {
+    /// Each rate with the time from which on it holds, in order of time; none is in an outage. The first is from the
+    /// start, the last is not none.
+    steps: Vec<(Nanos, Option<Rate>)>,
+    /// The step in which the packet served last went out.
+    current: usize,
+    free_at: Nanos,
+    from: Nanos,
+    to: Nanos,
+    /// What was sent inside the counting interval, in billionths of a bit.
+    used: u128,
+}
+
+impl Varying {
+    /// The rates, each with the time from which on it holds, and when they do not.
+    pub fn new(rates: &[(Nanos, Rate)], outages: &[Outage], from: Nanos, to: Nanos) -> Varying {
+        let mut steps: Vec<_> = rates.iter().map(|(at, rate)| (*at, Some(*rate))).collect();
+        for outage in outages {
+            let (at, end) = (outage.at, outage.end());
+            let before = |time: Nanos| steps.partition_point(|(from, _)| *from <= time).checked_sub(1);
+            let rate_then = before(end).and_then(|step| steps[step].1);
+            steps.retain(|(from, _)| *from < at || *from > end);
+            let place = steps.partition_point(|(from, _)| *from < at);
+            steps.splice(place..place, [(at, None), (end, rate_then)]);
+        }
+        Varying { steps, current: 0, free_at: Nanos::ZERO, from, to, used: 0 }
+    }
+
+    /// The step that holds at `at`, which is not before the current one.
+    fn step_at(&self, at: Nanos) -> usize {
+        self.current + self.steps[self.current + 1..].partition_point(|(from, _)| *from <= at)
+    }
+
+    /// When a step ends.
+    fn end(&self, step: usize) -> Nanos {
+        self.steps.get(step + 1).map_or(Nanos::NEVER, |(from, _)| *from)
+    }
+
+    /// When the link is up, at `at` or later.
+    fn up_at(&self, at: Nanos) -> Nanos {
+        let step = self.step_at(at);
+        match self.steps[step..].iter().position(|(_, rate)| rate.is_some()) {
+            Some(0) => at,
+            Some(later) => self.steps[step + later].0,
+            None => Nanos::NEVER,
+        }
+    }
+
+    pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
+        let start = self.up_at(now.max(self.free_at));
+        let mut step = self.step_at(start);
+        let mut at = start;
+        // Billionths of a bit: what a rate sends in a nanosecond is a whole number of them.
+        let mut left = u128::from(bytes) * 8_000_000_000;
+        loop {
+            let (rate, changes_at) = (self.bits_per_second(step), self.end(step));
+            let sent = u128::from((changes_at - at).0) * rate;
+            let is_last = left <= sent;
+            let end = if is_last { at + Nanos(left.div_ceil(rate) as u64) } else { changes_at };
+            self.used += u128::from(self.inside(at, end)) * rate;
+            at = end;
+            if is_last {
+                break;
+            }
+            left -= sent;
+            step += 1;
+        }
+        self.current = step;
+        self.free_at = at;
+        Slot { start, end: at }
+    }
+
+    fn bits_per_second(&self, step: usize) -> u128 {
+        self.steps[step].1.map_or(0, |rate| rate.0.into())
+    }
+
+    /// The part of `start..end` inside the counting interval, in nanoseconds.
+    fn inside(&self, start: Nanos, end: Nanos) -> u64 {
+        end.min(self.to).since(start.max(self.from)).0
+    }
+
+    /// What can be sent inside the counting interval, in billionths of a bit.
+    fn capacity(&self) -> u128 {
+        let sent =
+            |step: usize| u128::from(self.inside(self.steps[step].0, self.end(step))) * self.bits_per_second(step);
+        (0..self.steps.len()).map(sent).sum()
+    }
+}
+
 /// Recorded delivery opportunities, each good for 1500 bytes; a packet may be spread over several, several may share one,
 /// and what nobody waits for is gone.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     trace: Arc<Trace>,
+    /// When there are none.
+    outages: Vec<Outage>,
     /// Index of the opportunity in use, counted over all rounds of the trace.
     index: u64,
     /// Bytes of it that are left.
@@ -164,9 +267,9 @@ pub struct Opportunities {
 }
 
 impl Opportunities {
-    pub fn new(trace: Arc<Trace>, from: Nanos, to: Nanos) -> Opportunities {
+    pub fn new(trace: Arc<Trace>, outages: Vec<Outage>, from: Nanos, to: Nanos) -> Opportunities {
         let left = OPPORTUNITY_BYTES;
-        Opportunities { trace, index: 0, left, free_at: Nanos::ZERO, from, to, used_bytes: 0 }
+        Opportunities { trace, outages, index: 0, left, free_at: Nanos::ZERO, from, to, used_bytes: 0 }
     }
 
     fn time(&self, index: u64) -> Nanos {
@@ -184,15 +287,42 @@ impl Opportunities {
         rounds * n + self.trace.opportunities.partition_point(|t| t.0 < offset) as u64
     }
 
+    /// How many there are in `from..to` while the link is up.
+    fn count_between(&self, from: Nanos, to: Nanos) -> u64 {
+        let count = |from: Nanos, to: Nanos| self.count_until(to).saturating_sub(self.count_until(from));
+        let down = self.outages.iter().map(|outage| count(outage.at.max(from), outage.end().min(to)));
+        count(from, to) - down.sum::<u64>()
+    }
+
+    /// When the link is up, at `at` or later.
+    fn up_at(&self, at: Nanos) -> Nanos {
+        self.outages.iter().fold(at, |at, outage| if outage.at <= at && at < outage.end() { outage.end() } else { at })
+    }
+
+    /// The first opportunity from this one on that is not in an outage.
+    fn while_up(&self, mut index: u64) -> u64 {
+        while !self.outages.is_empty() {
+            let at = self.time(index);
+            let up_at = self.up_at(at);
+            if up_at == at {
+                break;
+            }
+            index = self.count_until(up_at);
+        }
+        index
+    }
+
     /// The opportunity that carries the first byte of a packet served at `now`, and how many bytes of it are left.
     fn next_opportunity(&self, now: Nanos) -> (u64, u32) {
-        if now > self.free_at && self.time(self.index) < now {
+        let (index, left) = if now > self.free_at && self.time(self.index) < now {
             (self.count_until(now), OPPORTUNITY_BYTES)
         } else if self.left == 0 {
             (self.index + 1, OPPORTUNITY_BYTES)
         } else {
             (self.index, self.left)
-        }
+        };
+        let up = self.while_up(index);
+        (up, if up == index { left } else { OPPORTUNITY_BYTES })
     }
 
     fn next_start(&self, now: Nanos) -> Nanos {
@@ -222,7 +352,7 @@ impl Opportunities {
     }
 
     fn advance(&mut self) {
-        self.index += 1;
+        self.index = self.while_up(self.index + 1);
         self.left = OPPORTUNITY_BYTES;
     }
 }
@@ -244,7 +374,7 @@ mod tests {
         let opportunities: Vec<_> = ms.iter().map(|t| Nanos::from_millis(*t)).collect();
         let period = *opportunities.last().unwrap();
         let trace = Arc::new(Trace { path: "t".into(), opportunities, period });
-        Opportunities::new(trace, Nanos::ZERO, Nanos::from_secs(1))
+        Opportunities::new(trace, vec![], Nanos::ZERO, Nanos::from_secs(1))
     }
 
     #[test]
@@ -270,6 +400,77 @@ mod tests {
             let start = o.next_start(now);
             assert_eq!(o.serve(now, bytes).start, start, "{bytes} bytes at {ms} ms");
         }
+    }
+
+    fn outage(at: u64, lasts: u64) -> Outage {
+        Outage { at: Nanos::from_millis(at), lasts: Nanos::from_millis(lasts), lose: false }
+    }
+
+    /// 1500 bytes are 12 000 bits: 6 ms at 2 Mbit/s, 12 ms at 1 Mbit/s, 4 ms at 3 Mbit/s. The rates change after 10 ms
+    /// and after 25 ms.
+    #[test]
+    fn the_rest_of_a_packet_is_sent_at_the_new_rate() {
+        let rates =
+            [(0, 2_000_000), (10, 1_000_000), (25, 3_000_000)].map(|(ms, rate)| (Nanos::from_millis(ms), Rate(rate)));
+        let mut v = Varying::new(&rates, &[], Nanos::ZERO, Nanos::from_millis(40));
+        let us = Nanos::from_micros;
+        assert_eq!(v.serve(us(0), 1500), Slot { start: us(0), end: us(6000) });
+        // 8000 bits by 10 ms, the other 4000 in 4 ms.
+        assert_eq!(v.serve(us(0), 1500), Slot { start: us(6000), end: us(14_000) });
+        // 11 000 bits by 25 ms, the other 1000 in 333 333 1/3 ns.
+        assert_eq!(v.serve(us(0), 1500), Slot { start: us(14_000), end: Nanos(25_333_334) });
+        assert_eq!(v.serve(us(30_000), 1500).end, us(34_000));
+        // 20 + 15 + 45 kbit could be sent in 40 ms, and 48 were.
+        assert!((percent(v.used as f64, v.capacity() as f64) - 60.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_packet_may_take_several_rates() {
+        let rates = [(0, 1000), (1, 2000), (2, 4000), (3, 8000)].map(|(s, rate)| (Nanos::from_secs(s), Rate(rate)));
+        let mut v = Varying::new(&rates, &[], Nanos::ZERO, Nanos::from_secs(9));
+        // 1000 + 2000 + 4000 bits in the first three seconds, 1000 in an eighth of the fourth.
+        assert_eq!(v.serve(Nanos::ZERO, 1000).end, Nanos::from_millis(3125));
+    }
+
+    /// 6 ms a packet; the link is down from 10 to 30 ms and from 30 to 33 ms.
+    #[test]
+    fn a_packet_waits_while_the_link_is_down() {
+        let rates = [(Nanos::ZERO, Rate(2_000_000))];
+        let mut v = Varying::new(&rates, &[outage(10, 20), outage(30, 3)], Nanos::ZERO, Nanos::from_millis(50));
+        let ms = Nanos::from_millis;
+        assert_eq!(v.serve(ms(0), 1500).end, ms(6));
+        assert_eq!(v.serve(ms(0), 1500), Slot { start: ms(6), end: ms(35) });
+        let mut v = Varying::new(&rates, &[outage(10, 20), outage(30, 3)], Nanos::ZERO, ms(50));
+        assert_eq!(v.serve(ms(10), 1500), Slot { start: ms(33), end: ms(39) });
+        // 27 ms of 50 are up, and 6 of those were used.
+        assert!((percent(v.used as f64, v.capacity() as f64) - 600.0 / 27.0).abs() < 1e-9);
+    }
+
+    /// An outage holds over a change of the rate inside it, and at its very start and end.
+    #[test]
+    fn rates_may_change_while_the_link_is_down() {
+        let ms = Nanos::from_millis;
+        for change in [10, 15, 30] {
+            let rates = [(ms(0), Rate(2_000_000)), (ms(change), Rate(1_000_000))];
+            let mut v = Varying::new(&rates, &[outage(10, 20)], Nanos::ZERO, ms(50));
+            assert_eq!(v.serve(ms(8), 1500), Slot { start: ms(8), end: ms(38) }, "{change}");
+        }
+    }
+
+    #[test]
+    fn no_opportunity_is_used_while_the_link_is_down() {
+        let at = Nanos::from_millis;
+        let outages = vec![outage(0, 6), outage(19, 7), outage(27, 12)];
+        // At 5, 5, 8, 20; 25, 25, 28, 40; of which 8, then 40 are left; and again from 45 on.
+        let mut o = Opportunities { outages, ..trace(&[5, 5, 8, 20]) };
+        assert_eq!(o.serve(Nanos::ZERO, 1500).end, at(8));
+        assert_eq!(o.serve(Nanos::ZERO, 1500).end, at(40));
+        assert_eq!(o.serve(Nanos::ZERO, 1500).end, at(45));
+        assert_eq!(o.serve(at(47), 1500).end, at(48));
+        // An outage may end with an opportunity, where a round of the trace ends.
+        let mut p = Opportunities { outages: vec![outage(0, 20)], ..trace(&[5, 5, 8, 20]) };
+        assert_eq!(p.serve(Nanos::ZERO, 1500).end, at(20));
+        assert_eq!((o.up_at(at(5)), o.up_at(at(6)), o.count_between(at(1), at(44))), (at(6), at(6), 2));
     }
 
     #[test]

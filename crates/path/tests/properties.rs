@@ -3,6 +3,7 @@
 use path::{AccessPort, DelayLine, Ecn, Fate, FifoPort, Network, Observer, Packet, Port, PortId, Routes};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::collections::VecDeque;
@@ -92,14 +93,64 @@ prop_compose! {
         loss in loss(),
     ) -> model::Link {
         let queue = Queue::Droptail { limit, ecn_threshold };
-        model::Link { name: "link".into(), service, delay, queue, loss }
+        model::Link { name: "link".into(), service, delay, queue, loss, impairments: Impairments::default() }
     }
 }
 
 /// A link that forwards at a rate and loses nothing, for arithmetic.
 fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
     let queue = Queue::Droptail { limit: None, ecn_threshold };
-    model::Link { name: "link".into(), service: Service::Rate(Rate(rate)), delay: Nanos::ZERO, queue, loss: Loss::NONE }
+    model::Link {
+        name: "link".into(),
+        service: Service::Rate(Rate(rate)),
+        delay: Nanos::ZERO,
+        queue,
+        loss: Loss::NONE,
+        impairments: Impairments::default(),
+    }
+}
+
+/// Rates that change every few milliseconds.
+fn rates() -> impl Strategy<Value = Service> {
+    (rate(), prop::collection::vec((1u64..400, rate()), 1..5)).prop_map(|(first, changes)| {
+        let changes: Vec<_> = changes
+            .iter()
+            .scan(0, |at, (gap, rate)| {
+                *at += gap;
+                Some((Nanos::from_millis(*at), *rate))
+            })
+            .collect();
+        Service::Rates(Rates::new(first, &changes, END))
+    })
+}
+
+prop_compose! {
+    /// A link that is down at times, holds packets up, lets them overtake and doubles them; `ordered`: as far as that
+    /// keeps the order.
+    fn impaired(ordered: bool)(
+        link in link(),
+        rates in prop::option::of(rates()),
+        jitter in prop::option::of((0u64..50_000_000, any::<bool>(), any::<bool>())),
+        reorder in prop::option::of((0.0..0.3, 1u64..10, prop::option::of(1u64..50))),
+        duplicate in prop_oneof![Just(0.0), 0.0..0.5],
+        outages in prop::collection::vec((0u64..200, 1u64..200, any::<bool>()), 0..4),
+    ) -> model::Link {
+        let jitter = jitter.map(|(ns, normal, reorder)| Jitter {
+            spread: Nanos(ns),
+            distribution: if normal { Distribution::Normal } else { Distribution::Uniform },
+            reorder: reorder && !ordered,
+        });
+        let reorder = reorder.map(|(share, gap, by)| Reorder { share, gap, by: by.map(Nanos::from_millis) });
+        let outages = outages.iter().scan(Nanos::ZERO, |end, (gap, lasts, lose)| {
+            let at = *end + Nanos::from_millis(*gap);
+            let outage = Outage { at, lasts: Nanos::from_millis(*lasts), lose: *lose };
+            *end = outage.end();
+            Some(outage)
+        });
+        let reorder = reorder.filter(|_| !ordered);
+        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect() };
+        model::Link { impairments, service: rates.unwrap_or(link.service), ..link }
+    }
 }
 
 /// What a port is made from.
@@ -167,11 +218,17 @@ fn train() -> impl Strategy<Value = Vec<(u64, u32, Index)>> {
 struct Log {
     arrived: Vec<(Nanos, u32)>,
     gone: Vec<(Nanos, u32, Fate)>,
+    doubled: Vec<(Nanos, u32)>,
 }
 
 impl Observer<Numbered> for Log {
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &Numbered) {
         self.gone.push((now, packet.number, fate));
+    }
+
+    fn duplicated(&mut self, now: Nanos, packet: &Numbered) -> Numbered {
+        self.doubled.push((now, packet.number));
+        *packet
     }
 }
 
@@ -181,7 +238,10 @@ struct Feeder<'a> {
     network: Network<Numbered>,
     log: Log,
     sent: u32,
-    /// The packets of each route that have not arrived and are not gone, in order.
+    /// Do all ports keep the order?
+    ordered: bool,
+    /// The packets of each route that have not arrived and are not gone, in order; one that was doubled stands here
+    /// twice from then on.
     inside: Vec<VecDeque<u32>>,
     marked: u64,
     last_event: Nanos,
@@ -192,12 +252,19 @@ impl<'a> Feeder<'a> {
         let ports = (0..).zip(&layout.ports).map(|(purpose, plan)| plan.port(seed, purpose)).collect();
         let mut routes = Routes::default();
         layout.routes.iter().for_each(|route| routes.add(route.iter().copied()));
+        let overtakes = |plan: &Plan| match plan {
+            Plan::Direction(model::Link { impairments, .. }) => {
+                impairments.reorder.is_some() || impairments.jitter.is_some_and(|jitter| jitter.reorder)
+            }
+            _ => false,
+        };
         let counting = (0..layout.ports.len() as PortId).collect();
         Feeder {
             layout,
             network: Network::new(ports, routes, counting),
             log: Log::default(),
             sent: 0,
+            ordered: !layout.ports.iter().any(overtakes),
             inside: vec![VecDeque::new(); layout.routes.len()],
             marked: 0,
             last_event: Nanos::ZERO,
@@ -224,15 +291,20 @@ impl<'a> Feeder<'a> {
             }
             assert!(at >= self.last_event, "time goes from {:?} back to {at:?}", self.last_event);
             self.last_event = at;
-            let known_gone = self.log.gone.len();
+            let (known_gone, known_doubled) = (self.log.gone.len(), self.log.doubled.len());
             let arrived = self.network.step(at, port, &mut self.log);
+            for (_, number) in &self.log.doubled[known_doubled..] {
+                let (route, place) = place_of(&mut self.inside, *number);
+                route.insert(place, *number);
+            }
             self.forget_gone(known_gone);
             if let Some(id) = arrived {
                 let packet = *self.network.packets.remove(id);
                 assert!(!packet.marked || packet.may_be_marked());
                 self.marked += packet.marked as u64;
-                let first = self.inside[packet.route as usize].pop_front();
-                assert_eq!(first, Some(packet.number), "a route is first in, first out");
+                let (route, place) = place_of(&mut self.inside, packet.number);
+                assert!(place == 0 || !self.ordered, "a route is first in, first out");
+                route.remove(place);
                 self.log.arrived.push((at, packet.number));
             }
             self.check();
@@ -252,20 +324,17 @@ impl<'a> Feeder<'a> {
 
     fn forget_gone(&mut self, known: usize) {
         for (_, number, _) in &self.log.gone[known..] {
-            let place = self.inside.iter_mut().find_map(|route| {
-                let place = route.iter().position(|inside| inside == number)?;
-                Some((route, place))
-            });
-            let (route, place) = place.expect("gone once, and sent before");
+            let (route, place) = place_of(&mut self.inside, *number);
             route.remove(place);
         }
     }
 
-    /// Sent = arrived + gone + inside, and the pool has those that are inside; no queue is above its limit.
+    /// Sent and doubled = arrived + gone + inside, and the pool has those that are inside; no queue is above its limit.
     fn check(&self) {
         let inside: usize = self.inside.iter().map(VecDeque::len).sum();
         assert_eq!(self.network.packets.count(), inside);
-        assert_eq!(self.sent as usize, self.log.arrived.len() + self.log.gone.len() + inside);
+        let all = self.sent as usize + self.log.doubled.len();
+        assert_eq!(all, self.log.arrived.len() + self.log.gone.len() + inside);
         for (number, plan) in (0..).zip(&self.layout.ports) {
             let (Plan::Direction(link), Port::Fifo(port)) = (plan, self.network.port(number)) else { continue };
             let (bytes, packets) = port.backlog();
@@ -286,6 +355,15 @@ impl<'a> Feeder<'a> {
     fn fates(&self, fate: Fate) -> u64 {
         self.log.gone.iter().filter(|(_, _, f)| *f == fate).count() as u64
     }
+}
+
+/// The route that a packet is on, and its first place there.
+fn place_of(inside: &mut [VecDeque<u32>], number: u32) -> (&mut VecDeque<u32>, usize) {
+    let place = inside.iter_mut().find_map(|route| {
+        let place = route.iter().position(|inside| *inside == number)?;
+        Some((route, place))
+    });
+    place.expect("sent or doubled before, and neither gone nor arrived since")
 }
 
 /// A network without losses as a textbook has it: a packet starts when it has come and the one before it is out.
@@ -376,6 +454,30 @@ proptest! {
         prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
         prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
         prop_assert!(feeder.sum(|stats| stats.marks) >= feeder.marked);
+    }
+
+    /// The same where links are impaired; each copy is in the record of its link, and packets that overtake are those
+    /// of links that let them.
+    #[test]
+    fn packets_are_conserved_by_impaired_links(
+        layout in prop_oneof![layout(impaired(false)), layout(impaired(true))],
+        train in train(),
+        seed: u16,
+    ) {
+        let feeder = Feeder::of_train(&layout, seed as u64, &train);
+        prop_assert_eq!((feeder.network.next().0, feeder.network.packets.count()), (Nanos::NEVER, 0));
+        let all = train.len() + feeder.log.doubled.len();
+        prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), all);
+        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
+        prop_assert_eq!(feeder.sum(|stats| stats.duplicates.unwrap_or(0)), feeder.log.doubled.len() as u64);
+        for (port, plan) in (0..).zip(&layout.ports) {
+            let (Plan::Direction(link), Port::Fifo(fifo)) = (plan, feeder.network.port(port)) else { continue };
+            let used = fifo.output.utilisation_percent();
+            prop_assert!((0.0..=100.0 + 1e-6).contains(&used), "{} % of {:?}", used, link.service);
+        }
+        let again = Feeder::of_train(&layout, seed as u64, &train);
+        prop_assert_eq!(feeder.log, again.log);
     }
 
     /// Each packet arrives or is dropped to the nanosecond when a chain of first-in-first-out queues says so.

@@ -1,10 +1,11 @@
 //! What no single key can tell: values that contradict each other.
 
+use crate::impairments::Impairments;
 use crate::model::{Emulator, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service};
 use crate::queue::Discipline;
 use crate::read;
 use crate::section::Section;
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
         }
         let last = last_start(group);
         if last >= u128::from(duration.0) {
-            let key = if group.start >= duration { "start" } else { "stagger" };
+            let key = if group.start + group.start_spread >= duration { "start" } else { "stagger" };
             section.complain(key, format!("the last flow would start at or after the end of the run, {duration}"));
         } else if group.stop.is_some_and(|stop| u128::from(stop.0) <= last) {
             let key = if group.count > 1 && section.get("stagger").is_some() { "start and stagger" } else { "start" };
@@ -45,7 +46,9 @@ fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
     for other in ["count", "stagger"].into_iter().filter(|key| section.get(key).is_some()) {
         section.complain(other, "stands beside arrivals; flows come by the one or by the other");
     }
-    if group.start >= scenario.duration {
+    if group.start_spread > Nanos::ZERO {
+        section.complain("start", "is a range beside arrivals, whose process is random itself; write one time");
+    } else if group.start >= scenario.duration {
         section.complain("start", format!("lies at or after the end of the run, {}", scenario.duration));
     } else if group.stop.is_some_and(|stop| stop <= group.start) {
         section.complain("stop", "must lie after start");
@@ -53,18 +56,17 @@ fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
 }
 
 fn last_start(group: &FlowGroup) -> u128 {
-    u128::from(group.start.0) + u128::from(group.stagger.0) * u128::from(group.count - 1)
+    u128::from(group.start.0)
+        + u128::from(group.start_spread.0)
+        + u128::from(group.stagger.0) * u128::from(group.count - 1)
 }
-
-/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
-const LARGEST_ACK: Bytes = Bytes(80);
 
 /// Is each direction of link `number` one that its packets fit, and that whoever runs it can have?
 pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: &[Section], scenario: &Scenario) {
     for (section, is_reverse) in [(forward, false), (reverse, true)] {
-        let link = &scenario.links[number];
-        let link = if is_reverse { &link.reverse } else { &link.forward };
-        queue(section, &link.queue, largest(scenario, number, is_reverse));
+        let link = scenario.links[number].direction(is_reverse);
+        queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
+        impairments(section, link);
         kernel_link(section, link, scenario.emulator);
     }
     if reverse.get("queue").is_some() {
@@ -79,13 +81,6 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
         );
         group.complain("reverse", message);
     }
-}
-
-/// The largest packet that takes a direction of link `number`.
-fn largest(scenario: &Scenario, number: usize, is_reverse: bool) -> Bytes {
-    let passes = |group: &&FlowGroup| if is_reverse { &group.reverse_path } else { &group.path }.contains(&number);
-    let packet = |group: &FlowGroup| if group.reverse == is_reverse { group.packet } else { LARGEST_ACK };
-    scenario.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
 }
 
 /// Does a packet of this size fit the link's queue, and can its threshold be reached?
@@ -110,6 +105,34 @@ fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     }
 }
 
+/// Are the changes of a link's rate and its outages in order, and is there a delay that jitter and reordering can
+/// change?
+fn impairments(section: &Section, link: &Link) {
+    let Impairments { jitter, reorder, outages, .. } = &link.impairments;
+    if let Some(jitter) = jitter.filter(|jitter| jitter.spread > link.delay) {
+        let message = format!("{} is more than the delay, {}, which it is to vary", jitter.spread, link.delay);
+        section.complain("jitter", message);
+    }
+    if reorder.is_some_and(|reorder| reorder.by.is_none()) && link.delay == Nanos::ZERO {
+        section.complain("reorder", "needs a delay that a packet can do without, or reorder_by, to hold it back");
+    }
+    let mut latest = Nanos::ZERO;
+    for step in section.list("rates") {
+        let at: Nanos = step.need("at");
+        if at <= latest && latest > Nanos::ZERO {
+            step.complain("at", format!("{at} is not after {latest}, where the rate before it begins"));
+        }
+        latest = at;
+    }
+    let mut end = Nanos::ZERO;
+    for (outage, section) in outages.iter().zip(section.list("outages")) {
+        if outage.at < end {
+            section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
+        }
+        end = outage.end();
+    }
+}
+
 /// Is a link of the kernel's one that its shaper and its queues can be?
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     if let (Queue::Discipline(discipline), Emulator::Netem) = (&link.queue, emulator) {
@@ -124,12 +147,41 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         (Queue::Droptail { .. }, Emulator::Netem) => "netem".to_string(),
         (Queue::Droptail { .. }, Emulator::Unbloat) => return,
     };
-    if matches!(link.service, Service::Trace(_)) {
-        section.complain("trace", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+    match link.service {
+        Service::Trace(_) => {
+            section.complain("trace", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+        }
+        Service::Rates(_) => {
+            let message = format!("is nothing that the kernel's shaper can follow; {whose} needs one rate");
+            section.complain("rates", message);
+        }
+        Service::Rate(_) => {}
+    }
+    if link.impairments.waiting_outages().next().is_some() {
+        let message = format!("cannot stop the kernel's shaper; {whose} can have outages with lose = true only");
+        section.complain("outages", message);
+    }
+    if emulator == Emulator::Netem {
+        netem(section, &link.impairments);
     }
     if let Queue::Droptail { ecn_threshold: Some(_), .. } = link.queue {
         let message = "the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
         read::queue_section(section).complain("ecn_threshold", message);
+    }
+}
+
+/// A netem is given delay and losses only: what it lets overtake or doubles could not be told from what it loses.
+fn netem(section: &Section, impairments: &Impairments) {
+    let Impairments { jitter, reorder, duplicate, .. } = impairments;
+    let loses = impairments.losing_outages().next().is_some();
+    let asked = [
+        ("jitter", jitter.is_some()),
+        ("reorder", reorder.is_some()),
+        ("duplicate", *duplicate > 0.0),
+        ("outages", loses),
+    ];
+    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+        section.complain(key, "is this program's own here; leave it out, or take emulator = \"unbloat\"");
     }
 }
 

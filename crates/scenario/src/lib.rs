@@ -1,8 +1,10 @@
 //! The experiment file and the result records: what every backend reads and what every backend answers.
 
+mod bdp;
 mod checks;
 mod draws;
 mod error;
+pub mod impairments;
 mod load;
 pub mod model;
 mod profile;
@@ -23,7 +25,7 @@ mod tree;
 pub mod units;
 pub mod workload;
 
-pub use draws::{Draws, draws};
+pub use draws::{Draws, draws, normal};
 pub use error::{Error, Place, Problem};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read::is_path;

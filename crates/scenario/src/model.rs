@@ -1,5 +1,6 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+use crate::impairments::{Impairments, Rates};
 use crate::queue::Discipline;
 use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
@@ -29,10 +30,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The lowest constant rate of a forward direction; none if all follow traces.
+    /// The lowest rate of a forward direction; none if all follow traces.
     pub fn slowest_rate(&self) -> Option<Rate> {
-        let rates = self.links.iter().filter_map(|link| match link.forward.service {
-            Service::Rate(rate) => Some(rate),
+        let rates = self.links.iter().filter_map(|link| match &link.forward.service {
+            Service::Rate(rate) => Some(*rate),
+            Service::Rates(rates) => Some(rates.extremes().0),
             Service::Trace(_) => None,
         });
         rates.min()
@@ -94,7 +96,7 @@ impl Scenario {
         path.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("a path has a link")
     }
 
-    /// The least propagation delay of any group's forward path, access links left out.
+    /// The least delay that a packet may have on any group's forward path, access links left out.
     pub fn least_forward_delay(&self) -> Nanos {
         self.least_delay(Scenario::forward_directions)
     }
@@ -105,7 +107,7 @@ impl Scenario {
     }
 
     fn least_delay<'a>(&'a self, path: fn(&'a Scenario, &FlowGroup) -> Vec<&'a Link>) -> Nanos {
-        let delay = |group| path(self, group).iter().fold(Nanos::ZERO, |delay, link| delay + link.delay);
+        let delay = |group| path(self, group).iter().fold(Nanos::ZERO, |delay, link| delay + link.least_delay());
         self.flows.iter().map(delay).min().unwrap_or_default()
     }
 
@@ -113,6 +115,13 @@ impl Scenario {
     pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
         let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
         directions.fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay)
+    }
+
+    /// The largest packet that takes a direction of link `number`.
+    pub(crate) fn largest_packet(&self, number: usize, is_reverse: bool) -> Bytes {
+        let passes = |group: &&FlowGroup| group.passes(number, is_reverse);
+        let packet = |group: &FlowGroup| if group.reverse == is_reverse { group.packet } else { LARGEST_ACK };
+        self.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
     }
 
     /// How much the application of a group writes ahead of what TCP has sent: enough for a late application, little
@@ -139,7 +148,7 @@ impl Scenario {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
         let path = self.data_path(group);
-        let rate = self.bottleneck_of(group).service.bits_per_second();
+        let rate = self.bottleneck_of(group).service.most_bits_per_second();
         let in_flight = (rate * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
         let room = |link: &&Link| match &link.queue {
             // These keep their queues far shorter than their limits, which are for what does not heed them.
@@ -156,6 +165,9 @@ impl Scenario {
         }
     }
 }
+
+/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+const LARGEST_ACK: Bytes = Bytes(80);
 
 /// What an application hands to TCP at a time: whole segments, at most so many bytes.
 pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
@@ -221,6 +233,17 @@ pub struct DuplexLink {
     pub reverse: Link,
 }
 
+impl DuplexLink {
+    /// One of the two.
+    pub fn direction(&self, is_reverse: bool) -> &Link {
+        if is_reverse { &self.reverse } else { &self.forward }
+    }
+
+    pub(crate) fn direction_mut(&mut self, is_reverse: bool) -> &mut Link {
+        if is_reverse { &mut self.reverse } else { &mut self.forward }
+    }
+}
+
 /// One direction of a link: a queue, a transmitter, a channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
@@ -234,6 +257,22 @@ pub struct Link {
     pub queue: Queue,
     /// What the wire loses after transmission.
     pub loss: Loss,
+    /// What else it does to packets.
+    #[serde(default, skip_serializing_if = "Impairments::is_none")]
+    pub impairments: Impairments,
+}
+
+impl Link {
+    /// The least time that a packet may be on the wire.
+    pub fn least_delay(&self) -> Nanos {
+        use crate::impairments::Distribution;
+        match (&self.impairments.reorder, &self.impairments.jitter) {
+            (Some(reorder), _) if reorder.by.is_none() => Nanos::ZERO,
+            (_, Some(jitter)) if jitter.distribution == Distribution::Normal => Nanos::ZERO,
+            (_, Some(jitter)) => self.delay.since(jitter.spread),
+            (_, None) => self.delay,
+        }
+    }
 }
 
 /// How a wire loses packets.
@@ -270,24 +309,37 @@ pub struct Gemodel {
 pub enum Service {
     /// A transmitter of constant rate.
     Rate(Rate),
+    /// One whose rate changes at given times.
+    Rates(Rates),
     /// Recorded delivery opportunities.
     Trace(Arc<Trace>),
 }
 
 impl Service {
-    /// What a constant rate carries in a time; nothing is known of one that varies.
+    /// What it carries in a time at most; nothing is known of a trace.
     pub fn carried_in(&self, time: Nanos) -> Bytes {
-        match self {
-            Service::Rate(Rate(rate)) => Bytes(rate / 8 * time.as_micros() / 1_000_000),
-            Service::Trace(_) => Bytes(0),
-        }
+        let rate = match self {
+            Service::Rate(rate) => *rate,
+            Service::Rates(rates) => rates.extremes().1,
+            Service::Trace(_) => return Bytes(0),
+        };
+        Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
     }
 
     /// The rate, in the mean if it varies.
     pub fn bits_per_second(&self) -> f64 {
         match self {
             Service::Rate(rate) => rate.0 as f64,
+            Service::Rates(rates) => rates.mean.0 as f64,
             Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+        }
+    }
+
+    /// The highest rate, that of a trace in the mean.
+    pub fn most_bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rates(rates) => rates.extremes().1.0 as f64,
+            _ => self.bits_per_second(),
         }
     }
 }
@@ -405,6 +457,9 @@ pub struct FlowGroup {
     pub clock: Clock,
     /// When the first flow of the group opens its connection.
     pub start: Nanos,
+    /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub start_spread: Nanos,
     /// Each next flow of the group opens this much later.
     pub stagger: Nanos,
     /// When the application stops writing; `None` = at the end of the run.
@@ -424,6 +479,11 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
+    /// Do its packets take that direction of link `number`, data or acknowledgements?
+    pub(crate) fn passes(&self, number: usize, is_reverse: bool) -> bool {
+        if is_reverse { &self.reverse_path } else { &self.path }.contains(&number)
+    }
+
     /// Payload of a full data packet.
     pub fn mss(&self) -> Bytes {
         const HEADERS: u64 = 40;

@@ -30,6 +30,8 @@ pub(crate) struct FinePercentage(pub u64);
 const PERCENT_PLACES: usize = 12;
 /// Those of a frequency.
 const FREQUENCY_PLACES: usize = 6;
+/// Those of a multiple of the bandwidth-delay product.
+const BDP_PLACES: usize = 6;
 
 /// One way to write quantities of one type.
 struct Scale {
@@ -123,6 +125,15 @@ const FREQUENCY: Scale = Scale {
     step: "millionths a second",
     units: &[("/s", 10u64.pow(FREQUENCY_PLACES as u32))],
     choice: "/s",
+};
+
+/// Queue limits by what the path holds.
+const PRODUCTS: Scale = Scale {
+    what: "a multiple of the bandwidth-delay product",
+    example: "0.5bdp",
+    step: "millionths",
+    units: &[("bdp", 10u64.pow(BDP_PLACES as u32))],
+    choice: "bdp",
 };
 
 const PACKETS: Scale =
@@ -281,7 +292,7 @@ impl FromStr for Limit {
         let limit = match split(text.trim_start_matches('-')).1 {
             "p" | "P" => Limit::Packets(PACKETS.parse(text)?),
             _ => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
-                QuantityError(format!("{why}; a number of packets such as \"300p\" may stand here too"))
+                QuantityError(format!("{why}; a number of packets such as \"300p\", or \"1bdp\", may stand here too"))
             })?),
         };
         match limit {
@@ -298,6 +309,55 @@ impl fmt::Display for Limit {
         match self {
             Limit::Bytes(bytes) => bytes.fmt(f),
             Limit::Packets(packets) => PACKETS.write(*packets, f),
+        }
+    }
+}
+
+/// A multiple of the bandwidth-delay product, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bdp(pub u64);
+
+impl Bdp {
+    /// Is this written in its unit?
+    pub fn is_meant_by(text: &str) -> bool {
+        split(text.trim_start_matches('-')).1.eq_ignore_ascii_case("bdp")
+    }
+}
+
+impl FromStr for Bdp {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Bdp, QuantityError> {
+        PRODUCTS.parse(text).map(Bdp)
+    }
+}
+
+impl fmt::Display for Bdp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_parts(self.0, BDP_PLACES, "bdp", f)
+    }
+}
+
+/// When something starts: at a given time, or at any from one to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
+pub struct Start {
+    /// The time, or the first of them.
+    pub from: Nanos,
+    /// The last of them, which is the first where there is no choice.
+    pub until: Nanos,
+}
+
+impl FromStr for Start {
+    type Err = QuantityError;
+    /// `10ms`, or `0s..1s`.
+    fn from_str(text: &str) -> Result<Start, QuantityError> {
+        let Some((from, until)) = text.split_once("..") else {
+            let from = text.parse()?;
+            return Ok(Start { from, until: from });
+        };
+        let (from, until) = (from.parse()?, until.parse()?);
+        match from <= until {
+            true => Ok(Start { from, until }),
+            false => Err(QuantityError(format!("\"{text}\" ends before it begins; write the earlier time first"))),
         }
     }
 }

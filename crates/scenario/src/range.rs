@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Place};
 use crate::model::Limit;
-use crate::quantity::FinePercentage;
+use crate::quantity::{Bdp, FinePercentage};
 use crate::tree::{Node, Table, Value, quoted};
 use crate::units::{Bytes, Drift, Frequency, Offset, Rate};
 
@@ -50,6 +50,7 @@ enum Kind {
     Time,
     Size,
     Packets,
+    Bdp,
     Percentage,
     Frequency,
     Drift,
@@ -72,8 +73,9 @@ impl Kind {
             Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets.into())),
             _ => None,
         };
+        let bdp = || text.parse().ok().map(|Bdp(parts)| (Kind::Bdp, parts.into()));
         let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts.into()));
-        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(frequency)
+        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
     }
 
     /// So many steps as a file has them.
@@ -86,6 +88,7 @@ impl Kind {
             Kind::Time => Value::Text(Offset(signed).to_string()),
             Kind::Size => Value::Text(Bytes(count).to_string()),
             Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
+            Kind::Bdp => Value::Text(Bdp(count).to_string()),
             Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
             Kind::Frequency => Value::Text(Frequency(count).to_string()),
             Kind::Drift => Value::Text(Drift(signed).to_string()),
@@ -99,6 +102,7 @@ impl Kind {
             Kind::Time => "a time",
             Kind::Size => "a size",
             Kind::Packets => "a number of packets",
+            Kind::Bdp => "a multiple of the bandwidth-delay product",
             Kind::Percentage => "a percentage",
             Kind::Frequency => "a number of times a second",
             Kind::Drift => "a drift",

@@ -1,18 +1,20 @@
 //! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
 
+use crate::bdp::Product;
 use crate::checks;
 use crate::error::{Place, Problems, did_you_mean};
+use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss,
     ParamValue, Queue, Scenario, Service, Setting, Trace,
 };
 use crate::profile::Profile;
-use crate::quantity::{Number, Share};
+use crate::quantity::{Number, Share, Start};
 use crate::read_discipline;
 use crate::register::{self, Kind, OF_THE_KERNEL};
 use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
-use crate::units::Rate;
+use crate::units::{Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -34,6 +36,9 @@ pub(crate) struct Reader {
 /// The rate of the reverse direction of a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
+/// Stands where a queue is not read yet.
+const NO_QUEUE: Queue = Queue::Droptail { limit: None, ecn_threshold: None };
+
 impl Reader {
     pub fn new(folder: &Path, default_name: &str, place: Place) -> Reader {
         let folder = folder.to_path_buf();
@@ -51,12 +56,14 @@ impl Reader {
         }
         let sections: Vec<_> =
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
-        let links: Vec<_> = sections.iter().map(|(reverse, forward)| self.duplex_link(forward, reverse)).collect();
+        let duration = top.need("duration");
+        let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration);
+        let links: Vec<_> = sections.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: top.read("name").unwrap_or_else(|| self.default_name.clone()),
-            duration: top.need("duration"),
+            duration,
             warmup: top.need("warmup"),
             seed: top.need("seed"),
             emulator: match top.need::<String>("emulator").as_str() {
@@ -66,6 +73,12 @@ impl Reader {
             flows: groups.iter().map(|group| self.flow_group(group, &profile, &links)).collect(),
             links,
         };
+        for (number, (reverse, forward)) in sections.iter().enumerate() {
+            for (section, is_reverse) in [(forward, false), (reverse, true)] {
+                let product = Product::at(&scenario, number, is_reverse);
+                scenario.links[number].direction_mut(is_reverse).queue = read_queue(&queue_section(section), &product);
+            }
+        }
         if problems.count() == found_before {
             checks::times(&top, &groups, &scenario);
             for (number, (reverse, forward)) in sections.iter().enumerate() {
@@ -76,44 +89,59 @@ impl Reader {
         scenario
     }
 
-    fn duplex_link(&self, forward: &Section, reverse: &Section) -> DuplexLink {
-        let forward = self.forward(forward);
-        DuplexLink { reverse: self.reverse(reverse, &forward), forward }
+    /// A link, whose queues are not read yet: their limits may depend on what passes them.
+    fn duplex_link(&self, forward: &Section, reverse: &Section, duration: Nanos) -> DuplexLink {
+        let forward = self.forward(forward, duration);
+        DuplexLink { reverse: self.reverse(reverse, &forward, duration), forward }
     }
 
-    fn forward(&self, section: &Section) -> Link {
+    fn forward(&self, section: &Section, duration: Nanos) -> Link {
         let has_service = section.get("rate").is_some() || section.get("trace").is_some();
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
             section.complain("rate", "is missing; write rate such as \"2mbit\", or trace with the name of a file");
         }
-        let queue = queue_section(section);
         Link {
             name: section.name().into(),
-            service: self.service(section).unwrap_or(Service::Rate(Rate(1))),
+            service: self.service(section, None, duration).unwrap_or(Service::Rate(Rate(1))),
             delay: section.need("delay"),
-            queue: read_queue(&queue),
+            queue: NO_QUEUE,
             loss: read_loss(section),
+            impairments: read_impairments(section),
         }
     }
 
-    fn reverse(&self, section: &Section, forward: &Link) -> Link {
-        let as_forward = || match &forward.service {
-            Service::Rate(rate) => Service::Rate(*rate),
-            Service::Trace(_) => Service::Rate(REVERSE_OF_TRACE),
+    fn reverse(&self, section: &Section, forward: &Link, duration: Nanos) -> Link {
+        let as_forward = match &forward.service {
+            Service::Rate(rate) => *rate,
+            Service::Rates(rates) => rates.steps[0].1,
+            Service::Trace(_) => REVERSE_OF_TRACE,
         };
-        let queue = queue_section(section);
         Link {
             name: format!("{}.reverse", forward.name),
-            service: self.service(section).unwrap_or_else(as_forward),
+            service: self.service(section, Some(as_forward), duration).unwrap_or(Service::Rate(as_forward)),
             delay: section.read("delay").unwrap_or(forward.delay),
-            queue: read_queue(&queue),
+            queue: NO_QUEUE,
             loss: read_loss(section),
+            impairments: read_impairments(section),
         }
     }
 
-    /// What a `rate` or a `trace` says; nothing without either.
-    fn service(&self, section: &Section) -> Option<Service> {
-        let rate = section.read("rate").map(Service::Rate);
+    /// What a `rate`, with its changes, or a `trace` says; nothing without either, and without the rate that holds
+    /// `otherwise`.
+    fn service(&self, section: &Section, otherwise: Option<Rate>, duration: Nanos) -> Option<Service> {
+        let changes: Vec<_> = section.list("rates").iter().map(|step| (step.need("at"), step.need("rate"))).collect();
+        let rate: Option<Rate> = section.read("rate");
+        if section.get("trace").is_some() && !changes.is_empty() {
+            section.complain(
+                "rates",
+                "stands beside trace, which says itself how the rate changes; leave one of the two out",
+            );
+            return None;
+        }
+        let rate = rate.or(if changes.is_empty() { None } else { otherwise }).map(|rate| match changes.is_empty() {
+            true => Service::Rate(rate),
+            false => Service::Rates(Rates::new(rate, &changes, duration)),
+        });
         let file: Option<String> = section.read("trace");
         if section.get("rate").is_some() && section.get("trace").is_some() {
             section.complain("trace", "stands beside rate; a link has one of the two");
@@ -149,6 +177,7 @@ impl Reader {
         let access = group.child("access", "access");
         let clock = group.child("clock", "clock");
         let sizes = sizes(group);
+        let start: Start = group.need("start");
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);
         FlowGroup {
@@ -160,7 +189,8 @@ impl Reader {
             reverse_path,
             access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
             clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
-            start: group.need("start"),
+            start: start.from,
+            start_spread: start.until.since(start.from),
             stagger: group.need("stagger"),
             stop: group.read("stop"),
             size: if sizes.is_none() { group.read("size") } else { None },
@@ -243,17 +273,38 @@ pub(crate) fn queue_section<'a>(link: &Section<'a>) -> Section<'a> {
     link.child("queue", own_section.unwrap_or(&"queue"))
 }
 
-fn read_queue(section: &Section) -> Queue {
+fn read_queue(section: &Section, product: &Product) -> Queue {
     let kind: Option<String> = section.read("kind");
     if let Some(discipline) = section.shape.strip_prefix(OF_THE_KERNEL) {
-        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section) });
+        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section, product) });
     }
-    if let Some(discipline) = read_discipline::discipline(section) {
+    if let Some(discipline) = read_discipline::discipline(section, product) {
         return Queue::Discipline(discipline);
     }
     // The register refuses every other name.
     debug_assert!(kind.is_none_or(|kind| kind == register::DROPTAIL));
-    Queue::Droptail { limit: section.read("limit"), ecn_threshold: section.read("ecn_threshold") }
+    Queue::Droptail {
+        limit: section.read_limit("limit", product),
+        ecn_threshold: section.read_limit("ecn_threshold", product),
+    }
+}
+
+fn read_impairments(link: &Section) -> Impairments {
+    let spread: Nanos = link.need("jitter");
+    let normal = link.need::<String>("jitter_distribution") == "normal";
+    let distribution = if normal { Distribution::Normal } else { Distribution::Uniform };
+    let jitter = Jitter { spread, distribution, reorder: link.need("jitter_reorder") };
+    let share = link.need::<Share>("reorder").0;
+    let reorder = Reorder { share, gap: link.need("reorder_gap"), by: link.read("reorder_by") };
+    let outages = link.list("outages");
+    let outage =
+        |outage: &Section| Outage { at: outage.need("at"), lasts: outage.need("for"), lose: outage.need("lose") };
+    Impairments {
+        jitter: (spread > Nanos::ZERO).then_some(jitter),
+        reorder: (share > 0.0).then_some(reorder),
+        duplicate: link.need::<Share>("duplicate").0,
+        outages: outages.iter().map(outage).collect(),
+    }
 }
 
 fn read_loss(link: &Section) -> Loss {
@@ -277,13 +328,13 @@ fn read_gemodel(section: &Section) -> Gemodel {
 }
 
 /// The parameters of a queue of the kernel's, those with a default included.
-fn settings(section: &Section) -> Vec<(&'static str, Setting)> {
+fn settings(section: &Section, product: &Product) -> Vec<(&'static str, Setting)> {
     let setting = |name, kind| match kind {
         Kind::Integer => section.read(name).map(Setting::Number),
         Kind::Flag => section.read(name).map(Setting::Flag),
         Kind::Time => section.read(name).map(Setting::Time),
         Kind::Size => section.read(name).map(Setting::Size),
-        Kind::Limit => section.read(name).map(Setting::Limit),
+        Kind::Limit => section.read_limit(name, product).map(Setting::Limit),
         Kind::Share => section.read::<Share>(name).map(|share| Setting::Share(share.0)),
         Kind::Rate => section.read(name).map(Setting::Rate),
         // The kind itself is read already; other choices stand in the order of the kernel's numbers.

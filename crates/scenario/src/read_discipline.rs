@@ -1,5 +1,6 @@
 //! The queue disciplines of this program itself, from their sections.
 
+use crate::bdp::Product;
 use crate::model::Limit;
 use crate::quantity::Share;
 use crate::queue::{
@@ -9,15 +10,15 @@ use crate::section::Section;
 use crate::units::Bytes;
 
 /// The discipline that a section describes; none if it is of another kind.
-pub(crate) fn discipline(section: &Section) -> Option<Discipline> {
+pub(crate) fn discipline(section: &Section, product: &Product) -> Option<Discipline> {
     Some(match section.shape {
-        "red" => Discipline::Red(red(section)),
-        "codel" => Discipline::Codel(codel(section)),
-        "fq_codel" => Discipline::FqCodel(fq_codel(section)),
-        "pie" => Discipline::Pie(pie(section)),
-        "fq_pie" => Discipline::FqPie(fq_pie(section)),
-        "prio" => Discipline::Prio(Prio { bands: number(section, "bands"), limit: packets(section) }),
-        "pfifo_fast" => Discipline::PfifoFast(PfifoFast { limit: packets(section) }),
+        "red" => Discipline::Red(red(section, product)),
+        "codel" => Discipline::Codel(codel(section, product)),
+        "fq_codel" => Discipline::FqCodel(fq_codel(section, product)),
+        "pie" => Discipline::Pie(pie(section, product)),
+        "fq_pie" => Discipline::FqPie(fq_pie(section, product)),
+        "prio" => Discipline::Prio(Prio { bands: number(section, "bands"), limit: packets(section, product) }),
+        "pfifo_fast" => Discipline::PfifoFast(PfifoFast { limit: packets(section, product) }),
         "cake" => Discipline::Cake(cake(section)),
         _ => return None,
     })
@@ -29,15 +30,15 @@ fn number(section: &Section, name: &str) -> u32 {
 }
 
 /// A limit that the register's range keeps to packets.
-fn packets(section: &Section) -> u32 {
-    match section.read("limit") {
+fn packets(section: &Section, product: &Product) -> u32 {
+    match section.read_limit("limit", product) {
         Some(Limit::Packets(packets)) => packets as u32,
         _ => 0,
     }
 }
 
-fn red(section: &Section) -> Red {
-    let limit = match section.read("limit") {
+fn red(section: &Section, product: &Product) -> Red {
+    let limit = match section.read_limit("limit", product) {
         Some(Limit::Bytes(limit)) => limit,
         _ => Bytes(0),
     };
@@ -59,9 +60,9 @@ fn red(section: &Section) -> Red {
     }
 }
 
-fn codel(section: &Section) -> Codel {
+fn codel(section: &Section, product: &Product) -> Codel {
     Codel {
-        limit: packets(section),
+        limit: packets(section, product),
         target: section.need("target"),
         interval: section.need("interval"),
         ce_threshold: section.read("ce_threshold"),
@@ -69,9 +70,9 @@ fn codel(section: &Section) -> Codel {
     }
 }
 
-fn fq_codel(section: &Section) -> FqCodel {
+fn fq_codel(section: &Section, product: &Product) -> FqCodel {
     FqCodel {
-        limit: packets(section),
+        limit: packets(section, product),
         flows: number(section, "flows"),
         quantum: section.read("quantum"),
         target: section.need("target"),
@@ -83,9 +84,9 @@ fn fq_codel(section: &Section) -> FqCodel {
     }
 }
 
-fn pie(section: &Section) -> Pie {
+fn pie(section: &Section, product: &Product) -> Pie {
     Pie {
-        limit: packets(section),
+        limit: packets(section, product),
         target: section.need("target"),
         tupdate: section.need("tupdate"),
         alpha: number(section, "alpha"),
@@ -96,8 +97,8 @@ fn pie(section: &Section) -> Pie {
     }
 }
 
-fn fq_pie(section: &Section) -> FqPie {
-    let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie(section);
+fn fq_pie(section: &Section, product: &Product) -> FqPie {
+    let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie(section, product);
     FqPie {
         limit,
         flows: number(section, "flows"),

@@ -105,6 +105,9 @@ pub struct Link {
     pub drops: u64,
     /// Packets that the wire lost.
     pub wire_losses: u64,
+    /// Packets of which the wire delivered a second copy; none if it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<u64>,
     /// Packets marked CE.
     pub marks: u64,
     /// Share of the time, or of the delivery opportunities, that was used.

@@ -7,8 +7,10 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either direction,
-    /// `loss` a table in the place of either direction's share, `codel` and others of [`QUEUES`] a queue of that kind, `access`, `clock` and `arrivals` those of a group,
-    /// `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of a profile's name.
+    /// `loss` a table in the place of either direction's share, `rates` and `outages` each one of either direction's,
+    /// `codel` and others of [`QUEUES`] a queue of that kind, `access`, `clock` and `arrivals` those of a group,
+    /// `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of a
+    /// profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -38,6 +40,8 @@ pub enum Kind {
     Rate,
     /// A time such as `"10ms"`.
     Time,
+    /// A time, or two such as `"0s..1s"` for one between them.
+    Start,
     /// The same, or less than nothing such as `"-10ms"`.
     Offset,
     /// A drift such as `"100ppm"` or `"-20ppm"`.
@@ -48,7 +52,7 @@ pub enum Kind {
     Sizes,
     /// A number of times a second such as `"10/s"`.
     Frequency,
-    /// A size such as `"500kb"`, or packets such as `"300p"`.
+    /// A size such as `"500kb"`, packets such as `"300p"`, or what the path holds such as `"1bdp"`.
     Limit,
     /// A percentage such as `"1%"`.
     Share,
@@ -111,6 +115,8 @@ pub const QUEUES: &[&str] = &[
 ];
 /// The names of a loss model's `kind`.
 pub const LOSSES: &[&str] = &["gemodel"];
+/// The names of `jitter_distribution`.
+pub const JITTERS: &[&str] = &["uniform", "normal"];
 /// The names of `emulator`.
 pub const EMULATORS: &[&str] = &["unbloat", "netem"];
 
@@ -123,6 +129,7 @@ const TIMES: &str = "0s..1000000s";
 const SOME_TIME: &str = "1ns..1000000s";
 const SIZES_RANGE: &str = "1b..1000000gb";
 const DELAYS: &str = "0s..3600s";
+const SHORT_DELAYS: &str = "1ns..3600s";
 const RATES: &str = "1bit..100tbit";
 /// What the kernel counts in 32 bits.
 const U32_PACKETS: &str = "1p..4294967295p";
@@ -170,6 +177,18 @@ const MPU: &str = "bytes that each packet takes on the wire at least";
 const ATM: &str = "framing of the wire: cells of ATM, or a byte in 65 of PTM";
 const INGRESS: &str = "it stands behind the bottleneck: what it drops has taken its time";
 
+const RATE_CHANGES: &str =
+    "changes of the rate, in order of time; the packet under way sends the rest of its bits at the new rate";
+const JITTER: &str = "how far the delay varies from packet to packet, up to the delay itself, as in tc-netem(8)";
+const JITTER_DISTRIBUTION: &str = "uniform: from delay - jitter to delay + jitter; normal: jitter is the standard deviation, and no delay is below 0s";
+const JITTER_REORDER: &str = "a packet with less delay overtakes those before it, as in tc-netem(8); by default it arrives behind them, as on most paths";
+const REORDER: &str =
+    "share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others";
+const REORDER_GAP: &str = "behind a packet that has left the order, gap - 1 keep it, as in tc-netem(8)";
+const REORDER_BY: &str = "packets that leave the order are held back by this in place of arriving ahead";
+const DUPLICATE: &str = "share of the packets of which the channel delivers a second copy, with a delay of its own";
+const OUTAGES: &str = "when this direction is down, in order of time";
+
 /// Every key, section by section.
 #[rustfmt::skip] // one line a key
 pub const KEYS: &[Key] = &[
@@ -188,19 +207,42 @@ pub const KEYS: &[Key] = &[
     key("link.NAME", "delay", Kind::Time, Required, DELAYS, "propagation, one way"),
     key("link.NAME", "queue", Kind::Table, Required, "", "where packets wait for the transmitter"),
     key("link.NAME", "loss", Kind::Loss, Default("0%"), "", "share of the packets that the channel loses, or a model of how it loses them"),
+    key("link.NAME", "rates", Kind::Tables, Means("one rate"), "", RATE_CHANGES),
+    key("link.NAME", "jitter", Kind::Time, Default("0s"), DELAYS, JITTER),
+    key("link.NAME", "jitter_distribution", Kind::Choice(JITTERS), Default("uniform"), "", JITTER_DISTRIBUTION),
+    key("link.NAME", "jitter_reorder", Kind::Flag, Default("false"), "", JITTER_REORDER),
+    key("link.NAME", "reorder", Kind::Share, Default("0%"), "", REORDER),
+    key("link.NAME", "reorder_gap", Kind::Integer, Default("1"), "1..1000000", REORDER_GAP),
+    key("link.NAME", "reorder_by", Kind::Time, Means("they arrive ahead"), SHORT_DELAYS, REORDER_BY),
+    key("link.NAME", "duplicate", Kind::Share, Default("0%"), "", DUPLICATE),
+    key("link.NAME", "outages", Kind::Tables, Means("always up"), "", OUTAGES),
     key("link.NAME", "reverse", Kind::Table, Means("as its keys say"), "", "its reverse direction, for acknowledgements, and for the data of reverse flows"),
     key("link.NAME.reverse", "rate", Kind::Rate, Means("the forward direction's, or 1gbit beside a trace"), RATES, "what the reverse direction's transmitter sends"),
     key("link.NAME.reverse", "trace", Kind::Text, Means("a rate holds"), "", "the reverse direction's delivery opportunities"),
     key("link.NAME.reverse", "delay", Kind::Time, Means("the forward direction's"), DELAYS, "propagation, one way"),
     key("link.NAME.reverse", "queue", Kind::Table, Means("a queue that never drops"), "", "where packets wait for the reverse direction's transmitter"),
     key("link.NAME.reverse", "loss", Kind::Loss, Default("0%"), "", "likewise in the reverse direction"),
+    key("link.NAME.reverse", "rates", Kind::Tables, Means("one rate"), "", RATE_CHANGES),
+    key("link.NAME.reverse", "jitter", Kind::Time, Default("0s"), DELAYS, JITTER),
+    key("link.NAME.reverse", "jitter_distribution", Kind::Choice(JITTERS), Default("uniform"), "", JITTER_DISTRIBUTION),
+    key("link.NAME.reverse", "jitter_reorder", Kind::Flag, Default("false"), "", JITTER_REORDER),
+    key("link.NAME.reverse", "reorder", Kind::Share, Default("0%"), "", REORDER),
+    key("link.NAME.reverse", "reorder_gap", Kind::Integer, Default("1"), "1..1000000", REORDER_GAP),
+    key("link.NAME.reverse", "reorder_by", Kind::Time, Means("they arrive ahead"), SHORT_DELAYS, REORDER_BY),
+    key("link.NAME.reverse", "duplicate", Kind::Share, Default("0%"), "", DUPLICATE),
+    key("link.NAME.reverse", "outages", Kind::Tables, Means("always up"), "", OUTAGES),
+    key("rates", "at", Kind::Time, Required, SOME_TIME, "from when on the rate holds"),
+    key("rates", "rate", Kind::Rate, Required, RATES, "what the transmitter sends from then on"),
+    key("outages", "at", Kind::Time, Required, TIMES, "when the link goes down"),
+    key("outages", "for", Kind::Time, Required, SOME_TIME, "how long it is down"),
+    key("outages", "lose", Kind::Flag, Default("false"), "", "the transmitter goes on, and packets whose last bit it sends meanwhile are lost; by default nothing is sent, and packets wait in the queue"),
     key("loss", "kind", Kind::Choice(LOSSES), Default("gemodel"), "", "bursts after Gilbert and Elliott, as tc-netem(8) has them: the wire is good or bad, and good at first"),
     key("loss", "p", Kind::Share, Required, "", "probability that a wire that was good for a packet is bad for the next"),
     key("loss", "r", Kind::Share, Means("100% - p, so that each packet is lost by itself"), "", "probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets"),
     key("loss", "1-h", Kind::Share, Default("100%"), "", "share of the packets that a bad wire loses"),
     key("loss", "1-k", Kind::Share, Default("0%"), "", "share of the packets that a good wire loses"),
     key("queue", "kind", Kind::Choice(QUEUES), Default("droptail"), "", "the queue discipline"),
-    key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted"),
+    key("queue", "limit", Kind::Limit, Means("it never drops"), "", "room for waiting packets, the one in transmission not counted; 1bdp is the link's mean rate times the largest propagation round-trip time of the flows that pass it, rounded up to a byte (where limits are in packets, to a packet of the largest size that passes), one packet at least"),
     key("queue", "ecn_threshold", Kind::Limit, Means("it never marks"), "", "packets of ECN-capable flows that find this much waiting are marked"),
     queue(&["red"], "drops at random, the more the longer the mean queue (Floyd and Jacobson, 1993)"),
     key("red", "limit", Kind::Limit, Required, U32_BYTES, LIMIT),
@@ -338,7 +380,7 @@ pub const KEYS: &[Key] = &[
     key("flows", "reverse_path", Kind::Names, Means("those of path, the other way round"), "", "the links whose reverse directions the reverse path passes, in this order"),
     key("flows", "access", Kind::Table, Means("no constraint"), "", "each sender's own link to the bottleneck, which never drops"),
     key("flows", "clock", Kind::Table, Means("as the sender's"), "", "the receiver's clock that its timestamps (RFC 7323) show, against the sender's"),
-    key("flows", "start", Kind::Time, Default("0s"), TIMES, "when the first flow opens its connection"),
+    key("flows", "start", Kind::Start, Default("0s"), TIMES, "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, evenly, to which stagger is added"),
     key("flows", "stagger", Kind::Time, Default("0s"), TIMES, "each next flow opens this much later"),
     key("flows", "stop", Kind::Time, Means("the end of the run"), SOME_TIME, "when the applications stop writing, and no more flows arrive"),
     key("flows", "size", Kind::Sizes, Means("without end"), SIZES_RANGE, "how much the application writes"),
@@ -441,12 +483,13 @@ impl Kind {
             Kind::Flag => "true or false".into(),
             Kind::Rate => "a rate such as \"2mbit\"".into(),
             Kind::Time => "a time such as \"10ms\"".into(),
+            Kind::Start => "a time such as \"10ms\", or \"0s..1s\" for any between".into(),
             Kind::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
             Kind::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
             Kind::Size => "a size such as \"500kb\"".into(),
             Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
             Kind::Frequency => "a number of times a second such as \"10/s\"".into(),
-            Kind::Limit => "a size such as \"500kb\" or packets such as \"300p\"".into(),
+            Kind::Limit => "a size such as \"500kb\", packets such as \"300p\", or \"1bdp\"".into(),
             Kind::Share => "a percentage such as \"1%\"".into(),
             Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
             Kind::Names => "a list of names such as [\"home\", \"core\"]".into(),

@@ -1,8 +1,9 @@
 //! Takes typed values out of one section of the file, as the register describes them.
 
+use crate::bdp::Product;
 use crate::error::{Place, Problems, did_you_mean};
 use crate::model::Limit;
-use crate::quantity::{Number, Share};
+use crate::quantity::{Bdp, Number, Share, Start};
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
 use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
@@ -46,8 +47,18 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The sections of a list of tables.
+    /// The sections of a list of tables that must not be empty.
     pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
+        if let Some(Value::Array(items)) = self.get(name).map(|node| &node.value)
+            && items.is_empty()
+        {
+            self.complain(name, format!("is empty; write at least one [[{}]]", self.path_of(name)));
+        }
+        self.list(name)
+    }
+
+    /// The sections of a list of tables.
+    pub fn list(&self, name: &'static str) -> Vec<Section<'a>> {
         let path = self.path_of(name);
         let Some(node) = self.get(name) else {
             self.refuse_absence(name);
@@ -60,9 +71,6 @@ impl<'a> Section<'a> {
             );
             return Vec::new();
         };
-        if items.is_empty() {
-            self.complain(name, format!("is empty; write at least one [[{path}]]"));
-        }
         let child = |(n, item)| self.nested(item, format!("{path}.{n}"), name);
         items.iter().enumerate().map(child).collect()
     }
@@ -119,6 +127,19 @@ impl<'a> Section<'a> {
     /// Like `read`; a placeholder where the value is wrong, for the run is refused then anyway.
     pub fn need<T: Readable + Default>(&self, name: &str) -> T {
         self.read(name).unwrap_or_default()
+    }
+
+    /// The limit of a queue, which may be written as a multiple of what `product` tells.
+    pub fn read_limit(&self, name: &str, product: &Product) -> Option<Limit> {
+        let written = self.get(name).map(|node| &node.value);
+        let Some(text) = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text)) else {
+            return self.read(name);
+        };
+        let key = register::find(self.shape, name);
+        let in_packets = key.bounds().is_some_and(|(least, _)| matches!(least.parse(), Ok(Limit::Packets(_))));
+        let limit = product.times(text, in_packets).map_err(|why| why.to_string());
+        let in_range = |limit: Limit| within(key, limit, &Value::Text(format!("{text}, which is {limit},")));
+        limit.and_then(in_range).map_err(|message| self.complain(name, message)).ok()
     }
 
     fn read_default<T: Readable>(&self, key: &Key) -> Option<T> {
@@ -255,6 +276,7 @@ macro_rules! readable_quantity {
 }
 readable_quantity!(Rate, Rate);
 readable_quantity!(Nanos, Time);
+readable_quantity!(Start, Start);
 readable_quantity!(Offset, Offset);
 readable_quantity!(Drift, Drift);
 readable_quantity!(Bytes, Size | Sizes);

@@ -37,6 +37,10 @@ impl Nanos {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+    /// Is it the start of the run, or an empty duration?
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
     /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))

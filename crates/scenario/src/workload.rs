@@ -5,7 +5,7 @@
 //! and what another group does, or what is lost on the way, changes neither. Logarithms and powers are those of `libm`,
 //! which are the same on every machine.
 
-use crate::draws::{Draws, draws};
+use crate::draws::{Draws, draws, exponential, normal, uniform};
 use crate::model::{FlowGroup, Scenario};
 use crate::units::{Bytes, Frequency, Nanos};
 use rand::RngCore;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The streams of the first group's draws; each next group has the next ones.
 const ARRIVAL_DRAWS: u64 = 1 << 33;
 const SIZE_DRAWS: u64 = 1 << 34;
+const START_DRAWS: u64 = 1 << 40;
 /// What no draw exceeds: the largest `size` that a file may say.
 const LARGEST: f64 = 1e15;
 
@@ -77,7 +78,10 @@ impl Scenario {
 
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
         let Some(Arrivals::Poisson { rate }) = group.arrivals else {
-            return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n)).collect();
+            let mut draws = draws(self.seed, START_DRAWS + number);
+            let choices = u128::from(group.start_spread.0) + 1;
+            let mut later = || Nanos((u128::from(draws.next_u64()) * choices >> 64) as u64);
+            return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();
         };
         let mut draws = draws(self.seed, ARRIVAL_DRAWS + number);
         let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut draws)));
@@ -130,21 +134,4 @@ fn pareto(mean: f64, shape: f64, most: Option<f64>) -> (f64, f64) {
 
 fn whole(size: f64) -> Bytes {
     Bytes(size.round().clamp(1.0, LARGEST) as u64)
-}
-
-/// From 0 up to but without 1.
-fn uniform(draws: &mut Draws) -> f64 {
-    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    (draws.next_u64() >> 11) as f64 * STEP
-}
-
-/// With mean 1.
-fn exponential(draws: &mut Draws) -> f64 {
-    -libm::log(1.0 - uniform(draws))
-}
-
-/// With mean 0 and standard deviation 1 (Box and Muller).
-fn normal(draws: &mut Draws) -> f64 {
-    let radius = (2.0 * exponential(draws)).sqrt();
-    radius * libm::cos(std::f64::consts::TAU * uniform(draws))
 }

@@ -46,6 +46,69 @@ fn the_base_itself_is_right() {
 }
 
 #[rustfmt::skip]
+const IMPAIRMENTS: &[Case] = &[
+    ("loss = \"0%\"", "jitter = \"11ms\"",
+     "base.toml:11: link.bottleneck.jitter: 11ms is more than the delay, 10ms, which it is to vary"),
+    ("loss = \"0%\"", "reverse = { delay = \"1ms\", jitter = \"2ms\" }",
+     "base.toml:11: link.bottleneck.reverse.jitter: 2ms is more than the delay, 1ms, which it is to vary"),
+    ("loss = \"0%\"", "jitter_distribution = \"pareto\"",
+     "base.toml:11: link.bottleneck.jitter_distribution: must be one of uniform, normal, not \"pareto\""),
+    ("delay = \"10ms\"", "delay = \"0s\"\nreorder = \"1%\"",
+     "base.toml:10: link.bottleneck.reorder: needs a delay that a packet can do without, or reorder_by, to hold it back"),
+    ("loss = \"0%\"", "reorder = \"101%\"",
+     "base.toml:11: link.bottleneck.reorder: \"101%\" is more than the whole; at most \"100%\" may stand here"),
+    ("loss = \"0%\"", "reorder_gap = 0",
+     "base.toml:11: link.bottleneck.reorder_gap: 0 is out of range; it may be 1 to 1000000"),
+    ("loss = \"0%\"", "reorder_by = \"0s\"",
+     "base.toml:11: link.bottleneck.reorder_by: 0s is out of range; it may be 1ns to 3600s"),
+    ("loss = \"0%\"", "duplicate = 1",
+     "base.toml:11: link.bottleneck.duplicate: must be a percentage such as \"1%\", not 1"),
+    ("loss = \"0%\"", "rates = \"1mbit\"",
+     "base.toml:11: link.bottleneck.rates: must be written as [[link.bottleneck.rates]], once for each; here it is a string"),
+    ("loss = \"0%\"", "rates = [{ at = \"10s\" }]",
+     "base.toml:11: link.bottleneck.rates.0.rate: is missing; it is a rate such as \"2mbit\": what the transmitter sends from then on"),
+    ("loss = \"0%\"", "rates = [{ at = \"0s\", rate = \"1mbit\" }]",
+     "base.toml:11: link.bottleneck.rates.0.at: 0s is out of range; it may be 1ns to 1000000s"),
+    ("loss = \"0%\"", "rates = [{ at = \"10s\", rate = \"1mbit\" }, { at = \"10s\", rate = \"2mbit\" }]",
+     "base.toml:11: link.bottleneck.rates.1.at: 10s is not after 10s, where the rate before it begins"),
+    ("loss = \"0%\"", "rates = [{ at = \"10s\", rate = \"0mbit\" }]",
+     "base.toml:11: link.bottleneck.rates.0.rate: 0mbit is out of range; it may be 1bit to 100tbit"),
+    ("loss = \"0%\"", "outages = [{ at = \"5s\" }]",
+     "base.toml:11: link.bottleneck.outages.0.for: is missing; it is a time such as \"10ms\": how long it is down"),
+    ("loss = \"0%\"", "outages = [{ at = \"5s\", for = \"2s\" }, { at = \"6s\", for = \"1s\" }]",
+     "base.toml:11: link.bottleneck.outages.1.at: 6s is before 7s, where the outage before it ends"),
+    ("loss = \"0%\"", "outages = [{ at = \"5s\", for = \"2s\", lost = true }]",
+     "base.toml:11: link.bottleneck.outages.0.lost: no such key; here may stand at, for, lose (did you mean lose?)"),
+    ("\n\n[link.bottleneck]", "\nemulator = \"netem\"\n[link.bottleneck]\njitter = \"1ms\"",
+     "base.toml:8: link.bottleneck.jitter: is this program's own here; leave it out, or take emulator = \"unbloat\""),
+    ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\noutages = [{ at = \"5s\", for = \"2s\" }]",
+     "base.toml:11: link.bottleneck.outages: cannot stop the kernel's shaper; kernel:codel can have outages with lose = true only"),
+    ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\nrates = [{ at = \"5s\", rate = \"2mbit\" }]",
+     "base.toml:11: link.bottleneck.rates: is nothing that the kernel's shaper can follow; kernel:codel needs one rate"),
+    ("\"500kb\"", "\"bdp\"",
+     "base.toml:10: link.bottleneck.queue.limit: \"bdp\" is not a multiple of the bandwidth-delay product; write a number and its unit, such as \"0.5bdp\""),
+    ("\"500kb\"", "\"0bdp\"",
+     "base.toml:10: link.bottleneck.queue.limit: \"0bdp\" leaves no room; write more than \"0bdp\""),
+    ("\"500kb\"", "\"-1bdp\"",
+     "base.toml:10: link.bottleneck.queue.limit: \"-1bdp\" is negative; write a multiple of the bandwidth-delay product such as \"0.5bdp\""),
+    ("droptail\", limit = \"500kb\"", "pfifo_fast\", limit = \"1000000bdp\"",
+     "base.toml:10: link.bottleneck.queue.limit: 1000000bdp, which is 33333334p, is out of range; it may be 1p to 1000000p"),
+    ("count = 2", "start = \"2s..1s\"",
+     "base.toml:15: flows.0.start: \"2s..1s\" ends before it begins; write the earlier time first"),
+    ("count = 2", "start = \"0s..\"",
+     "base.toml:15: flows.0.start: \"\" is not a time; write a number and its unit, such as \"10ms\""),
+    ("count = 2", "start = \"0s..60s\"",
+     "base.toml:15: flows.0.start: the last flow would start at or after the end of the run, 60s"),
+    ("count = 2", "start = \"0s..1s\"\narrivals = { rate = \"1/s\" }",
+     "base.toml:15: flows.0.start: is a range beside arrivals, whose process is random itself; write one time"),
+];
+
+#[test]
+fn impairments_have_their_sentences() {
+    check(IMPAIRMENTS);
+}
+
+#[rustfmt::skip]
 const WORKLOADS: &[Case] = &[
     ("count = 2", "arrivals = { rate = \"10\" }",
      "base.toml:15: flows.0.arrivals.rate: \"10\" lacks its unit; units of a number of times a second are /s"),
@@ -154,11 +217,9 @@ const VALUES: &[Case] = &[
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
-     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or \
-         kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\" may stand here too"),
+     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\", or \"1bdp\", may stand here too"),
     ("\"500kb\"", "500",
-     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\" or packets such as \"300p\", not \
-         500"),
+     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\", packets such as \"300p\", or \"1bdp\", not 500"),
     ("\"0%\"", "\"101%\"",
      "base.toml:11: link.bottleneck.loss: \"101%\" is more than the whole; at most \"100%\" may stand here"),
     ("\"0%\"", "0.01",
@@ -225,8 +286,7 @@ fn wrong_values_name_what_is_allowed() {
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you \
-         mean rate?)"),
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
     ("\"linux\"", "\"linx\"",
      "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean \
          linux?)"),
@@ -343,8 +403,7 @@ const CONTRADICTIONS: &[Case] = &[
     ("droptail", "kernel:fq_codel",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
-     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\" or packets such \
-         as \"300p\": room for waiting packets"),
+     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \"300p\", or \"1bdp\": room for waiting packets"),
 ];
 
 #[test]
@@ -415,7 +474,7 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\n\"link..rate\" = [\"a\"]",
      "base.toml:16: link..rate: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
     ("count = 2", "[sweep]\n\"link.bottleneck.que.limit\" = [\"5kb\", \"6kb\"]",
-     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, reverse"),
+     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse"),
     ("count = 2", "[sweep]\nseed = [1, \"b\"]",
      "base.toml:16: seed: must be a whole number, not \"b\""),
 ];
@@ -485,8 +544,7 @@ const OVERRIDES: &[Case] = &[
      "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
          kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("link.bottleneck.rat", "1",
-     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse (did you mean \
-         rate?)"),
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
     ("a", "1",
      "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
@@ -494,7 +552,8 @@ const OVERRIDES: &[Case] = &[
     ("flows.3.cc", "x",
      "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
     ("link.bottleneck", "3",
-     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse; here it is a whole number"),
+     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, \
+         reorder, reorder_gap, reorder_by, duplicate, outages, reverse; here it is a whole number"),
     ("sweep.x", "3",
      "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
          profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
@@ -555,7 +614,7 @@ fn a_unit_that_means_bits_to_some_and_bytes_to_others_is_refused() {
 
 #[test]
 fn a_wrong_limit_of_packets_or_bytes_is_told_of_both() {
-    let said = sentence(BASE, &[("link.bottleneck.queue.limit", "1bdp")]);
+    let said = sentence(BASE, &[("link.bottleneck.queue.limit", "1pkt")]);
     assert!(said.contains("b, kb, mb, gb") && said.contains("a number of packets such as \"300p\""), "{said}");
     let negative = sentence(BASE, &[("link.bottleneck.queue.limit", "-3p")]);
     assert!(negative.contains("\"-3p\" is negative; write a number of packets"), "{negative}");

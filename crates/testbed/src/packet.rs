@@ -155,6 +155,14 @@ impl Buffers {
         slot
     }
 
+    /// Takes in the same packet once more, and says where that is.
+    pub fn copy(&mut self, info: &PacketInfo) -> u32 {
+        let mut buffer = self.buffer();
+        let bytes = self.bytes(info);
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        self.put(&mut buffer)
+    }
+
     /// Puts a packet into the caller's hands; gives its length with the `virtio_net_hdr` in front.
     #[inline]
     pub fn take(&mut self, info: &PacketInfo, buffer: &mut Box<[u8]>) -> usize {

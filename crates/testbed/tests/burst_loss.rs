@@ -54,6 +54,10 @@ impl Observer<Datagram> for Lost {
     fn gone(&mut self, _: Nanos, _: Fate, datagram: &Datagram) {
         self.0.insert(datagram.0);
     }
+
+    fn duplicated(&mut self, _: Nanos, datagram: &Datagram) -> Datagram {
+        *datagram
+    }
 }
 
 /// Of so many packets, those that the simulator's link delivers.

@@ -34,8 +34,11 @@ pub struct Flow {
     /// From leaving the sender to reaching the receiver, and back: never faster than this.
     least_transit: Nanos,
     least_return: Nanos,
+    /// Do the links there, and those back, keep the order?
+    ordered: bool,
+    acks_ordered: bool,
     /// Data and acknowledgements sent, neither lost nor arrived yet, with the time they left.
-    on_the_way: VecDeque<(Nanos, Data)>,
+    on_the_way: VecDeque<Travelling>,
     acks_on_the_way: VecDeque<(Nanos, Ack)>,
     /// What the receiver has: all below `prefix`, and the members of `arrived` above.
     prefix: u32,
@@ -51,6 +54,14 @@ pub struct Flow {
     pub lost: u64,
 }
 
+/// A data packet between the hosts.
+struct Travelling {
+    left: Nanos,
+    data: Data,
+    /// A copy that a channel has made.
+    is_copy: bool,
+}
+
 /// Audits every flow of a scenario.
 pub struct Auditor {
     pub flows: Vec<Flow>,
@@ -60,6 +71,8 @@ pub struct Auditor {
     /// Packets of every kind that a queue dropped, and that a wire lost.
     pub dropped: u64,
     pub lost_on_the_wire: u64,
+    /// Second copies of packets of every kind.
+    pub duplicated: u64,
 }
 
 impl Auditor {
@@ -74,6 +87,7 @@ impl Auditor {
             losses: VecDeque::new(),
             dropped: 0,
             lost_on_the_wire: 0,
+            duplicated: 0,
         }
     }
 
@@ -91,6 +105,7 @@ impl Auditor {
     fn count(&mut self, event: Event) {
         self.dropped += (event == Event::Dropped) as u64;
         self.lost_on_the_wire += (event == Event::Lost) as u64;
+        self.duplicated += (event == Event::Duplicated) as u64;
     }
 }
 
@@ -98,21 +113,33 @@ impl Auditor {
 fn transmission(service: &Service, bytes: u64) -> Nanos {
     match service {
         Service::Rate(rate) => rate.time_to_send(Bytes(bytes)),
+        Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
         Service::Trace(_) => Nanos::ZERO,
     }
 }
 
 /// Time that it needs over links in a row.
 fn least_time<'a>(links: impl Iterator<Item = &'a Link>) -> Nanos {
-    links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, 40) + link.delay)
+    links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, 40) + link.least_delay())
+}
+
+/// Do these links deliver what they are given in its order?
+fn keep_order<'a>(mut links: impl Iterator<Item = &'a Link>) -> bool {
+    let overtakes = |link: &Link| {
+        link.impairments.reorder.is_some() || link.impairments.jitter.is_some_and(|jitter| jitter.reorder)
+    };
+    !links.any(overtakes)
 }
 
 impl Flow {
     fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
-        let forward = least_time(group.path.iter().map(|link| &scenario.links[*link].forward));
-        let reverse = least_time(group.reverse_path.iter().map(|link| &scenario.links[*link].reverse));
-        let (there, back) = if group.reverse { (reverse, forward) } else { (forward, reverse) };
+        let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
+        let reverse = || group.reverse_path.iter().map(|link| &scenario.links[*link].reverse);
+        let forward = (least_time(forward()), keep_order(forward()));
+        let reverse = (least_time(reverse()), keep_order(reverse()));
+        let ((there, ordered), (back, acks_ordered)) =
+            if group.reverse { (reverse, forward) } else { (forward, reverse) };
         Flow {
             mss: mss(group),
             header: header(group),
@@ -122,6 +149,8 @@ impl Flow {
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
             least_transit: onto_access + group.access.delay + there,
             least_return: back + group.access.delay,
+            ordered,
+            acks_ordered,
             on_the_way: VecDeque::new(),
             acks_on_the_way: VecDeque::new(),
             prefix: 0,
@@ -157,7 +186,7 @@ impl Flow {
     }
 
     fn data_sent(&mut self, now: Nanos, data: &Data) {
-        self.on_the_way.push_back((now, *data));
+        self.on_the_way.push_back(Travelling { left: now, data: *data, is_copy: false });
         if data.is_handshake() {
             let syn = data.flags & flag::SYN != 0;
             assert_eq!(self.edge.is_none(), syn, "a SYN opens the handshake, and nothing else does");
@@ -186,21 +215,41 @@ impl Flow {
 
     /// Takes a packet that will not arrive off the account.
     fn data_lost(&mut self, data: &Data) {
-        // A queue before the one where it is lost may have marked it.
-        let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval);
-        let same = |d: &Data| sent(d) == sent(data);
-        let place = self.on_the_way.iter().rposition(|(_, d)| same(d)).expect("what is lost was sent");
-        let sent_at = self.on_the_way.remove(place).map_or(Nanos::ZERO, |(at, _)| at);
-        self.lost += (!data.is_handshake() && sent_at >= self.from) as u64;
+        // The last, so that none of the others comes too early.
+        let place = *self.places_of(data).last().expect("what is lost was sent");
+        let Travelling { left, is_copy, .. } = self.on_the_way.remove(place).expect("found there");
+        self.lost += (!data.is_handshake() && !is_copy && left >= self.from) as u64;
+    }
+
+    /// Where a packet stands that is sent and has not arrived, all places if several are alike. Of those a copy does
+    /// not count for its sender.
+    fn places_of(&self, data: &Data) -> Vec<usize> {
+        // A queue that it has passed may have marked it.
+        let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval, d.bytes);
+        let alike = |place: &usize| sent(&self.on_the_way[*place].data) == sent(data);
+        let places: Vec<_> = (0..self.on_the_way.len()).filter(alike).collect();
+        let of =
+            |copies: bool| places.iter().copied().filter(|p| self.on_the_way[*p].is_copy == copies).collect::<Vec<_>>();
+        let copies = if data.counts { vec![] } else { of(true) };
+        if copies.is_empty() { of(false) } else { copies }
+    }
+
+    fn place_of(&self, data: &Data) -> usize {
+        *self.places_of(data).first().expect("it was sent")
+    }
+
+    fn data_duplicated(&mut self, data: &Data) {
+        let place = self.place_of(data);
+        let Travelling { left, data, .. } = self.on_the_way[place];
+        self.on_the_way.insert(place, Travelling { left, data, is_copy: true });
     }
 
     fn data_arrived(&mut self, now: Nanos, data: &Data) {
-        let (left, sent) = self.on_the_way.pop_front().expect("what arrives was sent");
-        assert_eq!(
-            (sent.segment, sent.flags | flag::CE, sent.tsval, sent.bytes),
-            (data.segment, data.flags | flag::CE, data.tsval, data.bytes),
-            "packets arrive in the order they were sent in"
-        );
+        let place = self.place_of(data);
+        // Those before it can only be itself, if it was sent twice at once or doubled.
+        let first = &self.on_the_way[0].data;
+        assert!(!self.ordered || first.segment == data.segment, "segment {} overtakes {}", data.segment, first.segment);
+        let Travelling { left, .. } = self.on_the_way.remove(place).expect("found there");
         assert!(now >= left + self.least_transit, "faster than the path: {left:?} to {now:?}");
         if data.is_handshake() || self.has(data.segment) {
             return;
@@ -234,19 +283,35 @@ impl Flow {
     }
 
     fn ack_lost(&mut self, ack: &Ack) {
-        // As with data, it may have been marked.
-        let sent = |a: &Ack| (a.next, a.tsval, a.flags | flag::CE);
-        let same = |a: &Ack| sent(a) == sent(ack) && a.blocks() == ack.blocks();
-        let place = self.acks_on_the_way.iter().rposition(|(_, a)| same(a)).expect("what is lost was sent");
+        let place = self.places_of_ack(ack).last().expect("what is lost was sent");
         self.acks_on_the_way.remove(place);
+    }
+
+    fn ack_duplicated(&mut self, ack: &Ack) {
+        let place = self.place_of_ack(ack);
+        let copy = self.acks_on_the_way[place];
+        self.acks_on_the_way.insert(place, copy);
+    }
+
+    /// Where an acknowledgement stands that is sent and has not arrived, all places if several are alike.
+    fn places_of_ack<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = usize> + 'a {
+        // A queue that it has passed may have marked it, for DCTCP makes acknowledgements ECN-capable too.
+        let sent = |a: &Ack| (a.next, a.tsval, a.flags | flag::CE);
+        let same = move |(_, a): &(Nanos, Ack)| sent(a) == sent(ack) && a.blocks() == ack.blocks();
+        (0..self.acks_on_the_way.len()).filter(move |place| same(&self.acks_on_the_way[*place]))
+    }
+
+    fn place_of_ack(&self, ack: &Ack) -> usize {
+        self.places_of_ack(ack).next().expect("it was sent")
     }
 
     fn ack_arrived(&mut self, now: Nanos, ack: &Ack) {
         let room = ack.next + (ack.window as u64 / self.mss) as u32;
         self.edge = Some(self.edge.map_or(room, |edge| edge.max(room)));
         self.acked = self.acked.max(ack.next);
-        let (left, sent) = self.acks_on_the_way.pop_front().expect("what arrives was sent");
-        assert_eq!((sent.next, sent.blocks()), (ack.next, ack.blocks()), "acknowledgements arrive in order");
+        let place = self.place_of_ack(ack);
+        assert!(!self.acks_ordered || place == 0, "acknowledgements arrive in order");
+        let (left, _) = self.acks_on_the_way.remove(place).expect("found there");
         assert!(now >= left + self.least_return, "faster than the reverse path: {left:?} to {now:?}");
     }
 }
@@ -259,6 +324,7 @@ impl Tap for Auditor {
             Event::Sent => flow.data_sent(now, data),
             Event::Dropped | Event::Lost => flow.data_lost(data),
             Event::Arrived => flow.data_arrived(now, data),
+            Event::Duplicated => flow.data_duplicated(data),
         }
     }
 
@@ -269,6 +335,7 @@ impl Tap for Auditor {
             Event::Sent => flow.ack_sent(now, ack),
             Event::Dropped | Event::Lost => flow.ack_lost(ack),
             Event::Arrived => flow.ack_arrived(now, ack),
+            Event::Duplicated => flow.ack_duplicated(ack),
         }
     }
 

@@ -31,6 +31,7 @@ pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
 pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
         Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Rates(rates) => rates.extremes().1.0 as f64 / 8.0 * over.as_secs_f64(),
         Service::Trace(trace) => {
             let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
             rounds * trace.opportunities.len() as f64 * 1500.0

@@ -7,6 +7,7 @@ mod both_ways;
 mod closed_forms;
 mod ecn;
 mod fingerprints;
+mod impairments;
 mod invariants;
 mod networks;
 mod properties;

@@ -2,6 +2,7 @@
 
 use crate::world::{control, library};
 use proptest::prelude::*;
+use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::model::{
     Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace,
 };
@@ -91,6 +92,7 @@ prop_compose! {
             access,
             clock: Clock::default(),
             start,
+            start_spread: Nanos::ZERO,
             stagger,
             stop: stop.map(|after| last_start + after),
             size: size.map(|bytes| Bytes(bytes as u64)),
@@ -145,15 +147,16 @@ fn service() -> impl Strategy<Value = Service> {
 }
 
 fn direction(name: &'static str, largest: u64) -> impl Strategy<Value = Link> {
-    (service(), prop_oneof![Just(Nanos::ZERO), millis(0.0..200.0)], queue(largest), loss())
-        .prop_map(move |(service, delay, queue, loss)| Link { name: name.into(), service, delay, queue, loss })
+    (service(), prop_oneof![Just(Nanos::ZERO), millis(0.0..200.0)], queue(largest), loss()).prop_map(
+        move |(service, delay, queue, loss)| {
+            let impairments = Impairments::default();
+            Link { name: name.into(), service, delay, queue, loss, impairments }
+        },
+    )
 }
 
 fn bits_a_second(service: &Service) -> f64 {
-    match service {
-        Service::Rate(rate) => rate.0 as f64,
-        Service::Trace(trace) => trace.opportunities.len() as f64 * 12_000.0 / trace.period.as_secs_f64(),
-    }
+    service.bits_per_second()
 }
 
 /// Any scenario of any built-in controls, with a duration that keeps it within the budget.
@@ -235,5 +238,64 @@ pub fn routed() -> impl Strategy<Value = Scenario> {
         let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
         let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, 30.0) * 1e9) as u64);
         Scenario { warmup: scenario.warmup.min(Nanos(duration.0 / 2)), duration, ..scenario }
+    })
+}
+
+prop_compose! {
+    /// What a link of this delay may do to packets in the first seconds.
+    fn impairments(delay: Nanos)(
+        jitter in prop::option::of((0.0..1.0, any::<bool>(), any::<bool>())),
+        reorder in prop::option::of((log_uniform(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
+        duplicate in prop_oneof![Just(0.0), log_uniform(1e-3, 0.3)],
+        outages in prop::collection::vec((millis(0.0..2000.0), millis(0.1..1000.0), any::<bool>()), 0..3),
+    ) -> Impairments {
+        let jitter = jitter.map(|(share, normal, reorder)| Jitter {
+            spread: Nanos((delay.0 as f64 * share) as u64),
+            distribution: if normal { Distribution::Normal } else { Distribution::Uniform },
+            reorder,
+        });
+        let reorder = reorder.map(|(share, gap, by)| Reorder { share, gap, by });
+        let outages = outages.iter().scan(Nanos::ZERO, |end, (gap, lasts, lose)| {
+            let outage = Outage { at: *end + *gap, lasts: *lasts, lose: *lose };
+            *end = outage.end();
+            Some(outage)
+        });
+        Impairments { jitter, reorder, duplicate, outages: outages.collect() }
+    }
+}
+
+/// Every third link or so changes its rate, up or down, a few times in the first seconds.
+fn changing(service: Service, duration: Nanos) -> impl Strategy<Value = Service> {
+    let change = (millis(1.0..1000.0), log_uniform(0.2, 1.0));
+    prop::option::weighted(0.3, prop::collection::vec(change, 1..4)).prop_map(move |changes| {
+        let (Service::Rate(rate), Some(changes)) = (&service, changes) else { return service.clone() };
+        let changes = changes.iter().scan(Nanos::ZERO, |at, (gap, factor)| {
+            *at += *gap;
+            Some((*at, Rate((rate.0 as f64 * factor) as u64)))
+        });
+        Service::Rates(Rates::new(*rate, &changes.collect::<Vec<_>>(), duration))
+    })
+}
+
+/// Any scenario, all of whose links may be impaired, and whose flows may start at random.
+pub fn impaired() -> impl Strategy<Value = Scenario> {
+    let any = prop_oneof![scenario(), both_ways(), routed()];
+    let with_links = any.prop_flat_map(|scenario| {
+        let (directions, duration): (Vec<_>, _) = (scenario.directions().cloned().collect(), scenario.duration);
+        let impaired = directions.into_iter().map(|link| (impairments(link.delay), changing(link.service, duration)));
+        let spreads = prop::collection::vec(prop_oneof![Just(Nanos::ZERO), millis(0.0..500.0)], scenario.flows.len());
+        (Just(scenario), impaired.collect::<Vec<_>>(), spreads)
+    });
+    with_links.prop_map(|(mut scenario, impaired, spreads)| {
+        let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
+        for (link, (impairments, service)) in directions.zip(impaired) {
+            (link.impairments, link.service) = (impairments, service);
+        }
+        for (group, spread) in scenario.flows.iter_mut().zip(spreads) {
+            // All of a group start before it stops.
+            let last = group.start + Nanos(group.stagger.0 * (group.count as u64 - 1));
+            group.start_spread = spread.min(group.stop.map_or(spread, |stop| Nanos(stop.since(last).0 / 2)));
+        }
+        scenario
     })
 }

@@ -29,6 +29,7 @@ pub fn link(name: &str, mbit: f64, delay: Nanos) -> Link {
         delay,
         queue: Queue::Droptail { limit: None, ecn_threshold: None },
         loss: Loss::NONE,
+        impairments: Default::default(),
     }
 }
 
@@ -88,6 +89,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         access: Access::default(),
         clock: Clock::default(),
         start: Nanos::ZERO,
+        start_spread: Nanos::ZERO,
         stagger: Nanos::ZERO,
         stop: None,
         size: None,

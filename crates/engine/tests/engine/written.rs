@@ -1,7 +1,9 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
+use scenario::impairments::{Distribution, Impairments, Outage};
 use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, Queue, Scenario, Service};
 use scenario::register::{self, Kind};
+use scenario::units::{Nanos, Rate};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io;
@@ -39,10 +41,7 @@ fn trace_file(link: &Link) -> String {
 }
 
 fn link(link: &Link) -> String {
-    let service = match &link.service {
-        Service::Rate(rate) => format!("rate = \"{}bit\"", rate.0),
-        Service::Trace(_) => format!("trace = {:?}", trace_file(link)),
-    };
+    let mut lines = service(link);
     let loss = match link.loss {
         Loss::Uniform(share) => percentage(share),
         Loss::Gemodel(model) => {
@@ -50,11 +49,51 @@ fn link(link: &Link) -> String {
             format!("{{ p = {p}, r = {r}, \"1-h\" = {h}, \"1-k\" = {k} }}")
         }
     };
-    let mut lines = vec![service, format!("queue = {}", queue(&link.queue)), format!("loss = {loss}")];
+    lines.extend([format!("queue = {}", queue(&link.queue)), format!("loss = {loss}")]);
+    lines.extend(impairments(&link.impairments));
     let shown: Vec<_> = lines.iter().map(|line| line.split(' ').next().unwrap_or("").to_string()).collect();
     let others = leaves("link.NAME", &in_json(link)).into_iter().filter(|(name, _)| !shown.contains(name));
     lines.extend(others.map(|(name, value)| format!("{name} = {value}")));
     lines.join("\n")
+}
+
+fn service(link: &Link) -> Vec<String> {
+    match &link.service {
+        Service::Rate(rate) => vec![format!("rate = \"{}bit\"", rate.0)],
+        Service::Rates(rates) => {
+            let change = |(at, rate): &(Nanos, Rate)| format!("{{ at = \"{}ns\", rate = \"{}bit\" }}", at.0, rate.0);
+            let changes: Vec<_> = rates.steps[1..].iter().map(change).collect();
+            vec![format!("rate = \"{}bit\"", rates.steps[0].1.0), format!("rates = [{}]", changes.join(", "))]
+        }
+        Service::Trace(_) => vec![format!("trace = {:?}", trace_file(link))],
+    }
+}
+
+fn impairments(impairments: &Impairments) -> Vec<String> {
+    let mut lines = vec![];
+    if let Some(jitter) = &impairments.jitter {
+        let distribution = match jitter.distribution {
+            Distribution::Uniform => "uniform",
+            Distribution::Normal => "normal",
+        };
+        lines.push(format!("jitter = \"{}ns\"", jitter.spread.0));
+        lines.push(format!("jitter_distribution = \"{distribution}\""));
+        lines.push(format!("jitter_reorder = {}", jitter.reorder));
+    }
+    if let Some(reorder) = &impairments.reorder {
+        lines.push(format!("reorder = {}", percentage(reorder.share)));
+        lines.push(format!("reorder_gap = {}", reorder.gap));
+        lines.extend(reorder.by.map(|by| format!("reorder_by = \"{}ns\"", by.0)));
+    }
+    lines.push(format!("duplicate = {}", percentage(impairments.duplicate)));
+    if !impairments.outages.is_empty() {
+        let outage = |Outage { at, lasts, lose }: &Outage| {
+            format!("{{ at = \"{}ns\", for = \"{}ns\", lose = {lose} }}", at.0, lasts.0)
+        };
+        let outages: Vec<_> = impairments.outages.iter().map(outage).collect();
+        lines.push(format!("outages = [{}]", outages.join(", ")));
+    }
+    lines
 }
 
 fn queue(queue: &Queue) -> String {
@@ -80,6 +119,11 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
     let switches = table(leaves("profile", &in_json(&group.stack)));
     lines.push(format!("profile = {switches}"));
+    let (from, spread) = (group.start, group.start_spread);
+    lines.push(match spread {
+        Nanos::ZERO => format!("start = \"{}ns\"", from.0),
+        spread => format!("start = \"{}ns..{}ns\"", from.0, (from + spread).0),
+    });
     lines.extend(leaves("flows", &in_json(group)).into_iter().map(|(name, value)| format!("{name} = {value}")));
     lines.join("\n") + "\n"
 }
@@ -116,7 +160,7 @@ fn written(key: &register::Key, value: &Value) -> Option<String> {
         Kind::Share | Kind::Loss => value.as_f64().map(percentage),
         Kind::Text | Kind::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
         // Whoever knows more of the section writes these.
-        Kind::Frequency | Kind::Names | Kind::Profile | Kind::Table | Kind::Tables => None,
+        Kind::Frequency | Kind::Names | Kind::Start | Kind::Profile | Kind::Table | Kind::Tables => None,
     }
 }
 

@@ -367,6 +367,85 @@ access = { rate = "1gbit" }
         assert_eq!(deliveries_in_virtual_time(Nanos::from_micros(700)), punctual);
     }
 
+    const IMPAIRED: &str = r#"
+duration = "1s"
+[link.bottleneck]
+rate = "12mbit"
+delay = "20ms"
+queue = { limit = "100p" }
+rates = [{ at = "5ms", rate = "6mbit" }]
+outages = [{ at = "10ms", for = "20ms" }, { at = "32ms", for = "2ms", lose = true }]
+duplicate = "100%"
+[[flows]]
+cc = "reno"
+"#;
+
+    /// When packets of 1500 bytes, each with bytes of its own, come to the receiver, and which they are. All are sent
+    /// at once.
+    fn arrivals_of_train(overrides: &[(&str, &str)], count: u8) -> Vec<(Nanos, u8)> {
+        let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let experiment = scenario::load_text(IMPAIRED, "test", "".as_ref(), &overrides).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let plan = Plan::new(scenario).unwrap();
+        let mut network = Network::new(scenario, plan, vec![], Time::Real, &Options::default()).unwrap();
+        let packet = |number: u8| {
+            let mut packet = sent(1460, 0);
+            packet[tun::HEADER + 40..].fill(number);
+            packet
+        };
+        for number in 0..count {
+            network.enter(End::Sender, Nanos::ZERO, 0, packet(number).len(), &mut packet(number).into()).unwrap();
+        }
+        let mut buffer = network.buffer();
+        let mut came = vec![];
+        while network.next(End::Receiver) != Nanos::NEVER {
+            let now = network.next(End::Receiver);
+            let Some(delivery) = network.due(End::Receiver, now, &mut buffer).unwrap() else { continue };
+            let number = buffer[delivery.length - 1];
+            assert_eq!(buffer[..delivery.length], packet(number));
+            came.push((delivery.due, number));
+        }
+        assert_eq!(network.links.packets.count(), 0);
+        came
+    }
+
+    /// A packet takes 1 ms, and 2 ms from 5 ms on; the eighth is half out when the link goes down for 20 ms, and the
+    /// ninth is out when what is sent is lost. The links are those of the simulator, whose tests hold them against
+    /// more.
+    #[test]
+    fn rates_change_links_go_down_and_packets_come_twice() {
+        let ends = [1, 2, 3, 4, 5, 7, 9, 31, 35];
+        let came = arrivals_of_train(&[], 10);
+        let expected =
+            (0..).zip(ends).flat_map(|(number, end)| [(Nanos::from_millis(end + 20), number + number / 8); 2]);
+        assert_eq!(came, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn packets_leave_the_order_only_where_they_may() {
+        let plain = [("link.bottleneck.outages", "[]"), ("link.bottleneck.duplicate", "0%")];
+        let arrivals = |more: &[(&str, &str)]| arrivals_of_train(&[&plain, more].concat(), 100);
+        let order = |came: &[(Nanos, u8)]| came.iter().map(|(_, number)| *number).collect::<Vec<_>>();
+        let jitter = ("link.bottleneck.jitter", "20ms");
+        let (late, overtaking) = (arrivals(&[jitter]), arrivals(&[jitter, ("link.bottleneck.jitter_reorder", "true")]));
+        assert!(order(&late).is_sorted() && !order(&overtaking).is_sorted());
+        let ahead = arrivals(&[("link.bottleneck.reorder", "10%")]);
+        let held_back = arrivals(&[("link.bottleneck.reorder", "10%"), ("link.bottleneck.reorder_by", "7ms")]);
+        for came in [&late, &overtaking, &ahead, &held_back] {
+            assert_eq!(came.len(), 100);
+        }
+        let usual = arrivals(&[]);
+        let moved = |came: &[(Nanos, u8)]| {
+            let mut by_number = came.to_vec();
+            by_number.sort_by_key(|(_, number)| *number);
+            let pairs = by_number.into_iter().zip(&usual).filter(|(a, b)| a != *b);
+            pairs.map(|((at, number), (usual, _))| (number, at.0 as i64 - usual.0 as i64)).collect::<Vec<_>>()
+        };
+        let (ahead, held_back) = (moved(&ahead), moved(&held_back));
+        assert!(!ahead.is_empty() && ahead.iter().all(|(_, by)| *by == -20_000_000));
+        assert_eq!(held_back, ahead.iter().map(|(number, _)| (*number, 7_000_000)).collect::<Vec<_>>());
+    }
+
     const WARM_UP: &str = r#"
 duration = "1s"
 warmup = "250ms"

@@ -62,4 +62,11 @@ impl Observer<PacketInfo> for Surroundings {
             monitor.lost += 1;
         }
     }
+
+    fn duplicated(&mut self, _: Nanos, info: &PacketInfo) -> PacketInfo {
+        // The packet itself is the one that counts if it is lost.
+        let mut copy = *info;
+        (copy.slot, copy.counts) = (self.buffers.copy(info), false);
+        copy
+    }
 }

@@ -1,0 +1,264 @@
+//! Impaired links: what holds on any of them, and what can be worked out on paper.
+
+use crate::auditor::Auditor;
+use crate::properties::{capacity_bytes, config};
+use crate::random;
+use crate::world::*;
+use engine::Options;
+use proptest::prelude::*;
+use scenario::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
+use scenario::model::{FlowGroup, Limit, Loss, Scenario, Service};
+use scenario::units::{Bytes, Nanos, Rate};
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    /// Packets conserved, copies included; none faster than its path, in order where the path keeps it; windows
+    /// respected, reassembly right. What queues drop and channels lose or double stands in the records of their links,
+    /// and no link carries more than it can.
+    #[test]
+    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::impaired()) {
+        scenario.warmup = Nanos::ZERO;
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
+            prop_assert_eq!(record.sent_packets, flow.sent);
+            prop_assert_eq!(record.retransmitted_packets, flow.retransmitted);
+            prop_assert_eq!(record.lost_packets, flow.lost);
+            prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
+        }
+        let links = &outcome.run.links;
+        prop_assert_eq!(links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
+        prop_assert_eq!(links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
+        // Those whose first copy is still under way at the end are on record already.
+        prop_assert!(links.iter().filter_map(|link| link.duplicates).sum::<u64>() >= auditor.duplicated);
+        for (record, link) in links.iter().zip(scenario.directions()) {
+            prop_assert!((0.0..=100.0 + 1e-6).contains(&record.utilisation_percent), "{}", record.utilisation_percent);
+            prop_assert!(record.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
+            prop_assert_eq!(record.duplicates.is_some(), link.impairments.duplicate > 0.0);
+        }
+        let groups = || scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        for link in scenario.directions() {
+            let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
+            let flows = auditor.flows.iter().zip(groups()).filter(|(_, group)| crosses(group));
+            let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
+            let most = capacity_bytes(&link.service, scenario.duration);
+            prop_assert!(carried as f64 <= most, "{carried} bytes over {}", link.name);
+        }
+    }
+
+    /// What is counted goes by the time of sending, and no copy counts.
+    #[test]
+    fn sent_and_lost_speak_of_the_same_packets(scenario in random::impaired()) {
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
+            prop_assert_eq!((record.sent_packets, record.lost_packets), (flow.sent, flow.lost));
+            prop_assert!(record.loss_percent <= 100.0, "{} %", record.loss_percent);
+        }
+    }
+
+    /// Same seed, same events and records.
+    #[test]
+    fn a_run_repeats_itself(scenario in random::impaired()) {
+        let record = || {
+            let series = Some(Nanos(scenario.duration.0 / 50));
+            let (outcome, events) = fingerprint(&scenario, &Options { series, ..Options::default() });
+            let records = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
+            (events, records)
+        };
+        prop_assert_eq!(record(), record());
+    }
+
+    /// No queue ever exceeds its limit, in an outage neither.
+    #[test]
+    fn all_queues_stay_within_their_limits(scenario in random::impaired()) {
+        let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
+        let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).collect();
+        let links = &series.links;
+        for (row, number) in links.link.iter().enumerate() {
+            // Access links follow, which have no limit.
+            match limits.get(*number as usize).copied().flatten() {
+                None => {}
+                Some(Limit::Packets(most)) => prop_assert!(links.queue_packets[row] <= most),
+                Some(Limit::Bytes(Bytes(most))) => prop_assert!(links.queue_bytes[row] <= most),
+            }
+        }
+    }
+
+    /// Every byte once, in order, and then silence: nothing is left inside.
+    #[test]
+    fn finite_transfers_complete_with_exactly_their_size(mut scenario in random::impaired()) {
+        for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
+            if let Loss::Uniform(share) = &mut link.loss {
+                *share = share.min(0.03);
+            }
+        }
+        for group in &mut scenario.flows {
+            let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
+            (group.size, group.stop) = (Some(Bytes(size.max(1))), None);
+        }
+        scenario.warmup = Nanos::ZERO;
+        // Timeouts double up to two minutes: an hour lets the unluckiest flow finish.
+        scenario.duration = Nanos::from_secs(3600);
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+        let duplicates: u64 = outcome.run.links.iter().filter_map(|link| link.duplicates).sum();
+        prop_assert_eq!(duplicates, auditor.duplicated);
+        let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        for ((record, flow), group) in outcome.run.flows.iter().zip(&auditor.flows).zip(groups) {
+            prop_assert!(record.completion_s.is_some(), "flow {} never completed: {record:?}", record.flow);
+            prop_assert_eq!(flow.delivered_bytes(), group.size.unwrap().0);
+            prop_assert_eq!((flow.fresh_bytes, flow.unaccounted()), (flow.delivered_bytes(), 0));
+        }
+    }
+}
+
+/// A fixed window over 10 Mbit/s and 40 ms there and back, never limited by the queue.
+fn steady(seconds: u64, window: i64) -> Scenario {
+    let mut s = scenario(seconds);
+    s.flows[0].cc = fixed_window(window);
+    s
+}
+
+/// When each data packet arrived, and its number.
+fn arrivals(s: &Scenario) -> Vec<(Nanos, u32)> {
+    let (_, script) = watch(s, &Options::default(), Script::new(|_, _| false));
+    script.arrived.iter().filter(|(_, data)| is_data(data)).map(|(at, data)| (*at, data.segment)).collect()
+}
+
+const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+/// Packets of 12 000 bits leave back to back. The last before a change sends what is left of it at the new rate, to the
+/// nanosecond.
+#[test]
+fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
+    let mut s = steady(4, 200);
+    let steady_state = arrivals(&s);
+    let (old, new) = (Rate(10_000_000), Rate(3_000_000));
+    let change = Nanos(2_000_000_123);
+    s.links[0].forward.service = Service::Rates(Rates::new(old, &[(change, new)], s.duration));
+    let changed = arrivals(&s);
+    // The end of a transmission is an arrival without the delay.
+    let delay = s.links[0].forward.delay;
+    let across = steady_state.iter().position(|(at, _)| *at - delay > change).expect("it goes on");
+    assert_eq!(steady_state[..across], changed[..across]);
+    let start = steady_state[across - 1].0 - delay;
+    let left = 12_000 * 1_000_000_000u128 - u128::from((change - start).0) * u128::from(old.0);
+    let end = change + Nanos(left.div_ceil(u128::from(new.0)) as u64);
+    assert_eq!(changed[across].0, end + delay);
+    assert!(changed[across].0 > steady_state[across].0 + Nanos::from_micros(100));
+    // From then on one each 4 ms.
+    assert!(changed[across..].windows(2).all(|pair| pair[1].0 - pair[0].0 == MS(4)));
+}
+
+/// What waits in an outage leaves when it is over, and the bits of the packet under way that were sent before stay
+/// sent.
+#[test]
+fn packets_wait_for_the_end_of_an_outage() {
+    let mut s = steady(4, 200);
+    let before = arrivals(&s);
+    let (at, lasts) = (Nanos(2_000_000_123), MS(30));
+    s.links[0].forward.impairments.outages = vec![Outage { at, lasts, lose: false }];
+    let after = arrivals(&s);
+    let delay = s.links[0].forward.delay;
+    let across = before.iter().position(|(arrival, _)| *arrival - delay > at).expect("it goes on");
+    assert_eq!(before[..across], after[..across]);
+    assert_eq!(after[across].0, before[across].0 + lasts);
+    assert_eq!(after[across + 1].0 - after[across].0, Nanos::from_micros(1200));
+    assert!(run(&s, &Options::default()).run.flows[0].lost_packets == 0);
+}
+
+/// Those are lost whose last bit leaves in an outage with losses.
+#[test]
+fn packets_are_lost_in_an_outage_that_loses() {
+    let mut s = steady(4, 200);
+    s.flows[0].size = Some(Bytes(2_000_000));
+    let (from, lasts) = (MS(1000), MS(60));
+    s.links[0].forward.impairments.outages = vec![Outage { at: from, lasts, lose: true }];
+    let run = run(&s, &Options::default()).run;
+    // One each 1.2 ms.
+    assert_eq!((run.links[0].wire_losses, run.flows[0].lost_packets), (50, 50));
+    assert!(run.flows[0].completion_s.is_some());
+}
+
+/// The queue is counted in an outage, and the link's utilisation is of the time in which it is up.
+#[test]
+fn an_outage_is_no_idle_time() {
+    let mut s = steady(10, 200);
+    s.warmup = MS(1000);
+    s.links[0].forward.impairments.outages = vec![Outage { at: MS(3000), lasts: MS(2000), lose: false }];
+    let record = &run(&s, &Options::default()).run.links[0];
+    assert!(record.utilisation_percent > 99.9, "{} %", record.utilisation_percent);
+    assert!(record.queue_delay.queue_delay_ms_max.unwrap() > 2000.0);
+}
+
+/// 400 packets a second for a minute and more, of which each second copy makes the receiver report a duplicate.
+#[test]
+fn duplicates_are_seen_by_the_receiver_and_reported() {
+    let mut s = steady(60, 30);
+    s.links[0].forward.impairments.duplicate = 0.02;
+    let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let (record, flow) = (&outcome.run.links[0], &outcome.run.flows[0]);
+    let (copies, expected) = (record.duplicates.unwrap() as f64, 0.02 * flow.sent_packets as f64);
+    assert!((copies - expected).abs() < 4.0 * (expected * 0.98).sqrt(), "{copies} copies, not {expected}");
+    assert!((flow.lost_packets, flow.retransmitted_packets) == (0, 0), "{flow:?}");
+    let reports =
+        script.acks.iter().filter(|(_, ack)| ack.blocks().first().is_some_and(|block| block.start < ack.next));
+    assert_eq!(reports.count() as u64, record.duplicates.unwrap());
+    let arrived = script.arrived.iter().filter(|(_, data)| is_data(data)).count() as u64;
+    let on_the_way = flow.sent_packets + record.duplicates.unwrap() - arrived;
+    assert!(on_the_way <= 30 + 2, "{on_the_way}");
+}
+
+/// Packets in the order of their arrival, by the order in which they were sent.
+fn order_of_arrival(s: &Scenario) -> Vec<u32> {
+    arrivals(s).iter().map(|(_, segment)| *segment).collect()
+}
+
+#[test]
+fn jitter_reorders_only_where_it_is_told_to() {
+    for reorder in [false, true] {
+        let mut s = steady(5, 40);
+        let jitter = Jitter { spread: MS(10), distribution: Distribution::Uniform, reorder };
+        s.links[0].forward.impairments.jitter = Some(jitter);
+        assert_eq!(order_of_arrival(&s).is_sorted(), !reorder);
+    }
+}
+
+/// Packets that are sent ahead save the whole delay of the link; those held back come later by what is written.
+#[test]
+fn reordered_packets_come_ahead_or_late() {
+    let delay = MS(20);
+    for by in [None, Some(MS(5))] {
+        let mut s = steady(20, 10);
+        s.links[0].forward.delay = delay;
+        s.links[0].forward.impairments.reorder = Some(Reorder { share: 0.05, gap: 1, by });
+        let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+        let order: Vec<_> =
+            script.arrived.iter().filter(|(_, data)| is_data(data)).map(|(_, data)| data.segment).collect();
+        assert!(!order.is_sorted());
+        let transits = script.arrived.iter().filter(|(_, data)| is_data(data)).map(|(at, data)| {
+            let sent =
+                script.sent.iter().rfind(|(left, sent)| sent.segment == data.segment && left < at && is_data(sent));
+            *at - sent.expect("it was sent").0
+        });
+        let least = transits.clone().min().unwrap();
+        let most = transits.max().unwrap();
+        match by {
+            None => assert!(least < delay),
+            Some(by) => assert!(least >= delay && most >= delay + by),
+        }
+        assert_eq!(outcome.run.links[0].wire_losses, 0);
+    }
+}
+
+/// Flows start where they are drawn, not before.
+#[test]
+fn flows_start_at_random() {
+    let mut s = scenario(5);
+    s.flows[0] =
+        FlowGroup { count: 20, start: MS(500), start_spread: MS(1000), size: Some(Bytes(1000)), ..flow("reno") };
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let openings: Vec<_> = s.openings()[0].iter().map(|opening| opening.at).collect();
+    let first = |flow: u32| script.sent.iter().find(|(_, data)| data.flow == flow).expect("it started").0;
+    assert_eq!((0..20).map(first).collect::<Vec<_>>(), openings);
+    assert!(openings.iter().all(|at| (MS(500)..=MS(1500)).contains(at)) && !openings.is_sorted());
+}

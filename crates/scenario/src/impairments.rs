@@ -1,0 +1,137 @@
+//! What a link does to packets beside delaying and losing them: jitter, reordering, duplication, outages, and changes
+//! of its rate.
+
+use crate::units::{Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Everything of one direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Impairments {
+    /// How far the delay varies from packet to packet.
+    pub jitter: Option<Jitter>,
+    /// Packets that leave the order.
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet arrives twice, 0 to 1.
+    pub duplicate: f64,
+    /// When the link is down, in order of time and without overlap.
+    pub outages: Vec<Outage>,
+}
+
+impl Impairments {
+    /// Is there none?
+    pub fn is_none(&self) -> bool {
+        *self == Impairments::default()
+    }
+
+    /// Does a packet's way through the channel differ from that of the one before?
+    pub fn in_the_channel(&self) -> bool {
+        self.jitter.is_some()
+            || self.reorder.is_some()
+            || self.duplicate > 0.0
+            || self.losing_outages().next().is_some()
+    }
+
+    /// The outages in which nothing is transmitted, so that packets wait.
+    pub fn waiting_outages(&self) -> impl Iterator<Item = &Outage> {
+        self.outages.iter().filter(|outage| !outage.lose)
+    }
+
+    /// The outages in which what is transmitted is lost.
+    pub fn losing_outages(&self) -> impl Iterator<Item = &Outage> {
+        self.outages.iter().filter(|outage| outage.lose)
+    }
+}
+
+/// A delay that is drawn anew for each packet, as `delay TIME JITTER` of tc-netem(8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jitter {
+    /// How far a delay may be from the mean; the standard deviation of a normal distribution.
+    pub spread: Nanos,
+    /// How it is drawn.
+    pub distribution: Distribution,
+    /// A packet with less delay overtakes the one before it. Without that it waits for it.
+    pub reorder: bool,
+}
+
+/// How delays are spread about their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Any as likely as another.
+    #[default]
+    Uniform,
+    /// A bell curve; what would be less than no delay at all is none.
+    Normal,
+}
+
+/// Packets that leave the order, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reorder {
+    /// The probability of it, 0 to 1.
+    pub share: f64,
+    /// Behind each such packet `gap - 1` keep the order.
+    pub gap: u64,
+    /// They are held back by so much; without it they have no delay at all.
+    pub by: Option<Nanos>,
+}
+
+/// A time in which a link is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it begins.
+    pub at: Nanos,
+    /// How long it lasts.
+    #[serde(rename = "for")]
+    pub lasts: Nanos,
+    /// Packets are transmitted meanwhile, and lost; otherwise they wait in the queue.
+    pub lose: bool,
+}
+
+impl Outage {
+    /// When the link is up again.
+    pub fn end(&self) -> Nanos {
+        self.at + self.lasts
+    }
+}
+
+/// A rate that changes at given times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Each rate, and from when on it holds: the first from the start of the run, the others in order of time.
+    pub steps: Vec<(Nanos, Rate)>,
+    /// In the mean over the run, outages not counted.
+    pub mean: Rate,
+}
+
+impl Rates {
+    /// The rate at first, and its changes in order of time, in a run of `duration`.
+    pub fn new(first: Rate, changes: &[(Nanos, Rate)], duration: Nanos) -> Rates {
+        let steps: Vec<_> = [(Nanos::ZERO, first)].into_iter().chain(changes.iter().copied()).collect();
+        let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Nanos::NEVER]);
+        let bit_ns = |((from, rate), to): (&(Nanos, Rate), Nanos)| {
+            u128::from(to.min(duration).since(*from).0) * u128::from(rate.0)
+        };
+        let sent: u128 = steps.iter().zip(ends).map(bit_ns).sum();
+        let mean = Rate(sent.checked_div(u128::from(duration.0)).map_or(first.0, |mean| mean as u64));
+        Rates { steps, mean }
+    }
+
+    /// The lowest and the highest.
+    pub fn extremes(&self) -> (Rate, Rate) {
+        let rates = || self.steps.iter().map(|(_, rate)| *rate);
+        (rates().min().unwrap_or(self.mean), rates().max().unwrap_or(self.mean))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8 Mbit/s for 2 s, 2 Mbit/s for 3 s, 10 Mbit/s for 5 s: 16 + 6 + 50 Mbit in 10 s.
+    #[test]
+    fn the_mean_rate_is_over_the_run() {
+        let changes = [(2, 2_000_000), (5, 10_000_000), (60, 1)].map(|(at, rate)| (Nanos::from_secs(at), Rate(rate)));
+        let rates = Rates::new(Rate(8_000_000), &changes, Nanos::from_secs(10));
+        assert_eq!(rates.mean, Rate(7_200_000));
+    }
+}
