@@ -129,15 +129,22 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     /// Lets time pass until the end of the run.
     pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
+        let duration = self.scenario.duration;
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
                 let (arrival, port) = self.network.next();
                 let (due, source) = self.timers.first();
-                let packet_first = arrival <= due;
-                if (if packet_first { arrival } else { due }) > self.scenario.duration {
-                    return Ok(());
+                if arrival <= due {
+                    if arrival > duration {
+                        return Ok(());
+                    }
+                    self.packet_moves(arrival, port);
+                } else {
+                    if due > duration {
+                        return Ok(());
+                    }
+                    self.timer_expires(due, source);
                 }
-                if packet_first { self.packet_moves(arrival, port) } else { self.timer_expires(due, source) }
             }
             let now = self.network.next().0.min(self.timers.first().0);
             if progress(now.min(self.scenario.duration)).is_break() {

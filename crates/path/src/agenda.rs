@@ -8,73 +8,96 @@ use scenario::units::Nanos;
 /// Number of a source of events.
 pub type Source = u32;
 
-/// A source's next event as one number, the time above the source: the smaller comes first, and equal times go by source, so that the order of
-/// events is the same on every machine.
-type Entry = u128;
+/// Sources that meet in one match.
+const GROUP: usize = 4;
 
-#[inline]
-fn entry(at: Nanos, source: Source) -> Entry {
-    (at.0 as u128) << 64 | source as u128
+/// A match: the earliest of four goes on. At equal times it is the first of them, which has the lowest number, so that
+/// the order of events is the same on every machine.
+#[derive(Clone, Copy)]
+struct Match {
+    times: [Nanos; GROUP],
+    sources: [Source; GROUP],
 }
 
-#[inline]
-fn time(entry: Entry) -> Nanos {
-    Nanos((entry >> 64) as u64)
+impl Match {
+    #[inline(always)]
+    fn winner(&self) -> (Nanos, Source) {
+        let (mut at, mut source) = (self.times[0], self.sources[0]);
+        for n in 1..GROUP {
+            if self.times[n] < at {
+                (at, source) = (self.times[n], self.sources[n]);
+            }
+        }
+        (at, source)
+    }
 }
 
-/// A tournament: two sources meet, the earlier goes on to meet the winner beside it, and so on up to the earliest of all. A source that changes its
-/// time replays its own matches only, and stops at the first whose winner stays the same.
+/// A tournament: four sources meet, the earliest goes on to meet the winners beside it, and so on up to the earliest of
+/// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
+/// same.
 pub struct Agenda {
     /// The winner of all.
-    first: Entry,
-    /// Entry 1 is that winner too; entries 2i and 2i + 1 met for place i; from `leaves` on stand the sources themselves.
-    matches: Vec<Entry>,
-    leaves: usize,
+    first: (Nanos, Source),
+    /// The final is match 0; the winners of matches 4i + 1 to 4i + 4 meet in match i. The sources themselves stand from
+    /// match `first_round` on.
+    matches: Vec<Match>,
+    first_round: usize,
 }
 
 impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
-        let leaves = (sources as usize).next_power_of_two();
-        let mut matches = vec![Entry::MAX; 2 * leaves];
-        for (source, leaf) in (0..).zip(&mut matches[leaves..]) {
-            *leaf = entry(Nanos::NEVER, source);
+        let (mut first_round, mut round) = (0, 1);
+        while round * GROUP < sources as usize {
+            first_round += round;
+            round *= GROUP;
         }
-        for place in (1..leaves).rev() {
-            matches[place] = matches[2 * place];
+        let mut matches = vec![Match { times: [Nanos::NEVER; GROUP], sources: [0; GROUP] }; first_round + round];
+        for (place, n) in matches[first_round..].iter_mut().zip((0..).step_by(GROUP)) {
+            place.sources = [n, n + 1, n + 2, n + 3];
         }
-        Agenda { first: matches[1], matches, leaves }
+        for place in (0..first_round).rev() {
+            let winner = |n: usize| matches[GROUP * place + n + 1].winner().1;
+            matches[place].sources = [winner(0), winner(1), winner(2), winner(3)];
+        }
+        Agenda { first: matches[0].winner(), matches, first_round }
     }
 
     /// The earliest event.
     #[inline]
     pub fn first(&self) -> (Nanos, Source) {
-        (time(self.first), self.first as Source)
+        self.first
     }
 
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: Source) -> Nanos {
-        time(self.matches[self.leaves + source as usize])
+        self.matches[self.first_round + source as usize / GROUP].times[source as usize % GROUP]
     }
 
     /// Sets the time of `source`.
     #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
-        let mut place = self.leaves + source as usize;
-        let mut winner = entry(at, source);
-        while self.matches[place] != winner {
-            self.matches[place] = winner;
-            if place == 1 {
-                self.first = winner;
+        let mut place = self.first_round + source as usize / GROUP;
+        let mut slot = source as usize % GROUP;
+        let mut winner = (at, source);
+        loop {
+            let played = &mut self.matches[place];
+            if (played.times[slot], played.sources[slot]) == winner {
+                return;
+            }
+            (played.times[slot], played.sources[slot]) = winner;
+            winner = played.winner();
+            if place == 0 {
                 break;
             }
-            winner = winner.min(self.matches[place ^ 1]);
-            place /= 2;
+            (place, slot) = ((place - 1) / GROUP, (place - 1) % GROUP);
         }
+        self.first = winner;
     }
 
-    /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it rings.
+    /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it
+    /// rings.
     #[inline]
     pub fn no_later_than(&mut self, source: Source, at: Nanos) {
         if at < self.at(source) {

@@ -16,6 +16,9 @@ use scenario::units::Nanos;
 /// Number of a port. At equal times the lower number goes first.
 pub type PortId = u32;
 
+/// The number of the first of the ports that the agenda chooses between.
+const OTHERS: PortId = 2;
+
 /// A port on a route.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
@@ -67,7 +70,7 @@ pub struct Network<P, X = NoExternal> {
     first_two: [Head<X>; 2],
     /// The ports from number 2 on.
     others: Vec<Port<X>>,
-    /// The next events of the others, by the port's number.
+    /// The next events of the others, by their place among them.
     agenda: Agenda,
     routes: Routes,
     /// The ports that count, in the order of their records.
@@ -87,7 +90,7 @@ impl<P: Packet, X> Network<P, X> {
     /// # Panics
     /// With less than two ports.
     pub fn new(ports: Vec<Port<X>>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
-        let agenda = Agenda::new(ports.len() as u32);
+        let agenda = Agenda::new((ports.len() as u32).saturating_sub(OTHERS));
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
@@ -104,15 +107,13 @@ impl<P: Packet, X> Network<P, X> {
     /// The earliest event: when, and at which port; `Nanos::NEVER` if the network is empty.
     #[inline(always)]
     pub fn next(&self) -> (Nanos, PortId) {
-        let (at, port) = self.agenda.first();
         let [first, second] = &self.first_two;
-        if first.next <= second.next && first.next <= at {
-            (first.next, 0)
-        } else if second.next <= at {
-            (second.next, 1)
-        } else {
-            (at, port)
+        let mut next = (first.next, 0);
+        if second.next < next.0 {
+            next = (second.next, 1);
         }
+        let (at, other) = self.agenda.first();
+        if at < next.0 { (at, OTHERS + other) } else { next }
     }
 
     /// The earliest event of `port`, one of the first two, and of those from number 2 on.
@@ -146,7 +147,7 @@ impl<P: Packet, X> Network<P, X> {
         let next = external.next();
         match self.first_two.get_mut(port as usize) {
             Some(head) => head.next = next,
-            None => self.agenda.set(port, next),
+            None => self.agenda.set(port - OTHERS, next),
         }
         self.release_gone(now, gone, context);
         result
@@ -156,7 +157,7 @@ impl<P: Packet, X> Network<P, X> {
     pub fn port(&self, port: PortId) -> &Port<X> {
         match port {
             0 | 1 => &self.first_two[port as usize].port,
-            _ => &self.others[port as usize - 2],
+            _ => &self.others[(port - OTHERS) as usize],
         }
     }
 
@@ -229,7 +230,7 @@ impl<P: Packet, X> Network<P, X> {
     {
         // What is lost has no hop.
         if let Some(hop) = self.routes.hops.get(taken.next_hop as usize) {
-            let bytes = self.packets.get(taken.id).bytes();
+            let bytes = self.packets.bytes(taken.id);
             self.offer(now, *hop, taken.id, bytes, context);
         }
     }
@@ -255,13 +256,13 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: External<P, C>,
     {
-        let (taken, next) = match &mut self.others[port as usize - 2] {
+        let (taken, next) = match &mut self.others[(port - OTHERS) as usize] {
+            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
             Port::Access(access) => (access.take(), access.next()),
             Port::Delay(line) => (line.take(), line.next()),
-            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
             Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
         };
-        self.agenda.set(port, next);
+        self.agenda.set(port - OTHERS, next);
         taken
     }
 
@@ -313,7 +314,20 @@ impl<P: Packet, X> Network<P, X> {
     ) where
         X: External<P, C>,
     {
-        let next = match &mut self.others[port as usize - 2] {
+        let other = port - OTHERS;
+        if let Port::Fifo(fifo) = &mut self.others[other as usize] {
+            let before = fifo.next();
+            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
+            let next = fifo.next();
+            if next != before {
+                self.agenda.set(other, next);
+            }
+            if fate != Fate::Accepted {
+                self.discard(now, fate, transit.id, context);
+            }
+            return;
+        }
+        let next = match &mut self.others[other as usize] {
             // Behind others it does not change what comes next.
             Port::Access(access) => match access.send(now, bytes, transit) {
                 true => access.next(),
@@ -323,17 +337,9 @@ impl<P: Packet, X> Network<P, X> {
                 true => line.next(),
                 false => return,
             },
-            Port::Fifo(fifo) => {
-                let fate = fifo.offer(now, bytes, transit, &mut self.packets);
-                let next = fifo.next();
-                if fate != Fate::Accepted {
-                    self.discard(now, fate, transit.id, context);
-                }
-                next
-            }
-            Port::Queued(_) | Port::External(_) => self.offer_otherwise(now, port, transit, context),
+            _ => self.offer_otherwise(now, port, transit, context),
         };
-        self.agenda.set(port, next);
+        self.agenda.set(other, next);
     }
 
     #[cold]
@@ -418,6 +424,6 @@ impl<P: Packet, X> Network<P, X> {
 fn port_of<'a, X>(first_two: &'a mut [Head<X>; 2], others: &'a mut [Port<X>], port: PortId) -> &'a mut Port<X> {
     match port {
         0 | 1 => &mut first_two[port as usize].port,
-        _ => &mut others[port as usize - 2],
+        _ => &mut others[(port - OTHERS) as usize],
     }
 }

@@ -39,6 +39,8 @@ pub struct Pool<P> {
 #[derive(Debug)]
 struct Place<P> {
     packet: P,
+    /// IP length, which every port asks for.
+    bytes: u32,
     /// Of a free place: the one that is free after it.
     next_free: PacketId,
 }
@@ -57,6 +59,7 @@ impl<P: Packet> Pool<P> {
         match self.places.get_mut(id.0 as usize) {
             Some(place) => {
                 self.free = place.next_free;
+                place.bytes = packet.bytes();
                 place.packet = packet;
                 id
             }
@@ -67,7 +70,7 @@ impl<P: Packet> Pool<P> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, packet: P) -> PacketId {
-        self.places.push(Place { packet, next_free: PacketId::NONE });
+        self.places.push(Place { bytes: packet.bytes(), packet, next_free: PacketId::NONE });
         PacketId(self.places.len() as u32 - 1)
     }
 
@@ -77,7 +80,13 @@ impl<P: Packet> Pool<P> {
         &self.places[id.0 as usize].packet
     }
 
-    /// The same, to change it.
+    /// The IP length of a packet of the pool.
+    #[inline]
+    pub(crate) fn bytes(&self, id: PacketId) -> u32 {
+        self.places[id.0 as usize].bytes
+    }
+
+    /// A packet of the pool, to change it, though not its length.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut P {
         &mut self.places[id.0 as usize].packet
