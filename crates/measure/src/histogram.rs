@@ -13,7 +13,9 @@ pub struct Histogram {
     /// `counts[i]` belongs to bin `first + i`.
     counts: Vec<u32>,
     first: u32,
-    samples: u64,
+    /// Those of zero have no bin: queues are empty for most packets that come to them.
+    zeros: u64,
+    samples_above_zero: u64,
     sum: u128,
     min: Nanos,
     max: Nanos,
@@ -21,7 +23,15 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { counts: Vec::new(), first: 0, samples: 0, sum: 0, min: Nanos::NEVER, max: Nanos::ZERO }
+        Histogram {
+            counts: Vec::new(),
+            first: 0,
+            zeros: 0,
+            samples_above_zero: 0,
+            sum: 0,
+            min: Nanos::NEVER,
+            max: Nanos::ZERO,
+        }
     }
 }
 
@@ -50,16 +60,33 @@ impl Histogram {
     /// Adds one sample.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
-        self.min = self.min.min(value);
-        self.samples += 1;
+        if value == Nanos::ZERO {
+            return self.record_zero();
+        }
+        self.samples_above_zero += 1;
         self.sum += value.0 as u128;
-        self.max = self.max.max(value);
+        if value < self.min || value > self.max {
+            self.extend(value);
+        }
         let bin = bin_of(value);
         let index = bin.wrapping_sub(self.first) as usize;
         match self.counts.get_mut(index) {
             Some(count) => *count += 1,
             None => self.widen(bin),
         }
+    }
+
+    /// Adds a sample of zero.
+    #[inline]
+    pub fn record_zero(&mut self) {
+        self.zeros += 1;
+    }
+
+    /// Notes a sample below or above all others.
+    #[cold]
+    fn extend(&mut self, value: Nanos) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     #[cold]
@@ -82,32 +109,36 @@ impl Histogram {
 
     /// Number of samples.
     pub fn samples(&self) -> u64 {
-        self.samples
+        self.zeros + self.samples_above_zero
+    }
+
+    fn min(&self) -> Nanos {
+        if self.zeros > 0 { Nanos::ZERO } else { self.min }
     }
 
     /// The exact mean in milliseconds; none without a sample.
     pub fn mean_ms(&self) -> Option<f64> {
-        (self.samples > 0).then(|| self.sum as f64 / self.samples as f64 / 1e6)
+        (self.samples() > 0).then(|| self.sum as f64 / self.samples() as f64 / 1e6)
     }
 
     /// The exact maximum in milliseconds; none without a sample.
     pub fn max_ms(&self) -> Option<f64> {
-        (self.samples > 0).then(|| self.max.as_millis_f64())
+        (self.samples() > 0).then(|| self.max.as_millis_f64())
     }
 
     /// The value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds, interpolated inside its bin
     /// and never outside what was seen.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
-        if self.samples == 0 {
+        if self.samples() == 0 {
             return None;
         }
-        let rank = q * self.samples as f64;
+        let rank = q * self.samples() as f64;
         let mut below = 0.0;
         for (low, high, count) in self.bins() {
             if below + count as f64 >= rank {
                 let inside = ((rank - below) / count as f64).clamp(0.0, 1.0);
                 let value = low as f64 + inside * (high - low - 1) as f64;
-                return Some(value.clamp(self.min.0 as f64, self.max.0 as f64) / 1e6);
+                return Some(value.clamp(self.min().0 as f64, self.max.0 as f64) / 1e6);
             }
             below += count as f64;
         }
@@ -115,11 +146,14 @@ impl Histogram {
     }
 
     /// The bins that are not empty: lower edge, upper edge (ns), count.
-    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(i, count)| {
-            let (low, high) = edges(self.first + i as u32);
-            (low, high, *count)
-        })
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let of_bin = |bin: u32, count: u64| {
+            let (low, high) = edges(bin);
+            (low, high, count)
+        };
+        let zeros = (self.zeros > 0).then(|| of_bin(0, self.zeros));
+        let others = (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        zeros.into_iter().chain(others.map(move |(bin, count)| of_bin(bin, *count as u64)))
     }
 }
 

@@ -129,7 +129,7 @@ fn add<'a>(to: &mut Distribution, histograms: impl Iterator<Item = &'a Histogram
         for (_, high, count) in histogram.bins() {
             to.subject.push(subject as u32);
             to.upper_ms.push(high as f64 / 1e6);
-            to.count.push(count as u64);
+            to.count.push(count);
         }
     }
 }

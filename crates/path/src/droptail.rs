@@ -21,6 +21,8 @@ pub(crate) struct Droptail {
     /// A packet that finds this much or more is marked.
     ecn_threshold: Amount,
     waiting: Amount,
+    /// What neither exceeds the limit nor reaches the threshold with any packet.
+    calm: Amount,
 }
 
 /// Bytes and packets.
@@ -45,14 +47,22 @@ impl Amount {
 impl Droptail {
     /// An empty queue.
     pub fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>) -> Droptail {
-        let waiting = Amount { bytes: 0, packets: 0 };
-        Droptail { limit: Amount::bound(limit), ecn_threshold: Amount::bound(ecn_threshold), waiting }
+        let (limit, ecn_threshold) = (Amount::bound(limit), Amount::bound(ecn_threshold));
+        let calm =
+            Amount { bytes: limit.bytes.min(ecn_threshold.bytes), packets: limit.packets.min(ecn_threshold.packets) };
+        Droptail { limit, ecn_threshold, waiting: Amount { bytes: 0, packets: 0 }, calm }
+    }
+
+    /// A packet joins without a mark. If not so, `admit` decides.
+    #[inline]
+    pub fn is_calm(&self, bytes: u32) -> bool {
+        self.waiting.bytes + bytes as u64 <= self.calm.bytes && self.waiting.packets < self.calm.packets
     }
 
     /// Decides about a packet; whether it is ECN-capable is asked only if it is to be marked.
     #[inline]
     pub fn admit(&self, bytes: u32, ecn_capable: impl FnOnce() -> bool) -> Admission {
-        let Droptail { limit, ecn_threshold, waiting } = self;
+        let Droptail { limit, ecn_threshold, waiting, .. } = self;
         if waiting.bytes + bytes as u64 > limit.bytes || waiting.packets >= limit.packets {
             return Admission::Drop;
         }

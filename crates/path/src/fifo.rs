@@ -44,6 +44,21 @@ impl FifoPort {
     #[inline(always)]
     pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, transit: Transit, packets: &mut Pool<P>) -> Fate {
         self.advance(now);
+        if !self.queue.is_calm(bytes) {
+            return self.offer_above_threshold(now, bytes, transit, packets);
+        }
+        self.join(now, bytes, transit)
+    }
+
+    /// `offer` where the packet is dropped or marked, or only just not.
+    #[inline(never)]
+    fn offer_above_threshold<P: Packet>(
+        &mut self,
+        now: Nanos,
+        bytes: u32,
+        transit: Transit,
+        packets: &mut Pool<P>,
+    ) -> Fate {
         let stats = &mut self.output.stats;
         let admission = self.queue.admit(bytes, || packets.get(transit.id).ecn() != Ecn::NotEct);
         match admission {
@@ -54,18 +69,22 @@ impl FifoPort {
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
         }
+        let fate = self.join(now, bytes, transit);
+        if admission == Admission::JoinMarked && fate == Fate::Accepted {
+            packets.get_mut(transit.id).mark_ce();
+        }
+        fate
+    }
+
+    /// Transmits a packet behind those that wait.
+    #[inline(always)]
+    fn join(&mut self, now: Nanos, bytes: u32, transit: Transit) -> Fate {
         let (start, lost) = self.output.send(now, now, bytes, transit);
         if start > now {
             self.queue.enter(bytes);
             self.waiting.push((start, bytes));
         }
-        if lost {
-            return Fate::Lost;
-        }
-        if admission == Admission::JoinMarked {
-            packets.get_mut(transit.id).mark_ce();
-        }
-        Fate::Accepted
+        if lost { Fate::Lost } else { Fate::Accepted }
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the port is empty.

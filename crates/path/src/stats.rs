@@ -87,11 +87,13 @@ impl LinkStats {
     #[inline]
     pub(crate) fn transmitted(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
         self.total_bytes += bytes as u64;
-        if self.covers(arrival) {
-            self.queue_delay.record(start - arrival);
-        }
         if start > arrival {
+            if self.covers(arrival) {
+                self.queue_delay.record(start - arrival);
+            }
             self.waited(arrival, start, bytes);
+        } else if self.covers(arrival) {
+            self.queue_delay.record_zero();
         }
     }
 

@@ -113,10 +113,21 @@ impl Constant {
     #[inline]
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
         let start = now.max(self.free_at);
-        let end = start + self.pace.time_to_send(bytes);
+        let length = self.pace.time_to_send(bytes);
+        let end = start + length;
         self.free_at = end;
-        self.busy_ns += end.min(self.to).0.saturating_sub(start.max(self.from).0);
+        if start >= self.from && end <= self.to {
+            self.busy_ns += length.0;
+        } else {
+            self.count_part(start, end);
+        }
         Slot { start, end }
+    }
+
+    /// Counts what lies inside the interval of a transmission that does not.
+    #[cold]
+    fn count_part(&mut self, start: Nanos, end: Nanos) {
+        self.busy_ns += end.min(self.to).since(start.max(self.from)).0;
     }
 
     /// When the packet served last is out.
