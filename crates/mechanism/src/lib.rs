@@ -12,6 +12,7 @@ mod library;
 mod nearest;
 pub mod replay;
 pub mod sock;
+mod sock_members;
 
 pub use bind::control::Control;
 pub use bind::fault::Fault;

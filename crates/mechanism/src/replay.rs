@@ -10,6 +10,7 @@ pub use crate::bind::ops::Callback;
 use crate::error::Error;
 use crate::library::Library;
 use crate::sock::{AckSample, RateSample, TcpSock};
+use crate::sock_members;
 use scenario::model::CongestionControl;
 use std::collections::HashMap;
 use std::fmt;
@@ -49,15 +50,22 @@ pub struct Event {
     pub result: u64,
 }
 
-/// Where a member that both targets know stands in [`TcpSock`].
+/// A member of [`TcpSock`] that both targets know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// As in C, from `struct tcp_sock`: `inet_conn.icsk_ca_priv[3]`.
-    pub path: String,
-    /// In bytes.
-    pub offset: usize,
-    /// In bytes, at most eight.
-    pub size: usize,
+    path: String,
+    /// Its place among the numbers of a socket.
+    number: usize,
+}
+
+impl Member {
+    /// The member of `size` bytes that begins `offset` bytes from the socket's start; `path` is its name as in C, from
+    /// `struct tcp_sock`: `inet_conn.icsk_ca_priv[3]`. None if no member begins and ends there.
+    pub fn new(path: impl Into<String>, offset: usize, size: usize) -> Option<Member> {
+        let mut numbers = sock_members::numbers(&TcpSock::default()).into_iter();
+        let number = numbers.position(|number| (number.offset, number.size) == (offset, size))?;
+        Some(Member { path: path.into(), number })
+    }
 }
 
 /// What one loaded control was called with, in the order of the calls.
@@ -148,8 +156,9 @@ impl Replay {
             return Err(("the result".into(), event.result, result));
         }
         let transmitted = sk.sim.send_ack_pending != 0;
+        let (after, left) = (sock_members::numbers(&event.after), sock_members::numbers(sk));
         for member in members.iter().filter(|member| is_comparable(&member.path, transmitted)) {
-            let (kernel, native) = (value(&event.after, member), value(sk, member));
+            let (kernel, native) = (after[member.number].value, left[member.number].value);
             if kernel != native {
                 return Err((member.path.clone(), kernel, native));
             }
@@ -211,15 +220,4 @@ fn is_comparable(path: &str, transmitted: bool) -> bool {
     let of_control =
         OF_CONTROL.contains(&path) || path.starts_with("inet_conn.icsk_ca_priv") || path.ends_with("sk_pacing_rate");
     if transmitted { of_control } else { !COUNTED_MEANWHILE.contains(&path) }
-}
-
-fn value(sk: &TcpSock, member: &Member) -> u64 {
-    assert!(member.offset + member.size <= size_of::<TcpSock>() && member.size <= 8, "{} is no member", member.path);
-    let mut bytes = [0; 8];
-    // SAFETY: the bytes stand within the socket, and a member has no padding.
-    unsafe {
-        let from = (sk as *const TcpSock).cast::<u8>().add(member.offset);
-        from.copy_to_nonoverlapping(bytes.as_mut_ptr(), member.size);
-    }
-    u64::from_le_bytes(bytes)
 }

@@ -17,7 +17,7 @@ fn members() -> Vec<Member> {
     let private = (0..13).map(|i| ("inet_conn.icsk_ca_priv", inet_conn + 8 * i, 8));
     let own = [("snd_cwnd", offset_of!(TcpSock, snd_cwnd), 4), ("snd_ssthresh", offset_of!(TcpSock, snd_ssthresh), 4)];
     let all = private.chain(own);
-    all.map(|(path, offset, size)| Member { path: path.into(), offset, size }).collect()
+    all.map(|(path, offset, size)| Member::new(path, offset, size).expect("a member")).collect()
 }
 
 /// Some rounds of CUBIC as the simulator's build runs it: the start, growth, a loss, growth along the curve.
@@ -74,6 +74,18 @@ fn replay(recording: &Recording) -> Result<(), Difference> {
 #[test]
 fn the_build_for_replays_is_the_simulators() {
     assert_eq!(replay(&recording()), Ok(()));
+}
+
+/// Bytes between members have no value, and those behind the socket are not its own.
+#[test]
+fn only_what_is_a_member_can_be_compared() {
+    let window = offset_of!(TcpSock, snd_cwnd);
+    let gap = offset_of!(TcpSock, advmss) + 2;
+    assert!(gap < offset_of!(TcpSock, mss_cache), "padding");
+    assert!(Member::new("snd_cwnd", window, 4).is_some());
+    for (offset, size) in [(gap, 2), (window, 8), (window + 1, 2), (size_of::<TcpSock>(), 4), (usize::MAX, 4)] {
+        assert_eq!(Member::new("snd_cwnd", offset, size), None, "{size} bytes at {offset}");
+    }
 }
 
 #[test]

@@ -10,7 +10,11 @@ use mechanism::replay;
 /// One number of both.
 #[derive(Clone, Debug)]
 struct Field {
-    native: replay::Member,
+    /// As in C, from the outermost structure.
+    path: String,
+    /// Where the native one stands and what it takes, in bytes.
+    offset: usize,
+    size: usize,
     kernel_bit: usize,
     kernel_bits: usize,
     signed: bool,
@@ -41,16 +45,23 @@ impl Layout {
         Layout { fields, native_bytes: size_and_align(ours).0, kernel_bytes: kernel.bytes() }
     }
 
-    /// The members of the native structure that the kernel has too.
+    /// The members of the native structure, which is `struct tcp_sock`, that the kernel has too.
+    ///
+    /// # Panics
+    /// If `mechanism::sock` has none where the declaration puts one.
     pub(super) fn members(&self) -> Vec<replay::Member> {
-        self.fields.iter().map(|field| field.native.clone()).collect()
+        let member = |Field { path, offset, size, .. }: &Field| {
+            let member = replay::Member::new(path.as_str(), *offset, *size);
+            member.unwrap_or_else(|| panic!("mechanism::sock has no {path} of {size} bytes at {offset}"))
+        };
+        self.fields.iter().map(member).collect()
     }
 
     /// Writes the kernel's bytes into the native structure's.
     pub(super) fn translate(&self, kernel: &[u8], native: &mut [u8]) {
         for field in &self.fields {
             let number = number_at(kernel, field);
-            let replay::Member { offset, size, .. } = field.native;
+            let Field { offset, size, .. } = *field;
             native[offset..offset + size].copy_from_slice(&number.to_le_bytes()[..size]);
         }
     }
@@ -73,7 +84,9 @@ fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Place, fields: &mut
             }
         }
         (Type::Number { bytes: size, .. }, Type::Number { bytes, signed }) => fields.push(Field {
-            native: replay::Member { path: at.path, offset: at.native, size: *size },
+            path: at.path,
+            offset: at.native,
+            size: *size,
             kernel_bit: at.kernel_bit,
             kernel_bits: bits.unwrap_or(8 * bytes),
             signed: *signed,
@@ -180,9 +193,10 @@ mod tests {
             ],
         };
         let layout = Layout::new(&ours, &kernel);
-        let places: Vec<_> = layout.members().into_iter().map(|m| (m.path, m.offset, m.size)).collect();
+        let places: Vec<_> =
+            layout.fields.iter().map(|field| (field.path.as_str(), field.offset, field.size)).collect();
         let expected = [("flag", 0, 1), ("pair[0]", 2, 2), ("pair[1]", 4, 2), ("counter", 8, 8)];
-        assert_eq!(places, expected.map(|(path, offset, size)| (path.to_string(), offset, size)));
+        assert_eq!(places, expected);
         assert_eq!((layout.native_bytes, layout.kernel_bytes), (24, 12));
 
         let mut native = [0xee; 24];
