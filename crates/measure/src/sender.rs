@@ -61,11 +61,13 @@ impl SenderMeter {
     #[inline]
     pub fn sent(&mut self, now: Nanos, again: bool) -> bool {
         self.total_sent += 1;
-        self.total_retransmitted += again as u64;
         let counts = self.covers(now);
         if counts {
             self.sent += 1;
-            self.retransmitted += again as u64;
+        }
+        if again {
+            self.total_retransmitted += 1;
+            self.retransmitted += counts as u64;
         }
         counts
     }

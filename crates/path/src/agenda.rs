@@ -78,12 +78,24 @@ impl Agenda {
     /// Sets the time of `source`.
     #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
+        self.replay::<false>(source, at);
+    }
+
+    /// Gives the source that is the first of all a later time, or none.
+    #[inline(always)]
+    pub fn put_first_off(&mut self, at: Nanos) {
+        self.replay::<true>(self.first.1, at);
+    }
+
+    /// Replays the matches of `source`, all of them if it won them all.
+    #[inline(always)]
+    fn replay<const FIRST: bool>(&mut self, source: Source, at: Nanos) {
         let mut place = self.first_round + source as usize / GROUP;
         let mut slot = source as usize % GROUP;
         let mut winner = (at, source);
         loop {
             let played = &mut self.matches[place];
-            if (played.times[slot], played.sources[slot]) == winner {
+            if !FIRST && (played.times[slot], played.sources[slot]) == winner {
                 return;
             }
             (played.times[slot], played.sources[slot]) = winner;
@@ -122,6 +134,22 @@ mod tests {
                 list[source as usize] = at;
                 let expected = list.iter().enumerate().map(|(s, t)| (Nanos(*t), s as u32)).min().unwrap();
                 prop_assert_eq!(agenda.first(), expected);
+            }
+        }
+    }
+
+    proptest! {
+        /// The way of a run: the first source's event passes, and it has another one later or none.
+        #[test]
+        fn events_come_in_order(starts in prop::collection::vec(0u64..50, 1..90), gaps in prop::collection::vec(0u64..9, 1..99)) {
+            let mut agenda = Agenda::new(starts.len() as u32);
+            let mut list: Vec<_> = (0..).zip(starts).map(|(source, at)| (at, source)).collect();
+            list.iter().for_each(|(at, source)| agenda.set(*source, Nanos(*at)));
+            for gap in gaps {
+                let earliest = list.iter_mut().min().expect("there is one");
+                prop_assert_eq!(agenda.first(), (Nanos(earliest.0), earliest.1));
+                earliest.0 = if gap == 0 { u64::MAX } else { earliest.0.saturating_add(gap) };
+                agenda.put_first_off(Nanos(earliest.0));
             }
         }
     }

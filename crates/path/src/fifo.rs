@@ -79,12 +79,12 @@ impl FifoPort {
     /// Transmits a packet behind those that wait.
     #[inline(always)]
     fn join(&mut self, now: Nanos, bytes: u32, transit: Transit) -> Fate {
-        let (start, lost) = self.output.send(now, now, bytes, transit);
-        if start > now {
+        let slot = self.output.transmit(now, now, bytes);
+        if slot.start > now {
             self.queue.enter(bytes);
-            self.waiting.push((start, bytes));
+            self.waiting.push((slot.start, bytes));
         }
-        if lost { Fate::Lost } else { Fate::Accepted }
+        if self.output.propagate(now, slot.end, transit) { Fate::Lost } else { Fate::Accepted }
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the port is empty.

@@ -256,13 +256,18 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: External<P, C>,
     {
-        let (taken, next) = match &mut self.others[(port - OTHERS) as usize] {
-            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
+        let other = port - OTHERS;
+        if let Port::Fifo(fifo) = &mut self.others[other as usize] {
+            let taken = fifo.take();
+            self.agenda.put_first_off(fifo.next());
+            return taken;
+        }
+        let (taken, next) = match &mut self.others[other as usize] {
             Port::Access(access) => (access.take(), access.next()),
             Port::Delay(line) => (line.take(), line.next()),
-            Port::Queued(_) | Port::External(_) => self.step_otherwise(now, port, context),
+            _ => self.step_otherwise(now, port, context),
         };
-        self.agenda.set(port - OTHERS, next);
+        self.agenda.set(other, next);
         taken
     }
 

@@ -1,7 +1,7 @@
 //! What stands behind a port's queue, whoever keeps that: transmitter and channel.
 
 use crate::channel::{Channel, Transit};
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Slot, Transmitter};
 use crate::{LinkStats, draws};
 use scenario::model;
 use scenario::records;
@@ -42,13 +42,27 @@ impl LinkOutput {
     /// transmission, until which it waits, and whether the channel loses it.
     #[inline(always)]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
+        let slot = self.transmit(arrival, ready, bytes);
+        (slot.start, self.propagate(arrival, slot.end, transit))
+    }
+
+    /// The first half of `send`: when the packet is transmitted.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, arrival: Nanos, ready: Nanos, bytes: u32) -> Slot {
         let slot = self.transmitter.serve(ready, bytes);
         self.stats.transmitted(arrival, slot.start, bytes);
-        let lost = self.channel.send(slot.end, transit);
+        slot
+    }
+
+    /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`. True if the channel
+    /// loses it.
+    #[inline(always)]
+    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> bool {
+        let lost = self.channel.send(end, transit);
         if lost {
             self.stats.lost(arrival);
         }
-        (slot.start, lost)
+        lost
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.

@@ -101,13 +101,15 @@ pub struct Constant {
     free_at: Nanos,
     from: Nanos,
     to: Nanos,
+    /// A transmission that ends by this time lies inside the counting interval: none until one has started there.
+    inside_until: Nanos,
     /// Time spent sending, inside the counting interval.
     busy_ns: u64,
 }
 
 impl Constant {
     pub fn new(rate: Rate, from: Nanos, to: Nanos) -> Constant {
-        Constant { pace: Pace::new(rate), free_at: Nanos::ZERO, from, to, busy_ns: 0 }
+        Constant { pace: Pace::new(rate), free_at: Nanos::ZERO, from, to, inside_until: Nanos::ZERO, busy_ns: 0 }
     }
 
     #[inline]
@@ -116,7 +118,7 @@ impl Constant {
         let length = self.pace.time_to_send(bytes);
         let end = start + length;
         self.free_at = end;
-        if start >= self.from && end <= self.to {
+        if end <= self.inside_until {
             self.busy_ns += length.0;
         } else {
             self.count_part(start, end);
@@ -124,10 +126,13 @@ impl Constant {
         Slot { start, end }
     }
 
-    /// Counts what lies inside the interval of a transmission that does not.
+    /// Counts what lies inside the interval of a transmission that may not.
     #[cold]
     fn count_part(&mut self, start: Nanos, end: Nanos) {
         self.busy_ns += end.min(self.to).since(start.max(self.from)).0;
+        if start >= self.from {
+            self.inside_until = self.to;
+        }
     }
 
     /// When the packet served last is out.

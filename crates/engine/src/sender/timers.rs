@@ -103,11 +103,12 @@ impl Sender {
     /// `tcp_schedule_loss_probe`: two RTTs, never later than the timeout.
     #[inline(always)]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool, now: Nanos) -> bool {
+        const INIT_US: u64 = rtt::TIMEOUT_INIT as u64 * (1_000_000 / HZ);
         let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);
         if !self.stack.tlp || !self.stack.sack || self.sk.packets_out == 0 || !open {
             return false;
         }
-        let mut timeout = rtt::TIMEOUT_INIT;
+        let mut timeout_us = INIT_US;
         if self.sk.srtt_us != 0 {
             // One segment may wait for a delayed acknowledgement.
             let margin_us = if self.sk.packets_out == 1 {
@@ -115,13 +116,14 @@ impl Sender {
             } else {
                 TIMEOUT_MIN_US
             };
-            timeout = micros_to_jiffies((self.sk.srtt_us >> 2) as u64 + margin_us);
+            timeout_us = (self.sk.srtt_us >> 2) as u64 + margin_us;
         }
-        let timeout_us =
+        let rto_us =
             if advancing { self.sk.inet_conn.icsk_rto as i64 * (1_000_000 / HZ as i64) } else { self.timeout_in_us() };
-        if timeout_us > 0 {
-            timeout = timeout.min(micros_to_jiffies(timeout_us as u64));
+        if rto_us > 0 {
+            timeout_us = timeout_us.min(rto_us as u64);
         }
+        let timeout = micros_to_jiffies(timeout_us);
         self.arm_after_pacing(IcskTime::LossProbe, timeout, now);
         true
     }

@@ -206,12 +206,13 @@ impl Sender {
     /// Hands a segment to the network and keeps the counters that go with it.
     #[inline(always)]
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
+        // The compiler knows, here and no more below, whether it is one.
         let again = flags & flag::RETRANSMISSION != 0;
         if if again { self.writing.sends_again(segment) } else { self.writing.sends(segment) } {
             flags |= flag::PSH;
         }
         let bytes = self.segment_bytes(segment);
-        let counts = self.meter.sent(env.now, flags & flag::RETRANSMISSION != 0);
+        let counts = self.meter.sent(env.now, again);
         let (flow, tos, tsval) = (self.flow, self.tos, self.timestamp());
         let data = Data { flow, segment, tsval, bytes: bytes as u16, flags, counts, tos };
         let sk = &mut self.sk;
