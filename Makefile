@@ -35,6 +35,7 @@ test: $(STAMPS)/qemu
 bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
 	benches/run
+	benches/qdiscs
 	$(BIN)/python benches/guest-speed
 	if [ "$$(id -u)" = 0 ]; then benches/cost-per-call; else echo "benches/cost-per-call needs root"; fi
 
