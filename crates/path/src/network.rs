@@ -215,23 +215,14 @@ impl<P: Packet, X> Network<P, X> {
             1 => self.take_first::<1, C>(now, context),
             _ => self.take_other(now, port, context),
         };
-        if next_hop == Transit::END {
-            return Some(id);
-        }
-        self.forward(now, Transit { id, next_hop }, context);
-        None
-    }
-
-    /// A packet that has passed a port comes to the next, unless it is lost.
-    #[inline(always)]
-    fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C)
-    where
-        X: External<P, C>,
-    {
-        // What is lost has no hop.
-        if let Some(hop) = self.routes.hops.get(taken.next_hop as usize) {
-            let bytes = self.packets.bytes(taken.id);
-            self.offer(now, *hop, taken.id, bytes, context);
+        match self.routes.hops.get(next_hop as usize) {
+            Some(hop) => {
+                let bytes = self.packets.bytes(id);
+                self.offer(now, *hop, id, bytes, context);
+                None
+            }
+            // What is lost has no hop either.
+            None => (next_hop == Transit::END).then_some(id),
         }
     }
 
