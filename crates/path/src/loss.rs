@@ -30,6 +30,11 @@ impl Losses {
     /// Is the next packet lost?
     #[inline]
     pub fn next(&mut self) -> bool {
+        !matches!(self.model, Model::Nothing) && self.draw()
+    }
+
+    #[inline(never)]
+    fn draw(&mut self) -> bool {
         match &mut self.model {
             Model::Nothing => false,
             Model::Uniform(below) => self.draws.next_u64() < *below,

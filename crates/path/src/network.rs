@@ -217,26 +217,16 @@ impl<P: Packet, X> Network<P, X> {
             1 => self.take_first::<1, C>(now, context),
             _ => self.take_other(now, port, context),
         };
-        if next_hop == Transit::END {
-            return Some(id);
+        match self.routes.hops.get(next_hop as usize) {
+            Some(hop) => {
+                let bytes = self.packets.bytes(id);
+                self.offer(now, *hop, id, bytes, context);
+                None
+            }
+            None if next_hop == Transit::END => Some(id),
+            // What is lost has no hop either.
+            None => self.forward_copy(now, Transit { id, next_hop }.of_copy()?, context),
         }
-        self.forward(now, Transit { id, next_hop }, context)
-    }
-
-    /// A packet that has passed a port comes to the next, unless it is lost. Gives the copy of a packet that is at the
-    /// end of its route.
-    #[inline(always)]
-    fn forward<C: Observer<P>>(&mut self, now: Nanos, taken: Transit, context: &mut C) -> Option<PacketId>
-    where
-        X: External<P, C>,
-    {
-        // What is lost has no hop, and of a copy none is found there.
-        if let Some(hop) = self.routes.hops.get(taken.next_hop as usize) {
-            let bytes = self.packets.bytes(taken.id);
-            self.offer(now, *hop, taken.id, bytes, context);
-            return None;
-        }
-        self.forward_copy(now, taken.of_copy()?, context)
     }
 
     /// A copy of a packet that stays in its channel goes on.
