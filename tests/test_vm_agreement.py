@@ -99,6 +99,6 @@ def test_the_kernel_s_codel(scenario: Write, kernel: str) -> None:
     (ours,) = ub.run(file).as_dict()["runs"]
     theirs = run(file, kernel, **{"link.bottleneck.queue.kind": "kernel:codel"})
     a, b = ours["links"][0], theirs["links"][0]
-    assert a["marks"] == b["marks"] == 1
+    assert a["marks"] == b["marks"] > 0
     for column in ("queue_delay_ms_mean", "queue_delay_ms_max"):
-        assert b[column] == pytest.approx(a[column], rel=0.03), column
+        assert b[column] == pytest.approx(a[column], rel=0.01), column
