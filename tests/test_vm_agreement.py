@@ -86,3 +86,19 @@ def test_the_kernel_s_cubic(scenario: Write, kernel: str) -> None:
     assert flow["goodput_mbps"] == pytest.approx(kernel_s["goodput_mbps"], rel=0.01)
     delay, kernel_s_delay = (record["links"][0]["queue_delay_ms_mean"] for record in (ours, theirs))
     assert delay == pytest.approx(kernel_s_delay, rel=0.05)
+
+
+def test_the_kernel_s_codel(scenario: Write, kernel: str) -> None:
+    """Its first mark in congestion avoidance comes a hundred milliseconds after packets have waited for five.
+
+    The queue grows by a packet each round trip. A shaper that asks a fifth of a millisecond too early puts the mark off
+    by one of them.
+    """
+    link = 'rate = "10mbit"\ndelay = "25ms"\nqueue = { kind = "codel", ecn = true }'
+    file = scenario(link, 'cc = "reno"\necn = true', top='warmup = "1500ms"', duration="3s")
+    (ours,) = ub.run(file).as_dict()["runs"]
+    theirs = run(file, kernel, **{"link.bottleneck.queue.kind": "kernel:codel"})
+    a, b = ours["links"][0], theirs["links"][0]
+    assert a["marks"] == b["marks"] > 0
+    for column in ("queue_delay_ms_mean", "queue_delay_ms_max"):
+        assert b[column] == pytest.approx(a[column], rel=0.01), column

@@ -24,6 +24,8 @@ pub struct QueuedPort<Q> {
     pub output: LinkOutput,
     /// When the discipline is asked for a packet next; `Nanos::NEVER` while it has none.
     ask_at: Nanos,
+    /// When it was, or will be, asked in vain after its last packet; `Nanos::NEVER` if that is done.
+    idle_at: Nanos,
     /// The next hop of each packet that waits, by its number.
     next_hops: Vec<u32>,
     dropped: Vec<Skb>,
@@ -34,7 +36,15 @@ pub struct QueuedPort<Q> {
 impl<Q: Qdisc> QueuedPort<Q> {
     /// An empty port.
     pub fn new(qdisc: Q, output: LinkOutput) -> QueuedPort<Q> {
-        QueuedPort { qdisc, output, ask_at: Nanos::NEVER, next_hops: vec![], dropped: vec![], gone: vec![] }
+        QueuedPort {
+            qdisc,
+            output,
+            ask_at: Nanos::NEVER,
+            idle_at: Nanos::NEVER,
+            next_hops: vec![],
+            dropped: vec![],
+            gone: vec![],
+        }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call. What is to leave at the same time leaves
@@ -43,11 +53,15 @@ impl<Q: Qdisc> QueuedPort<Q> {
         while self.ask_at <= now {
             self.transmit(self.ask_at, packets);
         }
+        if self.idle_at <= now {
+            self.find_empty();
+        }
         let place = transit.id.0 as usize;
         if place >= self.next_hops.len() {
             self.next_hops.resize(place + 1, 0);
         }
         self.next_hops[place] = transit.next_hop;
+        self.idle_at = Nanos::NEVER;
         self.qdisc.enqueue(now, packets.skb(transit.id, now), &mut self.dropped);
         self.note_drops(now);
         self.ask_at = self.output.next_start(now);
@@ -90,7 +104,21 @@ impl<Q: Qdisc> QueuedPort<Q> {
         if lost {
             self.gone.push(Gone { id, fate: Fate::Lost });
         }
-        self.ask_at = if self.qdisc.backlog().1 > 0 { self.output.next_start(now) } else { Nanos::NEVER };
+        if self.qdisc.backlog().1 > 0 {
+            self.ask_at = self.output.next_start(now);
+        } else {
+            self.ask_at = Nanos::NEVER;
+            self.idle_at = self.output.free_at();
+        }
+    }
+
+    /// A device asks once more when its last packet is out: so a discipline learns since when it has been idle. What
+    /// comes before that finds it busy. It matters with the next packet only, so it takes no event of its own.
+    #[cold]
+    fn find_empty(&mut self) {
+        let none = self.qdisc.dequeue(self.idle_at, &mut self.dropped);
+        debug_assert!(none.is_none(), "the queue was empty");
+        self.idle_at = Nanos::NEVER;
     }
 
     fn note_drops(&mut self, now: Nanos) {
@@ -206,19 +234,60 @@ mod tests {
         })
     }
 
-    /// Opportunities at 5, 5, 8 and 20 ms, then again every 20 ms.
-    fn on_a_trace<Q: Qdisc>(qdisc: Q) -> QueuedPort<Q> {
-        let opportunities: Vec<_> = [5, 5, 8, 20].map(Nanos::from_millis).into();
-        let trace = Trace { path: "t".into(), period: Nanos::from_millis(20), opportunities };
+    /// A FIFO that notes when it is asked in vain.
+    struct Noting {
+        fifo: Fifo,
+        idle_since: Vec<Nanos>,
+    }
+
+    impl Qdisc for Noting {
+        fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>) {
+            self.fifo.enqueue(now, skb, dropped);
+        }
+        fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
+            let skb = self.fifo.dequeue(now, dropped);
+            self.idle_since.extend(skb.is_none().then_some(now));
+            skb
+        }
+        fn next(&self, now: Nanos) -> Nanos {
+            self.fifo.next(now)
+        }
+        fn backlog(&self) -> (u64, u64) {
+            self.fifo.backlog()
+        }
+    }
+
+    /// Those of 0 and 1 ms are out at 6 ms, that of 20 ms at 23 ms; that of 26 ms comes when the one of 23 ms is just
+    /// out.
+    #[test]
+    fn a_discipline_learns_since_when_it_is_idle() {
+        let noting = Noting { fifo: Fifo::new(None, None), idle_since: vec![] };
+        let mut port = QueuedPort::new(noting, output(Service::Rate(Rate(4_000_000))));
+        let mut packets = Pool::default();
+        for (number, ms) in (0..).zip([0, 1, 20, 23, 26]) {
+            let id = packets.insert(TestPacket::new(number));
+            port.offer(Nanos::from_millis(ms), Transit { id, next_hop: Transit::END }, &mut packets);
+        }
+        assert_eq!(port.qdisc.idle_since, [6, 23, 26].map(Nanos::from_millis));
+    }
+
+    fn output(service: Service) -> LinkOutput {
         let link = Link {
             name: "bottleneck".into(),
-            service: Service::Trace(Arc::new(trace)),
+            service,
             delay: Nanos::ZERO,
             queue: Queue::Droptail { limit: None, ecn_threshold: None },
             loss: Loss::NONE,
             impairments: Impairments::default(),
         };
-        QueuedPort::new(qdisc, LinkOutput::new(&link, 1, 0, Nanos::ZERO, Nanos::from_secs(1)))
+        LinkOutput::new(&link, 1, 0, Nanos::ZERO, Nanos::from_secs(1))
+    }
+
+    /// Opportunities at 5, 5, 8 and 20 ms, then again every 20 ms.
+    fn on_a_trace<Q: Qdisc>(qdisc: Q) -> QueuedPort<Q> {
+        let opportunities: Vec<_> = [5, 5, 8, 20].map(Nanos::from_millis).into();
+        let trace = Trace { path: "t".into(), period: Nanos::from_millis(20), opportunities };
+        QueuedPort::new(qdisc, output(Service::Trace(Arc::new(trace))))
     }
 
     /// Those that are sent at 8 and at 20 ms have been chosen then: the urgent ones that came at 1 and at 19 ms.

@@ -1,24 +1,30 @@
 //! Lists of flows, of which each flow is on one at most: `list_head` of the kernel, with indices for pointers.
 
+/// Both neighbours of a member, or of a list's head; itself if it is on no list, or empty.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: u32,
+    previous: u32,
+}
+
 /// So many lists over so many members.
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
-    /// Of each member, then of each list's head; itself if it is on no list, or empty.
-    next: Vec<u32>,
-    previous: Vec<u32>,
+    /// Of each member, then of each list's head.
+    links: Vec<Link>,
     members: usize,
 }
 
 impl Chains {
     pub fn new(members: usize, lists: usize) -> Chains {
-        let alone: Vec<u32> = (0..(members + lists) as u32).collect();
-        Chains { next: alone.clone(), previous: alone, members }
+        let alone = |n| Link { next: n, previous: n };
+        Chains { links: (0..(members + lists) as u32).map(alone).collect(), members }
     }
 
     /// The first of a list.
     #[inline]
     pub fn front(&self, list: usize) -> Option<usize> {
-        let first = self.next[self.members + list] as usize;
+        let first = self.links[self.members + list].next as usize;
         (first < self.members).then_some(first)
     }
 
@@ -30,29 +36,32 @@ impl Chains {
     /// Is it on any list?
     #[inline]
     pub fn contains(&self, member: usize) -> bool {
-        self.next[member] as usize != member
+        self.links[member].next as usize != member
+    }
+
+    /// Joins the neighbours of a member.
+    #[inline]
+    fn bypass(&mut self, member: usize) {
+        let Link { next, previous } = self.links[member];
+        self.links[previous as usize].next = next;
+        self.links[next as usize].previous = previous;
     }
 
     /// Takes it off the list that it is on, if any.
     #[inline]
     pub fn remove(&mut self, member: usize) {
-        let (before, behind) = (self.previous[member], self.next[member]);
-        self.next[before as usize] = behind;
-        self.previous[behind as usize] = before;
-        self.next[member] = member as u32;
-        self.previous[member] = member as u32;
+        self.bypass(member);
+        self.links[member] = Link { next: member as u32, previous: member as u32 };
     }
 
     /// Puts it at the end of a list, off the one that it was on.
     #[inline]
     pub fn move_to_back(&mut self, list: usize, member: usize) {
-        self.remove(member);
+        self.bypass(member);
         let head = self.members + list;
-        let last = self.previous[head];
-        self.next[last as usize] = member as u32;
-        self.previous[member] = last;
-        self.next[member] = head as u32;
-        self.previous[head] = member as u32;
+        let last = std::mem::replace(&mut self.links[head].previous, member as u32);
+        self.links[last as usize].next = member as u32;
+        self.links[member] = Link { next: head as u32, previous: last };
     }
 }
 

@@ -285,8 +285,7 @@ mod tests {
     fn gaps(mean_packets: f64, packets: u32) -> Vec<usize> {
         let mut red = red(parameters(), 9);
         red.qavg = (mean_packets * 1500.0) as u64 * 512;
-        let marked: Vec<usize> =
-            (0..packets as usize).filter_map(|n| (red.verdict() == Verdict::Mark).then_some(n)).collect();
+        let marked: Vec<usize> = (0..packets as usize).filter(|_| red.verdict() == Verdict::Mark).collect();
         marked.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 

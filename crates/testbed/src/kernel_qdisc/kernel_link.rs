@@ -22,9 +22,10 @@ use scenario::units::{Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// The tenth of a packet's transmission: so late the kernel's timers may be in real time, where that is more than what
-/// no timer is better than.
-const CATCH_UP_SHARE: u64 = 10;
+/// How late packets may come out of the shaper and count as punctual: what no timer is better than, or where that is
+/// more a tenth of a packet's transmission.
+const TOLERANCE: Nanos = Nanos::from_micros(200);
+const TOLERANCE_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
 
@@ -32,7 +33,7 @@ const CE: u8 = 3;
 pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
-    catch_up: Nanos,
+    tolerance: Nanos,
     /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
     pace: Option<Pace>,
     output: LinkOutput,
@@ -59,8 +60,8 @@ impl KernelLink {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
-        let catch_up = catch_up(time, rate.time_to_send(Bytes(mtu as u64)));
-        let shaper = qdisc::shaper_class(rate, catch_up, mtu);
+        let tolerance = TOLERANCE.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / TOLERANCE_SHARE));
+        let shaper = qdisc::shaper_class(rate, ahead(time, tolerance), mtu);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (channel, link) = match scenario.emulator {
@@ -73,7 +74,7 @@ impl KernelLink {
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
         let pace = (!is_shaper(&link.queue)).then(Pace::default);
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), catch_up, pace, output, channel })
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), tolerance, pace, output, channel })
     }
 
     /// Where packets come out.
@@ -118,7 +119,7 @@ impl KernelLink {
     /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
     fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
         let Some(pace) = &mut self.pace else { return free_at.max(now) };
-        let Some(late) = pace.late(now.since(free_at)).filter(|late| *late > self.catch_up) else { return free_at };
+        let Some(late) = pace.late(now.since(free_at)).filter(|late| *late > self.tolerance) else { return free_at };
         lateness.record(late);
         free_at + late
     }
@@ -270,13 +271,13 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds, where a
-/// packet takes `transmission`. By as much the shaper is ahead of the transmitter while packets wait, and the
-/// discipline sees them wait the less: in virtual time it need be no more than what a thread takes to wake up and read.
-fn catch_up(time: Time, transmission: Nanos) -> Nanos {
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds. By as much
+/// the shaper is ahead of the transmitter while packets wait, and the discipline sees them wait the less: in virtual
+/// time, where timers are late by instructions only, it is a hundredth of what CoDel aims at.
+fn ahead(time: Time, tolerance: Nanos) -> Nanos {
     match time {
-        Time::Real => Nanos::from_micros(200).max(Nanos(transmission.0 / CATCH_UP_SHARE)),
-        Time::Virtual => Nanos::from_micros(20),
+        Time::Real => tolerance,
+        Time::Virtual => Nanos::from_micros(50),
     }
 }
 
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
-        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), Nanos::from_micros(200), 1500);
+        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), TOLERANCE, 1500);
         let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
             panic!("it is the scenario's")
