@@ -54,10 +54,14 @@ impl Routes {
     }
 }
 
-/// Is told of the packets that will not arrive.
+/// Is told of the packets that will not arrive, and of those that pass a port if it wants that.
 pub trait Observer<P> {
+    /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
+    const WATCHES_PORTS: bool = false;
     /// A queue has dropped a packet, or the channel behind it will lose it.
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
+    /// A packet is at the far end of a port.
+    fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}
 }
 
 /// Ports, routes, and the packets in them.
@@ -215,6 +219,9 @@ impl<P: Packet, X> Network<P, X> {
             1 => self.take_first::<1, C>(now, context),
             _ => self.take_other(now, port, context),
         };
+        if C::WATCHES_PORTS && id != PacketId::NONE {
+            context.passed(now, port, self.packets.get(id));
+        }
         if next_hop == Transit::END {
             return Some(id);
         }

@@ -64,6 +64,15 @@ impl<'a> Topology<'a> {
         Topology { scenario, ports, routes, counting }
     }
 
+    /// The names of the ports, as their records have them; what only delays has none.
+    pub fn port_names(&self) -> Vec<Option<&str>> {
+        let named = self.ports.iter().map(|port| match port {
+            Planned::Direction(Link { name, .. }) | Planned::Access(name, ..) => Some(name.as_str()),
+            Planned::Delay(_) => None,
+        });
+        named.collect()
+    }
+
     /// The network, with all its ports in this program.
     ///
     /// # Panics

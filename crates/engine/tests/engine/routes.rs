@@ -1,57 +1,37 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
 use crate::auditor::Auditor;
-use crate::properties::{capacity_bytes, config, directions, flows_agree, links_agree, queues_keep_their_limits};
+use crate::invariants::{self, groups};
+use crate::properties::config;
 use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, FlowGroup, Loss, Scenario, Stack};
+use proptest::strategy::ValueTree;
+use scenario::model::{DuplexLink, FlowGroup, Loss, Stack};
 use scenario::records::{self, Run};
 use scenario::units::{Bytes, Nanos};
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The group of each flow.
-fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
-    scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+/// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; queues within
+/// their limits, links within their capacity, drops and losses in their records; the same seed, the same events and
+/// records. `tools/invariants` goes on where this ends.
+#[test]
+fn every_invariant_holds_in_random_networks() {
+    const SCENARIOS: u64 = 2000;
+    let next = AtomicU64::new(0);
+    let check_some = || {
+        while let number @ ..SCENARIOS = next.fetch_add(1, Relaxed) {
+            let checked = panic::catch_unwind(|| invariants::check(&invariants::numbered(number).current()));
+            assert!(checked.is_ok(), "scenario {number}: see it with tools/invariants 1 {number}");
+        }
+    };
+    std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(check_some)).map(|worker| worker.join().unwrap()));
 }
 
 proptest! {
     #![proptest_config(config(1000))]
-
-    /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; what
-    /// queues drop and channels lose stands in the records of their links; and no link carries more than it can.
-    #[test]
-    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::routed()) {
-        scenario.warmup = Nanos::ZERO;
-        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
-        flows_agree(&outcome.run, &auditor.flows)?;
-        links_agree(&outcome.run, &auditor)?;
-        for link in directions(&scenario) {
-            let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
-            let flows = auditor.flows.iter().zip(groups(&scenario)).filter(|(_, group)| crosses(group));
-            let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
-            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over \
-                {}", link.name);
-        }
-    }
-
-    /// No queue ever exceeds its limit.
-    #[test]
-    fn all_queues_stay_within_their_limits(scenario in random::routed()) {
-        queues_keep_their_limits(&scenario)?;
-    }
-
-    /// Same seed, same events and records.
-    #[test]
-    fn a_run_repeats_itself(scenario in random::routed()) {
-        let record = || {
-            let series = Some(Nanos(scenario.duration.0 / 50));
-            let (outcome, events) = fingerprint(&scenario, &Options { series, ..Options::default() });
-            let records = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
-            (events, records)
-        };
-        prop_assert_eq!(record(), record());
-    }
 
     /// Every byte once, in order, and then silence: nothing is left inside.
     #[test]
