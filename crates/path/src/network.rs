@@ -187,13 +187,14 @@ impl<P: Packet, X> Network<P, X> {
         samples.collect()
     }
 
-    /// The distributions of the queueing delays of the links, in the order of their records. Access links have none.
-    pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram>
+    /// The distributions of queueing delays, each with the number of its record. Access links without a queue of the
+    /// scenario's have none.
+    pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)>
     where
         X: ExternalPort,
     {
-        let outputs = self.counting.iter().filter_map(|port| self.port(*port).output());
-        outputs.map(|output| &output.stats.queue_delay)
+        let outputs = (0..).zip(&self.counting).filter_map(|(n, port)| Some((n, self.port(*port).output()?)));
+        outputs.map(|(number, output)| (number, &output.stats.queue_delay))
     }
 
     /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.

@@ -469,11 +469,14 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// A sender's own link to the bottleneck: its queue never drops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A sender's own link to the bottleneck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Access {
     /// `None` = no constraint.
     pub rate: Option<Rate>,
+    /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// One way; acknowledgements take it too.
     pub delay: Nanos,
 }

@@ -158,7 +158,7 @@ impl Reader {
             reverse: group.need("reverse"),
             path,
             reverse_path,
-            access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
+            access: read_access(&access),
             clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: group.need("start"),
             stagger: group.need("stagger"),
@@ -184,6 +184,15 @@ impl Reader {
             None => CcSource::Builtin(text),
         };
         CongestionControl { source, params }
+    }
+}
+
+fn read_access(section: &Section) -> Access {
+    let queue = queue_section(section);
+    Access {
+        rate: section.read("rate"),
+        queue: queue.is_there().then(|| read_queue(&queue)),
+        delay: section.read("delay").unwrap_or_default(),
     }
 }
 

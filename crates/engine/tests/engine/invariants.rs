@@ -9,7 +9,7 @@ use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use scenario::model::{FlowGroup, Limit, Scenario, Service};
+use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
 
@@ -85,10 +85,11 @@ fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &A
 }
 
 fn queues_stay_within_their_limits(scenario: &Scenario, outcome: &Outcome) {
-    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).collect();
+    let with_rate = groups(scenario).filter(|group| group.access.rate.is_some());
+    let of_senders = with_rate.map(|group| group.access.queue.as_ref().and_then(Queue::limit));
+    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).chain(of_senders).collect();
     let links = &outcome.series.as_ref().expect("asked for").links;
     for (row, number) in links.link.iter().enumerate() {
-        // Access links follow, which have no limit.
         let (packets, bytes) = (links.queue_packets[row], links.queue_bytes[row]);
         match limits.get(*number as usize).copied().flatten() {
             None => {}

@@ -139,17 +139,21 @@ pub fn network() -> impl Strategy<Value = Scenario> {
     let with_queues = random::routed().prop_flat_map(|scenario| {
         let queues = prop::collection::vec(prop::option::weighted(0.6, discipline()), 2 * scenario.links.len());
         let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());
-        (Just(scenario), queues, services)
+        let of_senders = prop::collection::vec(prop::option::of(discipline()), scenario.flows.len());
+        (Just(scenario), queues, services, of_senders)
     });
-    with_queues.prop_map(|(mut scenario, queues, services)| {
+    with_queues.prop_map(|(mut scenario, queues, services, of_senders)| {
         // Acknowledgements, which have up to 80 bytes, may take any of them.
         let largest = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0).max(80);
         let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
         for (link, discipline) in directions.zip(queues) {
             link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
         }
-        for (group, tos) in scenario.flows.iter_mut().zip(services) {
+        for ((group, tos), queue) in scenario.flows.iter_mut().zip(services).zip(of_senders) {
             group.tos = tos;
+            if group.access.rate.is_some() {
+                group.access.queue = queue.map(|queue| acceptable(Queue::Discipline(queue), largest));
+            }
         }
         scenario
     })

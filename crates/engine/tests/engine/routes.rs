@@ -8,9 +8,10 @@ use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use scenario::model::{DuplexLink, FlowGroup, Loss, Stack};
+use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
+use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
-use scenario::units::{Bytes, Nanos};
+use scenario::units::{Bytes, Nanos, Rate};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -193,4 +194,47 @@ fn losses_of_links_in_a_row_add_up() {
         (second - 0.9 * first).abs() < 6.0 * (2.0 * first).sqrt(),
         "{first} lost by the first, {second} by the second"
     );
+}
+
+/// A sender's own queue is like any link's: with 20 packets of room before 10 Mbit/s, one packet is in transmission, 20
+/// wait, and the rest of the window is on its way; what does not fit is dropped there, and stands in its record.
+#[test]
+fn a_sender_s_own_link_has_a_queue_like_any_other() {
+    let mut s = scenario(65);
+    s.warmup = Nanos::from_secs(5);
+    s.links = vec![duplex("core", 100.0, 10)];
+    let window = |packets| {
+        let access =
+            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), delay: Nanos::ZERO };
+        let mut s = s.clone();
+        s.flows[0] = FlowGroup { cc: fixed_window(packets), stack: PROMPT, access, ..flow("reno") };
+        run(&s, &Options::default()).run
+    };
+    // 20.12416 ms of the window of 1.2 ms each are on the way, and one is in transmission.
+    let fits = window(30);
+    let own = &fits.links[2];
+    assert_eq!(own.link, "flows.0.access");
+    close(own.queue_delay.queue_delay_ms_mean.unwrap(), 30.0 * 1.2 - 1.2 - 20.0 - DATA_MS[1] - ACK_MS[1], 1e-3, "wait");
+    close(fits.flows[0].throughput_mbps, 10.0, 2e-5, "throughput");
+    assert_eq!((own.drops, fits.flows[0].lost_packets), (0, 0));
+    let overflows = window(60);
+    let own = &overflows.links[2];
+    assert!(own.drops > 0 && own.drops == overflows.flows[0].lost_packets);
+    assert_eq!(overflows.links[0].drops, 0);
+    assert!(own.queue_delay.queue_delay_ms_max.unwrap() <= 20.0 * 1.2 + 1e-6);
+}
+
+/// A mechanism in it acts: with CoDel before a sender's own link an endless flow waits near CoDel's target there.
+#[test]
+fn a_discipline_acts_before_a_sender_s_own_link() {
+    let delay_ms = |queue| {
+        let mut s = scenario(60);
+        s.warmup = Nanos::from_secs(10);
+        s.links = vec![duplex("core", 100.0, 10)];
+        let access = Access { rate: Some(Rate(10_000_000)), queue, delay: Nanos::ZERO };
+        s.flows[0] = FlowGroup { access, ..flow("cubic") };
+        run(&s, &Options::default()).run.links[2].queue_delay.queue_delay_ms_mean.unwrap()
+    };
+    let (long, short) = (delay_ms(None), delay_ms(Some(Queue::Discipline(Discipline::Codel(Codel::default())))));
+    assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
 }

@@ -277,8 +277,8 @@ impl Network {
         self.links.records()
     }
 
-    /// The distributions of their queueing delays.
-    pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram> {
+    /// The distributions of their queueing delays, each with the number of its record.
+    pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)> {
         self.links.queue_delays()
     }
 
