@@ -5,9 +5,9 @@
 //! options and checksums are those of the simulated packets, payloads are zeros, so the file grows by some 32 bytes
 //! more than each packet's IP length; it is written as the run goes on.
 //!
-//! With links watched, a packet also stands at the far end of each that it passes, at the time it is there: as a capture
-//! at the next router's interface would have it. What a queue drops or a wire loses is not seen there any more. Of copies
-//! of a segment that were sent within a tick of its timestamp, it shows at links that of the first.
+//! With links watched, a packet also stands at the far end of each that it passes, at the time it is there: as a
+//! capture at the next router's interface would have it. What a queue drops or a wire loses is not seen there any more.
+//! Of copies of a segment that were sent within a tick of its timestamp, the IP identification at links is the first's.
 //!
 //! Where the file is not what a capture of the real thing would be:
 //!
