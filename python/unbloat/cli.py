@@ -90,6 +90,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
     add("--plot", metavar="KIND,...", help="what to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf")
     add("--pcap", metavar="FILE", type=Path, help="write every packet at the senders as pcapng")
+    add("--pcap-links", action="store_true", help="and at the far end of each link, an interface for each direction")
     add("--series", metavar="STEP", help="step of the series, such as 10ms (default: about a thousandth of the run)")
     add("-j", "--jobs", metavar="N", type=int, help=JOBS)
 
@@ -164,6 +165,7 @@ def run_command(args: argparse.Namespace) -> None:
         seed=args.seed,
         series=args.series or bool(args.output or args.figure),
         pcap=args.pcap,
+        pcap_links=args.pcap_links,
         cache=args.cache,
         jobs=args.jobs,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import dpkt
 
@@ -93,7 +94,7 @@ def read(file: Path) -> Trace:
     """Read a trace; raises `InputError` if it is none, or holds no TCP."""
     try:
         with file.open("rb") as opened:
-            reader = dpkt.pcap.UniversalReader(opened)
+            reader = dpkt.pcap.UniversalReader(FirstInterface(opened))
             flows = flows_of(file, reader)
             at_senders = SENDERS in names(reader)
     except OSError as error:
@@ -103,6 +104,56 @@ def read(file: Path) -> Trace:
     if not flows:
         raise InputError(f"{file}: holds no TCP over IPv4")
     return Trace(flows, at_senders)
+
+
+ENHANCED_PACKET = 6
+"""The type of a block with a packet (draft-ietf-opsawg-pcapng, section 4.3)."""
+HEAD = 8
+"""Bytes of a block's type and length."""
+MAGIC = 0x1A2B3C4D
+"""What follows them in a file's first block, in the file's byte order."""
+
+
+class FirstInterface:
+    """A file as dpkt is to see it: of a pcapng file the packets of the first interface.
+
+    dpkt does not tell packets of different interfaces apart. It reads block by block, first eight bytes, then the rest.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.name = file.name
+        magic = file.read(HEAD + 4)[HEAD:]
+        self._order = next((order for order in "<>" if magic == struct.pack(f"{order}I", MAGIC)), None)
+        self._rest = b""
+        self._is_within_block = False
+        file.seek(0)
+
+    def seek(self, to: int) -> None:
+        """Go to a place in the file."""
+        self._rest = b""
+        self._is_within_block = False
+        self._file.seek(to)
+
+    def read(self, size: int = -1) -> bytes:
+        """Give the next bytes; what belongs to other interfaces is left out."""
+        if self._order and size == HEAD and not self._is_within_block:
+            self._rest = self._next_head()
+            self._is_within_block = True
+        else:
+            self._is_within_block = False
+        held, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
+        return held + self._file.read(size - len(held) if size >= 0 else -1)
+
+    def _next_head(self) -> bytes:
+        """Give the beginning of the next block that is not another interface's packet."""
+        while True:
+            head = self._file.read(HEAD)
+            kind, length = struct.unpack(f"{self._order}II", head) if len(head) == HEAD else (0, 0)
+            interface = self._file.read(4) if kind == ENHANCED_PACKET else b""
+            if not any(interface):
+                return head + interface
+            self._file.seek(max(length - HEAD - 4, 0), 1)
 
 
 def names(reader: Any) -> set[bytes]:

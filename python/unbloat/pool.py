@@ -29,6 +29,8 @@ class Task:
     on: str = "simulator"
     series_ns: int | None = None
     pcap: str | None = None
+    pcap_links: bool = False
+    """Packets at links too."""
 
 
 Watch = Callable[[Task, float], None]

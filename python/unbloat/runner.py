@@ -39,6 +39,7 @@ def run(
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
+    pcap_links: bool = False,
     only: Callable[[Mapping[str, str]], bool] | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
@@ -53,8 +54,9 @@ def run(
     names the guest's kernel: a release or how it begins ("6.1"), or an image's path; by default the newest there is.
     `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series`
     keeps time series of the run, at steps such as "10ms", or with True at a step of about a thousandth of the run;
-    without it, the first look at a result's series runs again. `pcap` writes the packets. `only` is told a cell's axes
-    and says whether it is run at all. `cache` says whether runs that were kept are taken: True those of the same code
+    without it, the first look at a result's series runs again. `pcap` writes the packets at the senders, with
+    `pcap_links` those at the far ends of links too. `only` is told a cell's axes and says whether it is run at all.
+    `cache` says whether runs that were kept are taken: True those of the same code
     (on the kernel: and of the same kernel release), False none, and none is kept; by default those in the simulator and
     in guests, and on the kernel those of a grid that was interrupted. `progress` shows a bar on stderr (by default on a
     terminal), `jobs` is the number of processes (by default one for each core, and on the kernel one, because real runs
@@ -66,7 +68,9 @@ def run(
     """
     manner = Manner(on, kernel, cache, progress, jobs, attempt)
     experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only)
-    experiment.run(series, pcap)
+    if pcap_links and not pcap:
+        raise InputError("--pcap-links adds to the packets that --pcap FILE writes: say --pcap FILE too")
+    experiment.run(series, pcap, pcap_links)
     records = experiment.records()
     if manner.is_real:
         kept = experiment.series(series)  # Now: a later run of the same cell takes its place in the store.
@@ -148,9 +152,9 @@ class Planned:
     repeat: int | None = None
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
-    def task(self, on: str, series_ns: int | None, pcap: str | None = None) -> Task:
+    def task(self, on: str, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
         """Give what a worker is told besides the cell."""
-        return Task(self.key, self.stamp, on, series_ns, pcap)
+        return Task(self.key, self.stamp, on, series_ns, pcap, pcap_links)
 
     def record(self, store: Store) -> Record:
         """Read what it came to."""
@@ -184,13 +188,13 @@ class Experiment:
         """Give the runs of a cell: it alone."""
         return [(cell, None)]
 
-    def run(self, series: bool | str, pcap: str | Path | None = None) -> None:
+    def run(self, series: bool | str, pcap: str | Path | None = None, pcap_links: bool = False) -> None:
         """Run what the store lacks; with `pcap` everything, because packets are not stored."""
         if pcap and self._manner.on == "vm":
             # Writing packets takes the guest's time: such a run is another one.
             self._runs = [replace(run, key=f"{run.key}-packets") for run in self._runs]
         attempt = self._attempt()
-        tasks = self._tasks(series, pcap, attempt.begin() if attempt else 0)
+        tasks = self._tasks(series, pcap, pcap_links, attempt.begin() if attempt else 0)
         if attempt and len(tasks) < len(self._runs):
             done = f"{len(self._runs) - len(tasks)} of {len(self._runs)} runs are there"
             print(f"unbloat: goes on where it was interrupted: {done}", file=sys.stderr)
@@ -205,14 +209,16 @@ class Experiment:
             return None
         return self._manner.attempt or Attempt(self._store.folder, (run.key for run in self._runs))
 
-    def _tasks(self, series: bool | str, pcap: str | Path | None, since_ns: int) -> dict[Task, Planned]:
+    def _tasks(
+        self, series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
+    ) -> dict[Task, Planned]:
         """List what is to do, not counting what was kept before `since_ns`."""
         tasks, keys = {}, set()
         for number, run in enumerate(self._runs):
             step = self._step(run.cell, series)
             if pcap or not (run.key in keys or self._store.has(run.key, step, since_ns)):
                 file = pcap and str(numbered(Path(pcap), number, len(self._runs)))
-                tasks[run.task(self._manner.on, step, file or None)] = run
+                tasks[run.task(self._manner.on, step, file or None, pcap_links)] = run
                 keys.add(run.key)  # Cells may come to the same: one run is enough.
         return tasks
 

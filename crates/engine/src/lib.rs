@@ -79,7 +79,7 @@ fn run_and_hash(
     progress: Progress,
     hash: Option<Fingerprint>,
 ) -> Result<(Outcome, Option<Fingerprint>), Error> {
-    let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario));
+    let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario, options.pcap_links));
     let pcap = pcap.transpose().map_err(Error::Pcap)?;
     let (outcome, (pcap, hash)) = watch(scenario, library, options, progress, (pcap, hash))?;
     pcap.map_or(Ok(()), Pcap::close).map_err(Error::Pcap)?;

@@ -2,7 +2,7 @@
 
 use crate::packet::Packet;
 use crate::tap::{Event, Tap};
-use path::{Fate, Observer};
+use path::{Fate, Observer, PortId};
 use scenario::units::Nanos;
 
 /// Tells a tap of every packet event, and counts the data packets that do not arrive.
@@ -26,6 +26,12 @@ impl<T: Tap> Monitor<T> {
 }
 
 impl<T: Tap> Observer<Packet> for Monitor<T> {
+    const WATCHES_PORTS: bool = T::WATCHES_LINKS;
+
+    fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
+        self.tap.passed(now, port, packet);
+    }
+
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &Packet) {
         let event = if fate == Fate::Dropped { Event::Dropped } else { Event::Lost };
         match packet {

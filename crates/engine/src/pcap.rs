@@ -5,6 +5,10 @@
 //! options and checksums are those of the simulated packets, payloads are zeros, so the file grows by some 32 bytes
 //! more than each packet's IP length; it is written as the run goes on.
 //!
+//! With links watched, a packet also stands at the far end of each that it passes, at the time it is there: as a
+//! capture at the next router's interface would have it. What a queue drops or a wire loses is not seen there any more.
+//! Of copies of a segment that were sent within a tick of its timestamp, the IP identification at links is the first's.
+//!
 //! Where the file is not what a capture of the real thing would be:
 //!
 //! * Nothing is closed: there are no FINs.
@@ -16,15 +20,17 @@
 //! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
 
 use crate::initial_sequence::InitialSequence;
-use crate::packet::{Ack, BASE_HEADER, Block, Data, TIMESTAMP_OPTION, flag};
+use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag};
 use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use measure::{Origin, PacketFile};
+use measure::{LinkInterfaces, Origin, PacketFile, SENDERS};
+use path::{PortId, Topology};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
 use scenario::workload::Opening;
+use std::collections::VecDeque;
 use std::io;
 use std::iter::repeat_n;
 use std::path::Path;
@@ -40,9 +46,12 @@ const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// Writes the packets at the senders' interfaces to a pcapng file.
+/// Writes the packets at the senders' interfaces, and those at links, to a pcapng file.
 pub struct Pcap {
     file: PacketFile,
+    links: LinkInterfaces,
+    /// Of each flow, where links are watched: what lies between its hosts.
+    under_way: Vec<VecDeque<UnderWay>>,
     connections: Vec<Connection>,
     flows: Vec<Flow>,
     /// The packet being written.
@@ -76,6 +85,15 @@ struct Flow {
     identification: [u16; 2],
 }
 
+/// A packet between the hosts, with what its header had when it left that the packet itself does not tell.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    packet: Packet,
+    identification: u16,
+    /// The echo of the receiver's timestamp, in data.
+    tsecr: u32,
+}
+
 /// Who sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
@@ -85,18 +103,27 @@ enum Host {
 
 impl Pcap {
     /// Creates the file, and describes in it where the packets come from.
-    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
+    pub fn create(path: &Path, scenario: &Scenario, watches_links: bool) -> io::Result<Pcap> {
         let origin = Origin {
             scenario: &scenario.name,
             hardware: "simulated",
             os: &format!("the TCP of the unbloat simulator, as in Linux {}", crate::LINUX),
         };
-        let file = PacketFile::create(path, &origin, BYTES_AT_A_TIME)?;
-        let groups = scenario.openings().into_iter().zip(0..);
+        let openings = scenario.openings();
+        let counts: Vec<_> = openings.iter().map(|group| group.len() as u32).collect();
+        let links = match watches_links {
+            true => LinkInterfaces::new(Topology::new(scenario, &counts).port_names()),
+            false => LinkInterfaces::default(),
+        };
+        let file = PacketFile::create(path, &origin, &links, BYTES_AT_A_TIME)?;
+        let flow_count = counts.iter().sum::<u32>() as usize;
+        let groups = openings.into_iter().zip(0..);
         let flows = groups.flat_map(|(openings, group)| openings.into_iter().map(move |opening| (group, opening)));
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);
         Ok(Pcap {
             file,
+            under_way: if links.is_empty() { vec![] } else { vec![VecDeque::new(); flow_count] },
+            links,
             connections: scenario.flows.iter().map(|group| Connection::new(scenario, group)).collect(),
             flows: flows.zip(0..).map(|((group, opening), flow)| Flow::new(group, &opening, isn(flow))).collect(),
             packet: Vec::new(),
@@ -112,41 +139,117 @@ impl Pcap {
         }
     }
 
-    /// Writes a packet of `bytes` that goes out or comes in at `now`.
-    fn write(&mut self, now: Nanos, flow: u32, from: Host, ecn: IpEcn, bytes: u16, mut tcp: TcpHeader) {
+    /// The IP identification of the next packet of a flow from this host.
+    fn identification(&mut self, flow: u32, from: Host) -> u16 {
+        let next = &mut self.flows[flow as usize].identification[from as usize];
+        let identification = *next;
+        *next = next.wrapping_add(1);
+        identification
+    }
+
+    /// Writes a data packet that passes an interface.
+    fn write_data(&mut self, now: Nanos, interface: u32, data: &Data, identification: u16, tsecr: u32) {
+        let flow = self.flows[data.flow as usize];
+        let tcp = self.connections[flow.group as usize].data_header(&flow, data, tsecr);
+        let ip = ip_header(data.flow, Host::Sender, codepoint(data.flags), data.bytes, identification);
+        self.write(now, interface, data.flow, Host::Sender, &ip, tcp);
+    }
+
+    /// Writes an acknowledgement that passes an interface.
+    fn write_ack(&mut self, now: Nanos, interface: u32, ack: &Ack, identification: u16) {
+        let flow = self.flows[ack.flow as usize];
+        let tcp = self.connections[flow.group as usize].ack_header(&flow, ack);
+        let ip = ip_header(ack.flow, Host::Receiver, codepoint(ack.flags), ack.bytes, identification);
+        self.write(now, interface, ack.flow, Host::Receiver, &ip, tcp);
+    }
+
+    /// Remembers a packet that leaves its host, where links are watched.
+    fn leaves(&mut self, flow: u32, packet: Packet, identification: u16, tsecr: u32) {
+        if let Some(under_way) = self.under_way.get_mut(flow as usize) {
+            under_way.push_back(UnderWay { packet, identification, tsecr });
+        }
+    }
+
+    /// Forgets a packet that has arrived, or will not; gives what was remembered.
+    fn ends(&mut self, flow: u32, packet: Packet) -> Option<UnderWay> {
+        let under_way = self.under_way.get_mut(flow as usize)?;
+        let place = under_way.iter().position(|sent| is_same(&sent.packet, &packet))?;
+        under_way.remove(place)
+    }
+
+    /// Writes a packet of a flow that passes an interface at `now`.
+    fn write(&mut self, now: Nanos, interface: u32, flow: u32, from: Host, ip: &Ipv4Header, mut tcp: TcpHeader) {
         if self.failure.is_some() {
             return;
         }
-        let identification = &mut self.flows[flow as usize].identification[from as usize];
-        let ip = ip_header(flow, from, ecn, bytes, *identification);
-        *identification = identification.wrapping_add(1);
+        let bytes = ip.total_len;
         (tcp.source_port, tcp.destination_port) = in_direction(from, sender_port(flow), RECEIVER_PORT);
         let payload = &ZEROS[..bytes as usize - ip.header_len() - tcp.header_len()];
-        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet's length is a u16");
+        tcp.checksum = tcp.calc_checksum_ipv4(ip, payload).expect("an IP packet's length is a u16");
         self.packet.clear();
         self.packet.extend_from_slice(&ip.to_bytes());
         self.packet.extend_from_slice(&tcp.to_bytes());
         self.packet.extend_from_slice(payload);
-        self.failure = self.file.write(now, &self.packet).err();
+        self.failure = self.file.write(now, interface, &self.packet).err();
     }
 }
 
 impl Tap for Pcap {
+    const WATCHES_LINKS: bool = true;
+
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
         if event == Event::Sent {
-            let flow = self.flows[data.flow as usize];
-            let tcp = self.connections[flow.group as usize].data_header(&flow, data);
-            self.write(now, data.flow, Host::Sender, codepoint(data.flags), data.bytes, tcp);
+            let identification = self.identification(data.flow, Host::Sender);
+            let tsecr = self.flows[data.flow as usize].receiver_tsval;
+            self.leaves(data.flow, Packet::Data(*data), identification, tsecr);
+            self.write_data(now, SENDERS, data, identification, tsecr);
+        } else {
+            self.ends(data.flow, Packet::Data(*data));
         }
     }
 
     fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
-        if event == Event::Arrived {
-            let flow = &mut self.flows[ack.flow as usize];
-            flow.receiver_tsval = ack.tsval;
-            let tcp = self.connections[flow.group as usize].ack_header(flow, ack);
-            self.write(now, ack.flow, Host::Receiver, codepoint(ack.flags), ack.bytes, tcp);
+        if event == Event::Sent && !self.links.is_empty() {
+            let identification = self.identification(ack.flow, Host::Receiver);
+            self.leaves(ack.flow, Packet::Ack(*ack), identification, 0);
+        } else if event != Event::Sent {
+            let sent = self.ends(ack.flow, Packet::Ack(*ack));
+            if event == Event::Arrived {
+                self.flows[ack.flow as usize].receiver_tsval = ack.tsval;
+                // Where links are not watched, only what comes back to the sender is counted.
+                let identification =
+                    sent.map_or_else(|| self.identification(ack.flow, Host::Receiver), |sent| sent.identification);
+                self.write_ack(now, SENDERS, ack, identification);
+            }
         }
+    }
+
+    fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
+        let Some(interface) = self.links.of_port(port) else { return };
+        let flow = match packet {
+            Packet::Data(data) => data.flow,
+            Packet::Ack(ack) => ack.flow,
+        };
+        let sent = self.under_way[flow as usize].iter().find(|sent| is_same(&sent.packet, packet));
+        let Some(&UnderWay { identification, tsecr, .. }) = sent else { return };
+        match packet {
+            Packet::Data(data) => self.write_data(now, interface, data, identification, tsecr),
+            Packet::Ack(ack) => self.write_ack(now, interface, ack, identification),
+        }
+    }
+}
+
+/// The same packet, though a queue may have marked it since.
+fn is_same(one: &Packet, other: &Packet) -> bool {
+    match (one, other) {
+        (Packet::Data(a), Packet::Data(b)) => {
+            (a.segment, a.tsval, a.flags | flag::CE) == (b.segment, b.tsval, b.flags | flag::CE)
+        }
+        (Packet::Ack(a), Packet::Ack(b)) => {
+            (a.next, a.tsval, a.window, a.flags | flag::CE) == (b.next, b.tsval, b.window, b.flags | flag::CE)
+                && a.blocks() == b.blocks()
+        }
+        _ => false,
     }
 }
 
@@ -189,7 +292,7 @@ impl Connection {
         flow.isn.sender.wrapping_add(bytes_before as u32).wrapping_add(1)
     }
 
-    fn data_header(&self, flow: &Flow, data: &Data) -> TcpHeader {
+    fn data_header(&self, flow: &Flow, data: &Data, tsecr: u32) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
             sequence_number: if syn { flow.isn.sender } else { self.sequence(flow, data.segment) },
@@ -202,7 +305,7 @@ impl Connection {
             window_size: OWN_WINDOW as u16,
             ..Default::default()
         };
-        set_options(&mut tcp, &self.options(syn, data.tsval, flow.receiver_tsval));
+        set_options(&mut tcp, &self.options(syn, data.tsval, tsecr));
         tcp
     }
 

@@ -1,6 +1,7 @@
 //! Watching packets go by, at no cost when nobody does.
 
-use crate::packet::{Ack, Data};
+use crate::packet::{Ack, Data, Packet};
+use path::PortId;
 use scenario::units::Nanos;
 
 /// What happens to a packet.
@@ -24,6 +25,11 @@ pub trait Tap {
     fn data(&mut self, now: Nanos, event: Event, data: &Data);
     /// Something happens to an acknowledgement.
     fn ack(&mut self, now: Nanos, event: Event, ack: &Ack);
+    /// Whether [`Tap::passed`] is called.
+    const WATCHES_LINKS: bool = false;
+    /// A packet is at the far end of a port of the network.
+    #[inline(always)]
+    fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &Packet) {}
     /// True loses this data packet as it leaves its host: how a test scripts its losses.
     #[inline(always)]
     fn loses(&mut self, _now: Nanos, _data: &Data) -> bool {
@@ -43,6 +49,11 @@ impl Tap for Silent {
 
 /// Both watch.
 impl<A: Tap, B: Tap> Tap for (A, B) {
+    const WATCHES_LINKS: bool = A::WATCHES_LINKS || B::WATCHES_LINKS;
+    fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
+        self.0.passed(now, port, packet);
+        self.1.passed(now, port, packet);
+    }
     #[inline]
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
         self.0.data(now, event, data);
@@ -62,6 +73,12 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
 
 /// One watches, or nobody.
 impl<T: Tap> Tap for Option<T> {
+    const WATCHES_LINKS: bool = T::WATCHES_LINKS;
+    fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
+        if let Some(tap) = self {
+            tap.passed(now, port, packet);
+        }
+    }
     #[inline]
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
         if let Some(tap) = self {

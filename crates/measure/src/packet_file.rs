@@ -1,4 +1,5 @@
-//! A file of packets that Wireshark opens: pcapng, with one interface, whose packets begin with their IP header.
+//! A file of packets that Wireshark opens: pcapng, with an interface for the senders, and one for each link if those are
+//! watched too. Packets begin with their IP header.
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -30,19 +31,61 @@ pub struct PacketFile {
     file: PcapNgWriter<BufWriter<File>>,
 }
 
+/// The number of the interface at which packets are seen when they leave or reach their senders.
+pub const SENDERS: u32 = 0;
+
+/// The numbers of the interfaces at which packets are seen that reach the far end of a port, by the port's number.
+#[derive(Clone, Debug, Default)]
+pub struct LinkInterfaces {
+    by_port: Vec<Option<u32>>,
+    names: Vec<String>,
+}
+
+impl LinkInterfaces {
+    /// One for each port with a name.
+    pub fn new<'a>(port_names: impl IntoIterator<Item = Option<&'a str>>) -> LinkInterfaces {
+        let mut interfaces = LinkInterfaces::default();
+        for name in port_names {
+            interfaces.names.extend(name.map(str::to_string));
+            interfaces.by_port.push(name.map(|_| SENDERS + interfaces.names.len() as u32));
+        }
+        interfaces
+    }
+
+    /// Whether links are watched at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// That of a port, if it has one.
+    pub fn of_port(&self, port: u32) -> Option<u32> {
+        *self.by_port.get(port as usize)?
+    }
+}
+
 impl PacketFile {
-    /// Creates the file of the packets at the senders' interfaces; so many bytes are written at a time.
-    pub fn create(path: &Path, origin: &Origin, bytes_at_a_time: usize) -> io::Result<PacketFile> {
+    /// Creates the file of the packets at the senders' interfaces and at `links`; so many bytes are written at a time.
+    pub fn create(
+        path: &Path,
+        origin: &Origin,
+        links: &LinkInterfaces,
+        bytes_at_a_time: usize,
+    ) -> io::Result<PacketFile> {
         let file = BufWriter::with_capacity(bytes_at_a_time, File::create(path)?);
         let mut file = PcapNgWriter::with_section_header(file, section(origin)).map_err(into_io)?;
-        file.write_pcapng_block(interface(origin.scenario)).map_err(into_io)?;
+        let senders = interface("senders", format!("the senders' interfaces in \"{}\"", origin.scenario));
+        file.write_pcapng_block(senders).map_err(into_io)?;
+        for name in &links.names {
+            let far_end = interface(name, format!("the far end of {name}"));
+            file.write_pcapng_block(far_end).map_err(into_io)?;
+        }
         Ok(PacketFile { file })
     }
 
-    /// Writes a whole packet that passes at `now`.
-    pub fn write(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
+    /// Writes a whole packet that passes an interface at `now`.
+    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
         let block = EnhancedPacketBlock {
-            interface_id: 0,
+            interface_id: interface,
             timestamp: Duration::from_nanos(now.0),
             original_len: packet.len() as u32,
             data: packet.into(),
@@ -70,13 +113,12 @@ fn section(origin: &Origin) -> SectionHeaderBlock<'static> {
     }
 }
 
-fn interface(scenario: &str) -> InterfaceDescriptionBlock<'static> {
-    let description = format!("the senders' interfaces in \"{scenario}\"");
+fn interface(name: &str, description: String) -> InterfaceDescriptionBlock<'static> {
     InterfaceDescriptionBlock {
         linktype: DataLink::RAW,
         snaplen: u16::MAX as u32,
         options: vec![
-            InterfaceDescriptionOption::IfName("senders".into()),
+            InterfaceDescriptionOption::IfName(name.to_string().into()),
             InterfaceDescriptionOption::IfDescription(description.into()),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
         ],

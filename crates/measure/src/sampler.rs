@@ -111,23 +111,23 @@ impl Sampler {
         bytes_in_a_step as f64 * 8.0 / 1e6 / self.step.as_secs_f64()
     }
 
-    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, and hands the series
-    /// over.
+    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, these with the numbers
+    /// of their links, and hands the series over.
     pub fn finish<'a>(
         mut self,
         rtt: impl Iterator<Item = &'a Histogram>,
-        queue_delay: impl Iterator<Item = &'a Histogram>,
+        queue_delay: impl Iterator<Item = (u32, &'a Histogram)>,
     ) -> Series {
-        add(&mut self.series.rtt, rtt);
+        add(&mut self.series.rtt, (0..).zip(rtt));
         add(&mut self.series.queue_delay, queue_delay);
         self.series
     }
 }
 
-fn add<'a>(to: &mut Distribution, histograms: impl Iterator<Item = &'a Histogram>) {
-    for (subject, histogram) in histograms.enumerate() {
+fn add<'a>(to: &mut Distribution, histograms: impl Iterator<Item = (u32, &'a Histogram)>) {
+    for (subject, histogram) in histograms {
         for (_, high, count) in histogram.bins() {
-            to.subject.push(subject as u32);
+            to.subject.push(subject);
             to.upper_ms.push(high as f64 / 1e6);
             to.count.push(count);
         }

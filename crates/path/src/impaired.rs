@@ -105,11 +105,7 @@ impl Impaired {
 fn delay(mean: Nanos, jitter: Option<Jitter>, draws: &mut Draws) -> Nanos {
     let Some(Jitter { spread, distribution, .. }) = jitter else { return mean };
     match distribution {
-        Distribution::Uniform => {
-            let choices = 2 * u128::from(spread.0) + 1;
-            let above_least = (u128::from(draws.next_u64()) * choices >> 64) as u64;
-            (mean + Nanos(above_least)).since(spread)
-        }
+        Distribution::Uniform => (mean + Nanos(scenario::up_to(2 * spread.0, draws))).since(spread),
         Distribution::Normal => {
             let delay = mean.0 as f64 + spread.0 as f64 * scenario::normal(draws);
             Nanos(delay.max(0.0).round() as u64)

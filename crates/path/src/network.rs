@@ -54,12 +54,16 @@ impl Routes {
     }
 }
 
-/// Is told of the packets that will not arrive.
+/// Is told of the packets that will not arrive, and of those that pass a port if it wants that.
 pub trait Observer<P> {
+    /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
+    const WATCHES_PORTS: bool = false;
     /// A queue has dropped a packet, or the channel behind it will lose it.
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
     /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
     fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
+    /// A packet is at the far end of a port.
+    fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}
 }
 
 /// Ports, routes, and the packets in them.
@@ -185,13 +189,14 @@ impl<P: Packet, X> Network<P, X> {
         samples.collect()
     }
 
-    /// The distributions of the queueing delays of the links, in the order of their records. Access links have none.
-    pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram>
+    /// The distributions of queueing delays, each with the number of its record. Access links without a queue of the
+    /// scenario's have none.
+    pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)>
     where
         X: ExternalPort,
     {
-        let outputs = self.counting.iter().filter_map(|port| self.port(*port).output());
-        outputs.map(|output| &output.stats.queue_delay)
+        let outputs = (0..).zip(&self.counting).filter_map(|(n, port)| Some((n, self.port(*port).output()?)));
+        outputs.map(|(number, output)| (number, &output.stats.queue_delay))
     }
 
     /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.
@@ -217,6 +222,9 @@ impl<P: Packet, X> Network<P, X> {
             1 => self.take_first::<1, C>(now, context),
             _ => self.take_other(now, port, context),
         };
+        if C::WATCHES_PORTS && id != PacketId::NONE {
+            context.passed(now, port, self.packets.get(id));
+        }
         match self.routes.hops.get(next_hop as usize) {
             Some(hop) => {
                 let bytes = self.packets.bytes(id);

@@ -6,7 +6,8 @@ use crate::network::{PortId, Routes};
 use crate::packet::Packet;
 use crate::port::Port;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort, qdisc};
-use scenario::model::{FlowGroup, Link, Queue, Scenario};
+use scenario::impairments::Impairments;
+use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
 use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
 
@@ -26,9 +27,9 @@ pub struct Topology<'a> {
 
 /// A port to be made.
 enum Planned {
-    /// One direction of a link of the scenario.
-    Direction(Link),
-    /// A sender's own link: its name, rate and delay.
+    /// One direction of a link of the scenario, or a sender's own link with a queue.
+    Direction(Box<Link>),
+    /// A sender's own link with a queue that never drops: its name, rate and delay.
     Access(String, Rate, Nanos),
     /// What delays the acknowledgements of such senders.
     Delay(Nanos),
@@ -38,7 +39,7 @@ impl<'a> Topology<'a> {
     /// That of a scenario with so many flows in each group.
     pub fn new(scenario: &'a Scenario, counts: &[u32]) -> Topology<'a> {
         let directions = scenario.links.iter().flat_map(|link| [&link.reverse, &link.forward]);
-        let mut ports: Vec<_> = directions.map(|direction| Planned::Direction(direction.clone())).collect();
+        let mut ports: Vec<_> = directions.map(|direction| Planned::Direction(Box::new(direction.clone()))).collect();
         let groups = || scenario.flows.iter().zip(counts).enumerate();
         let access: Vec<_> = groups().map(|(n, (group, count))| add_access(&mut ports, n, group, *count)).collect();
         let back: Vec<_> = groups().map(|(_, (group, _))| add_delay(&mut ports, group)).collect();
@@ -58,10 +59,20 @@ impl<'a> Topology<'a> {
             }
         }
         let links = (0..scenario.links.len()).flat_map(|link| [forward(link), reverse(link)]);
-        let access =
-            (0..).zip(&ports).filter(|(_, port)| matches!(port, Planned::Access(..))).map(|(number, _)| number);
+        let of_senders = (0..).zip(&ports).skip(2 * scenario.links.len());
+        let access = of_senders.filter(|(_, port)| !matches!(port, Planned::Delay(_))).map(|(number, _)| number);
         let counting = links.chain(access).collect();
         Topology { scenario, ports, routes, counting }
+    }
+
+    /// The names of the ports, as their records have them; what only delays has none.
+    pub fn port_names(&self) -> Vec<Option<&str>> {
+        let named = self.ports.iter().map(|port| match port {
+            Planned::Direction(link) => Some(link.name.as_str()),
+            Planned::Access(name, ..) => Some(name.as_str()),
+            Planned::Delay(_) => None,
+        });
+        named.collect()
     }
 
     /// The network, with all its ports in this program.
@@ -86,10 +97,9 @@ impl<'a> Topology<'a> {
             let port = match planned {
                 Planned::Direction(link) => {
                     let purpose = purpose(number as PortId);
-                    match external(link, purpose)? {
-                        Some(port) => Port::External(port),
-                        None => of_link(link, self.scenario, purpose),
-                    }
+                    let is_of_a_sender = number >= 2 * self.scenario.links.len();
+                    let external = if is_of_a_sender { None } else { external(link, purpose)? };
+                    external.map_or_else(|| of_link(link, self.scenario, purpose), Port::External)
                 }
                 Planned::Access(name, rate, delay) => {
                     let Scenario { warmup, duration, .. } = *self.scenario;
@@ -164,7 +174,17 @@ fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count:
         1 => format!("flows.{number}.access"),
         _ => format!("flows.{number}.access.{flow}"),
     };
-    ports.extend((0..count).map(|flow| Planned::Access(name(flow), rate, delay)));
+    ports.extend((0..count).map(|flow| match &group.access.queue {
+        None => Planned::Access(name(flow), rate, delay),
+        Some(queue) => Planned::Direction(Box::new(Link {
+            name: name(flow),
+            service: Service::Rate(rate),
+            delay,
+            queue: queue.clone(),
+            loss: Loss::NONE,
+            impairments: Impairments::default(),
+        })),
+    }));
     Some(Access { first, shared: false })
 }
 

@@ -156,7 +156,7 @@ prop_compose! {
 /// What a port is made from.
 #[derive(Clone, Debug)]
 enum Plan {
-    Direction(model::Link),
+    Direction(Box<model::Link>),
     Access(Rate, Nanos),
     Delay(Nanos),
 }
@@ -186,7 +186,7 @@ struct Layout {
 impl Layout {
     /// One link and one route over it, and the link's other direction.
     fn of_one(link: &model::Link) -> Layout {
-        Layout { ports: vec![Plan::Direction(link.clone()), Plan::Direction(link.clone())], routes: vec![vec![0]] }
+        Layout { ports: [link; 2].map(|link| Plan::Direction(Box::new(link.clone()))).into(), routes: vec![vec![0]] }
     }
 }
 
@@ -197,7 +197,7 @@ fn layout(link: impl Strategy<Value = model::Link>) -> impl Strategy<Value = Lay
         (rate(), delay()).prop_map(|(rate, delay)| Plan::Access(rate, delay)),
         delay().prop_map(Plan::Delay),
     ];
-    let directions = prop::collection::vec(link.prop_map(Plan::Direction), 2..11);
+    let directions = prop::collection::vec(link.prop_map(|link| Plan::Direction(Box::new(link))), 2..11);
     let ports = (directions, prop::collection::vec(other, 0..4)).prop_map(|(a, b)| [a, b].concat()).prop_shuffle();
     let routes = prop::collection::vec(prop::collection::vec(any::<Index>(), 1..7), 1..6);
     (ports, routes).prop_map(|(ports, routes)| {
@@ -253,7 +253,8 @@ impl<'a> Feeder<'a> {
         let mut routes = Routes::default();
         layout.routes.iter().for_each(|route| routes.add(route.iter().copied()));
         let overtakes = |plan: &Plan| match plan {
-            Plan::Direction(model::Link { impairments, .. }) => {
+            Plan::Direction(link) => {
+                let impairments = &link.impairments;
                 impairments.reorder.is_some() || impairments.jitter.is_some_and(|jitter| jitter.reorder)
             }
             _ => false,
@@ -513,7 +514,7 @@ proptest! {
         sizes in prop::collection::vec(40u32..1501, 2..100),
     ) {
         // The second port is none of the route's: a link has two directions.
-        let ports: Vec<_> = rates.iter().map(|rate| Plan::Direction(plain(*rate, None))).collect();
+        let ports: Vec<_> = rates.iter().map(|rate| Plan::Direction(Box::new(plain(*rate, None)))).collect();
         let routes = vec![(0..ports.len() as PortId).collect()];
         let layout = Layout { routes, ports: [ports, vec![Plan::Delay(Nanos::ZERO)]].concat() };
         let mut feeder = Feeder::new(&layout, 1);

@@ -1,6 +1,6 @@
 //! Queue limits as multiples of the bandwidth-delay product: `limit = "0.5bdp"`.
 
-use crate::model::{Limit, Scenario};
+use crate::model::{FlowGroup, LARGEST_ACK, Limit, Scenario};
 use crate::quantity::{Bdp, QuantityError};
 use crate::units::{Bytes, Nanos};
 
@@ -22,6 +22,15 @@ impl Product {
             rate: scenario.links[number].direction(is_reverse).service.bits_per_second() as u64,
             rtt: groups.map(|group| scenario.propagation_rtt(group)).max(),
             largest: scenario.largest_packet(number, is_reverse),
+        }
+    }
+
+    /// That of the access links of a group.
+    pub fn at_access(scenario: &Scenario, group: &FlowGroup) -> Product {
+        Product {
+            rate: group.access.rate.map_or(0, |rate| rate.0),
+            rtt: Some(scenario.propagation_rtt(group)),
+            largest: group.packet.max(LARGEST_ACK),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What no single key can tell: values that contradict each other.
 
 use crate::impairments::Impairments;
-use crate::model::{Emulator, FlowGroup, Limit, Link, ParamValue, Queue, Scenario, Service};
+use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service};
 use crate::queue::Discipline;
 use crate::read;
 use crate::section::Section;
@@ -201,6 +201,7 @@ pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<Stri
 /// Are the groups consistent in themselves, and few enough together?
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
+        access(&section.child("access", "access"), group);
         if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) =
             (group.sizes, read::sizes_section(section))
             && mean >= most
@@ -228,6 +229,21 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
         let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
         last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
     }
+}
+
+/// Is the queue of an access link one that its packets fit, and that the link can have?
+fn access(section: &Section, group: &FlowGroup) {
+    let Some(written) = &group.access.queue else { return };
+    if group.access.rate.is_none() {
+        section.complain("queue", "stands before a link without a rate, where no packet waits; write rate beside it");
+    }
+    if let Queue::Kernel(kernels) = written {
+        let name = kernels.discipline;
+        let message = format!("kernel:{name} is for links; before an access link it must be this program's own");
+        read::queue_section(section).complain("kind", message);
+        return;
+    }
+    queue(section, written, group.packet.max(LARGEST_ACK));
 }
 
 /// How many flows a group has, in the mean.

@@ -12,6 +12,11 @@ pub fn draws(seed: u64, purpose: u64) -> Draws {
     Draws::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose))
 }
 
+/// A number from 0 to `most`, any as likely as another.
+pub fn up_to(most: u64, draws: &mut Draws) -> u64 {
+    ((u128::from(draws.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
+}
+
 /// From 0 up to but without 1.
 pub(crate) fn uniform(draws: &mut Draws) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;

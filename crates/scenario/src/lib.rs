@@ -25,7 +25,7 @@ mod tree;
 pub mod units;
 pub mod workload;
 
-pub use draws::{Draws, draws, normal};
+pub use draws::{Draws, draws, normal, up_to};
 pub use error::{Error, Place, Problem};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read::is_path;

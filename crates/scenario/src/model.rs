@@ -167,7 +167,7 @@ impl Scenario {
 }
 
 /// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
-const LARGEST_ACK: Bytes = Bytes(80);
+pub(crate) const LARGEST_ACK: Bytes = Bytes(80);
 
 /// What an application hands to TCP at a time: whole segments, at most so many bytes.
 pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
@@ -529,11 +529,14 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// A sender's own link to the bottleneck: its queue never drops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A sender's own link to the bottleneck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Access {
     /// `None` = no constraint.
     pub rate: Option<Rate>,
+    /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// One way; acknowledgements take it too.
     pub delay: Nanos,
 }

@@ -79,6 +79,13 @@ impl Reader {
                 scenario.links[number].direction_mut(is_reverse).queue = read_queue(&queue_section(section), &product);
             }
         }
+        for (number, group) in groups.iter().enumerate() {
+            let queue = queue_section(&group.child("access", "access"));
+            if queue.is_there() {
+                let product = Product::at_access(&scenario, &scenario.flows[number]);
+                scenario.flows[number].access.queue = Some(read_queue(&queue, &product));
+            }
+        }
         if problems.count() == found_before {
             checks::times(&top, &groups, &scenario);
             for (number, (reverse, forward)) in sections.iter().enumerate() {
@@ -187,7 +194,7 @@ impl Reader {
             reverse: group.need("reverse"),
             path,
             reverse_path,
-            access: Access { rate: access.read("rate"), delay: access.read("delay").unwrap_or_default() },
+            access: read_access(&access),
             clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: start.from,
             start_spread: start.until.since(start.from),
@@ -215,6 +222,11 @@ impl Reader {
         };
         CongestionControl { source, params }
     }
+}
+
+/// A sender's own link, whose queue is not read yet, as those of links.
+fn read_access(section: &Section) -> Access {
+    Access { rate: section.read("rate"), queue: None, delay: section.read("delay").unwrap_or_default() }
 }
 
 /// The links that a list of names says; none without the key.

@@ -12,6 +12,8 @@ pub struct Options {
     pub series: Option<Nanos>,
     /// Write every packet at the senders' interfaces to this pcapng file.
     pub pcap: Option<PathBuf>,
+    /// And at the far end of each link too.
+    pub pcap_links: bool,
 }
 
 /// What a run came to.

@@ -5,10 +5,9 @@
 //! and what another group does, or what is lost on the way, changes neither. Logarithms and powers are those of `libm`,
 //! which are the same on every machine.
 
-use crate::draws::{Draws, draws, exponential, normal, uniform};
+use crate::draws::{Draws, draws, exponential, normal, uniform, up_to};
 use crate::model::{FlowGroup, Scenario};
 use crate::units::{Bytes, Frequency, Nanos};
-use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
 /// The streams of the first group's draws; each next group has the next ones.
@@ -79,8 +78,7 @@ impl Scenario {
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
         let Some(Arrivals::Poisson { rate }) = group.arrivals else {
             let mut draws = draws(self.seed, START_DRAWS + number);
-            let choices = u128::from(group.start_spread.0) + 1;
-            let mut later = || Nanos((u128::from(draws.next_u64()) * choices >> 64) as u64);
+            let mut later = || Nanos(up_to(group.start_spread.0, &mut draws));
             return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();
         };
         let mut draws = draws(self.seed, ARRIVAL_DRAWS + number);

@@ -175,6 +175,15 @@ impl Buffers {
         length
     }
 
+    /// The packet as it is on the wire.
+    pub fn packet(&mut self, info: &PacketInfo) -> &[u8] {
+        let packet = &mut self.bytes(info)[HEADER..];
+        if info.marked {
+            mark_ce(packet);
+        }
+        packet
+    }
+
     /// The packet's bytes, the `virtio_net_hdr` in front.
     pub fn bytes(&mut self, info: &PacketInfo) -> &mut [u8] {
         &mut self.buffers[info.slot as usize][..HEADER + info.bytes as usize]
@@ -189,8 +198,11 @@ impl Buffers {
     }
 }
 
-/// Sets both ECN bits and mends the header checksum (RFC 1624, equation 3).
+/// Sets both ECN bits, unless they are, and mends the header checksum (RFC 1624, equation 3).
 fn mark_ce(packet: &mut [u8]) {
+    if packet[1] & 3 == 3 {
+        return;
+    }
     let word = |p: &[u8], at: usize| u16::from_be_bytes([p[at], p[at + 1]]);
     let before = word(packet, 0);
     packet[1] |= 3;

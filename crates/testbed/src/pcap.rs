@@ -1,4 +1,5 @@
-//! A packet trace that Wireshark opens: the real packets at the senders' interfaces.
+//! A packet trace that Wireshark opens: the real packets at the senders' interfaces, and at the far ends of links if
+//! these are watched.
 //!
 //! Data packets stand at the time the emulator took them from their host, acknowledgements at the time it gave them
 //! back; the run's start is the epoch. The kernel leaves the checksum of TCP to the network card, which the trace's
@@ -6,7 +7,7 @@
 
 use crate::kernel;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice};
-use measure::{Origin, PacketFile};
+use measure::{LinkInterfaces, Origin, PacketFile};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
@@ -24,19 +25,19 @@ pub struct Pcap {
 }
 
 impl Pcap {
-    /// Creates the file.
-    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
+    /// Creates the file of packets at the senders and at these links.
+    pub fn create(path: &Path, scenario: &Scenario, links: &LinkInterfaces) -> io::Result<Pcap> {
         let os = format!("Linux {}", kernel::release());
         let origin = Origin { scenario: &scenario.name, hardware: "hosts on an emulated link", os: &os };
-        Ok(Pcap { file: PacketFile::create(path, &origin, CHUNK)?, packet: vec![] })
+        Ok(Pcap { file: PacketFile::create(path, &origin, links, CHUNK)?, packet: vec![] })
     }
 
-    /// Writes an IPv4 packet that goes out or comes in at `now`.
-    pub fn write(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
+    /// Writes an IPv4 packet that passes an interface at `now`.
+    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
         self.packet.clear();
         self.packet.extend_from_slice(packet);
         finish_checksum(&mut self.packet);
-        self.file.write(now, &self.packet)
+        self.file.write(now, interface, &self.packet)
     }
 
     /// Writes what is still buffered.

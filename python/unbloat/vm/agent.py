@@ -151,6 +151,7 @@ def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None])
             on="vm",
             series_ns=task["series_ns"],
             pcap=pcap,
+            pcap_links=task["pcap_links"],
             progress=progress,
             objects={source: base64.b64decode(data) for source, data in task["objects"].items()},
         )

@@ -23,6 +23,7 @@ def letter(cell: _core.Cell, task: Task) -> bytes:
         "objects": encoded_objects(cell),
         "series_ns": task.series_ns,
         "pcap": bool(task.pcap),
+        "pcap_links": task.pcap_links,
     }
     return json.dumps(content, sort_keys=True).encode()
 

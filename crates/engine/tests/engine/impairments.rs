@@ -1,7 +1,8 @@
 //! Impaired links: what holds on any of them, and what can be worked out on paper.
 
 use crate::auditor::Auditor;
-use crate::properties::{capacity_bytes, config};
+use crate::invariants::capacity_bytes;
+use crate::properties::config;
 use crate::random;
 use crate::world::*;
 use engine::Options;

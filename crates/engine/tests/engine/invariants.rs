@@ -9,7 +9,8 @@ use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use scenario::model::{FlowGroup, Limit, Scenario, Service};
+use scenario::impairments::Rates;
+use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
 
@@ -31,7 +32,9 @@ pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
 pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
         Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
-        Service::Rates(rates) => rates.extremes().1.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Rates(rates) => {
+            Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
+        }
         Service::Trace(trace) => {
             let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
             rounds * trace.opportunities.len() as f64 * 1500.0
@@ -86,10 +89,11 @@ fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &A
 }
 
 fn queues_stay_within_their_limits(scenario: &Scenario, outcome: &Outcome) {
-    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).collect();
+    let with_rate = groups(scenario).filter(|group| group.access.rate.is_some());
+    let of_senders = with_rate.map(|group| group.access.queue.as_ref().and_then(Queue::limit));
+    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).chain(of_senders).collect();
     let links = &outcome.series.as_ref().expect("asked for").links;
     for (row, number) in links.link.iter().enumerate() {
-        // Access links follow, which have no limit.
         let (packets, bytes) = (links.queue_packets[row], links.queue_bytes[row]);
         match limits.get(*number as usize).copied().flatten() {
             None => {}

@@ -11,6 +11,15 @@ use scenario::units::{Bytes, Nanos, Rate};
 /// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
 const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];
 
+const DIFFSERVS: [Diffserv; 5] = {
+    use Diffserv::*;
+    [Diffserv3, Diffserv4, Diffserv8, Besteffort, Precedence]
+};
+const FLOW_MODES: [FlowMode; 8] = {
+    use FlowMode::*;
+    [Flowblind, Srchost, Dsthost, Hosts, Flows, DualSrchost, DualDsthost, TripleIsolate]
+};
+
 /// From a microsecond to a second, whole microseconds, as the kernel counts them.
 fn micros(low: f64, high: f64) -> impl Strategy<Value = Nanos> {
     random::log_uniform(low, high).prop_map(|us| Nanos::from_micros(us as u64))
@@ -61,7 +70,8 @@ prop_compose! {
         let (flows, drop_batch) = (flows as u32, drop_batch as u32);
         let quantum = quantum.map(|bytes| Bytes(bytes as u64));
         let memory_limit = Bytes(memory_limit as u64);
-        Discipline::FqCodel(FqCodel { limit, flows, quantum, target, interval, ce_threshold, ecn, memory_limit, drop_batch })
+        let queues = FqCodel { limit, flows, quantum, memory_limit, drop_batch, ..FqCodel::default() };
+        Discipline::FqCodel(FqCodel { target, interval, ce_threshold, ecn, ..queues })
     }
 }
 
@@ -86,15 +96,16 @@ prop_compose! {
     ) -> Discipline {
         let Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator } = pie;
         let (flows, quantum) = (flows as u32, quantum.map(|bytes| Bytes(bytes as u64)));
-        Discipline::FqPie(FqPie { limit, flows, quantum, target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator })
+        let queues = FqPie { limit, flows, quantum, ecn, ecn_prob, bytemode, ..FqPie::default() };
+        Discipline::FqPie(FqPie { target, tupdate, alpha, beta, dq_rate_estimator, ..queues })
     }
 }
 
 prop_compose! {
     fn cake()(
         bandwidth in prop::option::of(random::log_uniform(2e5, 2e8)),
-        diffserv in prop::sample::select(&[Diffserv::Diffserv3, Diffserv::Diffserv4, Diffserv::Diffserv8, Diffserv::Besteffort, Diffserv::Precedence][..]),
-        flowmode in prop::sample::select(&[FlowMode::Flowblind, FlowMode::Srchost, FlowMode::Dsthost, FlowMode::Hosts, FlowMode::Flows, FlowMode::DualSrchost, FlowMode::DualDsthost, FlowMode::TripleIsolate][..]),
+        diffserv in prop::sample::select(&DIFFSERVS[..]),
+        flowmode in prop::sample::select(&FLOW_MODES[..]),
         rtt in micros(1000.0, 1e6),
         (overhead, mpu) in (0u32..257, 0u32..257),
         atm in prop::sample::select(&[Atm::Noatm, Atm::Atm, Atm::Ptm][..]),
@@ -139,17 +150,21 @@ pub fn network() -> impl Strategy<Value = Scenario> {
     let with_queues = random::impaired().prop_flat_map(|scenario| {
         let queues = prop::collection::vec(prop::option::weighted(0.6, discipline()), 2 * scenario.links.len());
         let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());
-        (Just(scenario), queues, services)
+        let of_senders = prop::collection::vec(prop::option::of(discipline()), scenario.flows.len());
+        (Just(scenario), queues, services, of_senders)
     });
-    with_queues.prop_map(|(mut scenario, queues, services)| {
+    with_queues.prop_map(|(mut scenario, queues, services, of_senders)| {
         // Acknowledgements, which have up to 80 bytes, may take any of them.
         let largest = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0).max(80);
         let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
         for (link, discipline) in directions.zip(queues) {
             link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
         }
-        for (group, tos) in scenario.flows.iter_mut().zip(services) {
+        for ((group, tos), queue) in scenario.flows.iter_mut().zip(services).zip(of_senders) {
             group.tos = tos;
+            if group.access.rate.is_some() {
+                group.access.queue = queue.map(|queue| acceptable(Queue::Discipline(queue), largest));
+            }
         }
         scenario
     })

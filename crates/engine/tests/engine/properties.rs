@@ -1,12 +1,12 @@
 //! What holds in every scenario.
 
 use crate::auditor::{Auditor, Flow};
+use crate::invariants::capacity_bytes;
 use crate::random;
 use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::impairments::Rates;
 use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, Stack};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos};
@@ -67,20 +67,6 @@ pub fn queues_keep_their_limits(scenario: &Scenario) -> Result<(), TestCaseError
 fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
     let (outcome, auditor) = watch(scenario, &Options::default(), Auditor::new(scenario));
     (outcome, auditor.flows)
-}
-
-/// Bytes a second that a link can carry; a trace's link: all that its opportunities allow.
-pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
-    match service {
-        Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
-        Service::Rates(rates) => {
-            Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
-        }
-        Service::Trace(trace) => {
-            let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
-            rounds * trace.opportunities.len() as f64 * 1500.0
-        }
-    }
 }
 
 proptest! {

@@ -60,7 +60,11 @@ prop_compose! {
 
 fn access() -> impl Strategy<Value = Access> {
     let rate = prop::option::of(log_uniform(1e6, 1e9).prop_map(|r| Rate(r as u64)));
-    (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access { rate, delay })
+    (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access {
+        rate,
+        queue: None,
+        delay,
+    })
 }
 
 /// The controls that the fingerprint of random scenarios is of: with another they would all be others.

@@ -1,57 +1,38 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
 use crate::auditor::Auditor;
-use crate::properties::{capacity_bytes, config, directions, flows_agree, links_agree, queues_keep_their_limits};
+use crate::invariants::{self, groups};
+use crate::properties::config;
 use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, FlowGroup, Loss, Scenario, Stack};
+use proptest::strategy::ValueTree;
+use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
+use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
-use scenario::units::{Bytes, Nanos};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The group of each flow.
-fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
-    scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+/// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; queues within
+/// their limits, links within their capacity, drops and losses in their records; the same seed, the same events and
+/// records. `tools/invariants` goes on where this ends.
+#[test]
+fn every_invariant_holds_in_random_networks() {
+    const SCENARIOS: u64 = 2000;
+    let next = AtomicU64::new(0);
+    let check_some = || {
+        while let number @ ..SCENARIOS = next.fetch_add(1, Relaxed) {
+            let checked = panic::catch_unwind(|| invariants::check(&invariants::numbered(number).current()));
+            assert!(checked.is_ok(), "scenario {number}: see it with tools/invariants 1 {number}");
+        }
+    };
+    std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(check_some)).map(|worker| worker.join().unwrap()));
 }
 
 proptest! {
     #![proptest_config(config(1000))]
-
-    /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; what
-    /// queues drop and channels lose stands in the records of their links; and no link carries more than it can.
-    #[test]
-    fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::routed()) {
-        scenario.warmup = Nanos::ZERO;
-        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
-        flows_agree(&outcome.run, &auditor.flows)?;
-        links_agree(&outcome.run, &auditor)?;
-        for link in directions(&scenario) {
-            let crosses = |group: &FlowGroup| scenario.data_path(group).iter().any(|passed| passed.name == link.name);
-            let flows = auditor.flows.iter().zip(groups(&scenario)).filter(|(_, group)| crosses(group));
-            let carried: u64 = flows.map(|(flow, _)| flow.fresh_bytes).sum();
-            prop_assert!(carried as f64 <= capacity_bytes(&link.service, scenario.duration), "{carried} bytes over \
-                {}", link.name);
-        }
-    }
-
-    /// No queue ever exceeds its limit.
-    #[test]
-    fn all_queues_stay_within_their_limits(scenario in random::routed()) {
-        queues_keep_their_limits(&scenario)?;
-    }
-
-    /// Same seed, same events and records.
-    #[test]
-    fn a_run_repeats_itself(scenario in random::routed()) {
-        let record = || {
-            let series = Some(Nanos(scenario.duration.0 / 50));
-            let (outcome, events) = fingerprint(&scenario, &Options { series, ..Options::default() });
-            let records = serde_json::to_string(&(&outcome.run, &outcome.series)).unwrap();
-            (events, records)
-        };
-        prop_assert_eq!(record(), record());
-    }
 
     /// Every byte once, in order, and then silence: nothing is left inside.
     #[test]
@@ -213,4 +194,47 @@ fn losses_of_links_in_a_row_add_up() {
         (second - 0.9 * first).abs() < 6.0 * (2.0 * first).sqrt(),
         "{first} lost by the first, {second} by the second"
     );
+}
+
+/// A sender's own queue is like any link's: with 20 packets of room before 10 Mbit/s, one packet is in transmission, 20
+/// wait, and the rest of the window is on its way; what does not fit is dropped there, and stands in its record.
+#[test]
+fn a_sender_s_own_link_has_a_queue_like_any_other() {
+    let mut s = scenario(65);
+    s.warmup = Nanos::from_secs(5);
+    s.links = vec![duplex("core", 100.0, 10)];
+    let window = |packets| {
+        let access =
+            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), delay: Nanos::ZERO };
+        let mut s = s.clone();
+        s.flows[0] = FlowGroup { cc: fixed_window(packets), stack: PROMPT, access, ..flow("reno") };
+        run(&s, &Options::default()).run
+    };
+    // 20.12416 ms of the window of 1.2 ms each are on the way, and one is in transmission.
+    let fits = window(30);
+    let own = &fits.links[2];
+    assert_eq!(own.link, "flows.0.access");
+    close(own.queue_delay.queue_delay_ms_mean.unwrap(), 30.0 * 1.2 - 1.2 - 20.0 - DATA_MS[1] - ACK_MS[1], 1e-3, "wait");
+    close(fits.flows[0].throughput_mbps, 10.0, 2e-5, "throughput");
+    assert_eq!((own.drops, fits.flows[0].lost_packets), (0, 0));
+    let overflows = window(60);
+    let own = &overflows.links[2];
+    assert!(own.drops > 0 && own.drops == overflows.flows[0].lost_packets);
+    assert_eq!(overflows.links[0].drops, 0);
+    assert!(own.queue_delay.queue_delay_ms_max.unwrap() <= 20.0 * 1.2 + 1e-6);
+}
+
+/// A mechanism in it acts: with CoDel before a sender's own link an endless flow waits near CoDel's target there.
+#[test]
+fn a_discipline_acts_before_a_sender_s_own_link() {
+    let delay_ms = |queue| {
+        let mut s = scenario(60);
+        s.warmup = Nanos::from_secs(10);
+        s.links = vec![duplex("core", 100.0, 10)];
+        let access = Access { rate: Some(Rate(10_000_000)), queue, delay: Nanos::ZERO };
+        s.flows[0] = FlowGroup { access, ..flow("cubic") };
+        run(&s, &Options::default()).run.links[2].queue_delay.queue_delay_ms_mean.unwrap()
+    };
+    let (long, short) = (delay_ms(None), delay_ms(Some(Queue::Discipline(Discipline::Codel(Codel::default())))));
+    assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
 }

@@ -115,7 +115,9 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     };
     lines.push(format!("path = {}", names(&group.path)));
     lines.push(format!("reverse_path = {}", names(&group.reverse_path)));
-    lines.push(format!("access = {}", table(leaves("access", &in_json(&group.access)))));
+    let waits = group.access.queue.iter().map(|waits| ("queue".to_string(), queue(waits)));
+    let access = leaves("access", &in_json(&group.access)).into_iter().chain(waits);
+    lines.push(format!("access = {}", table(access.collect())));
     lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
     let switches = table(leaves("profile", &in_json(&group.stack)));
     lines.push(format!("profile = {switches}"));

@@ -12,7 +12,7 @@ use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
-use measure::{Histogram, LinkSample};
+use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS};
 use path::{Packet, Port, PortId, Topology};
 use scenario::model::{Emulator, Link, Queue, Scenario};
 use scenario::records;
@@ -59,7 +59,6 @@ pub struct Network {
     kernel_ports: [Vec<PortId>; 2],
     /// For each flow: do its data take the reverse path?
     is_reverse: Vec<bool>,
-    pcap: Option<Pcap>,
     time: Time,
     step: Option<Nanos>,
     /// The links at equal steps.
@@ -81,6 +80,10 @@ impl Network {
         let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
         let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
         let topology = Topology::new(scenario, &counts);
+        let interfaces = match options.pcap_links {
+            true => LinkInterfaces::new(topology.port_names()),
+            false => LinkInterfaces::default(),
+        };
         let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose, time))?;
         if time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
@@ -91,16 +94,18 @@ impl Network {
                 kernel_ports[towards(number) as usize].push(number);
             }
         }
-        let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario)).transpose();
+        let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario, &interfaces)).transpose();
+        let mut around = Surroundings::new(mtu, monitors);
+        around.pcap = pcap.map_err(Error::machine)?;
+        around.interfaces = interfaces;
         Ok(Network {
             links,
-            around: Surroundings::new(mtu, monitors),
+            around,
             clock: Nanos::ZERO,
             arrived: Default::default(),
             kernel_ports,
             is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
-            pcap: pcap.map_err(Error::machine)?,
             time,
             step: options.series,
             samples: vec![],
@@ -126,6 +131,8 @@ impl Network {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
         let info = PacketInfo::read(&buffer[..length], flow as u32, hosts as u32, is_data);
         let Some(mut info) = info else { return Ok(()) };
+        // First, so that a trace of the links stays in the order of time.
+        self.catch_up(now);
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
             if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
@@ -133,7 +140,6 @@ impl Network {
             }
         }
         info.slot = self.around.buffers.put(buffer);
-        self.catch_up(now);
         self.links.send(self.clock, info.route(), info, &mut self.around);
         self.around.check()
     }
@@ -247,7 +253,7 @@ impl Network {
     }
 
     fn trace(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
-        self.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, packet))
+        self.around.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, SENDERS, packet))
     }
 
     /// When the links are to be looked at next for the series.
@@ -271,14 +277,14 @@ impl Network {
         self.links.records()
     }
 
-    /// The distributions of their queueing delays.
-    pub fn queue_delays(&self) -> impl Iterator<Item = &Histogram> {
+    /// The distributions of their queueing delays, each with the number of its record.
+    pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)> {
         self.links.queue_delays()
     }
 
     /// Writes what is left of the packet trace.
     pub fn close(&mut self) -> io::Result<()> {
-        self.pcap.take().map_or(Ok(()), Pcap::close)
+        self.around.pcap.take().map_or(Ok(()), Pcap::close)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::flows::monitor::FlowMonitor;
 use crate::packet::{Buffers, PacketInfo};
-use measure::Histogram;
-use path::{Fate, Observer};
+use crate::pcap::Pcap;
+use measure::{Histogram, LinkInterfaces};
+use path::{Fate, Observer, PortId};
 use scenario::units::Nanos;
 use std::io;
 
@@ -17,6 +18,10 @@ pub struct Surroundings {
     pub lateness: Histogram,
     /// The time by the clock while the links do what was due by then; none while a host hands a packet over.
     pub catching_up_at: Option<Nanos>,
+    /// The packet trace, if one is wanted.
+    pub pcap: Option<Pcap>,
+    /// Those of its interfaces that are links.
+    pub interfaces: LinkInterfaces,
     failure: Option<io::Error>,
 }
 
@@ -28,6 +33,8 @@ impl Surroundings {
             monitors,
             lateness: Histogram::default(),
             catching_up_at: None,
+            pcap: None,
+            interfaces: LinkInterfaces::default(),
             failure: None,
         }
     }
@@ -54,6 +61,16 @@ impl Surroundings {
 }
 
 impl Observer<PacketInfo> for Surroundings {
+    const WATCHES_PORTS: bool = true;
+
+    fn passed(&mut self, now: Nanos, port: PortId, info: &PacketInfo) {
+        if let (Some(interface), Some(pcap)) = (self.interfaces.of_port(port), &mut self.pcap)
+            && let Err(error) = pcap.write(now, interface, self.buffers.packet(info))
+        {
+            self.fail(error);
+        }
+    }
+
     fn gone(&mut self, _: Nanos, _: Fate, info: &PacketInfo) {
         self.buffers.release(info.slot);
         if info.counts
