@@ -39,12 +39,13 @@ def test_most_scenarios_agree_in_every_data_packet(tmp_path: Path, kernel: str) 
 
 
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:
+    """Whichever scenarios are asked for: each comes after the same others."""
     traces = []
-    for name in ("a", "b"):
+    for name, numbers in (("a", (20, 21)), ("b", (21,))):
         folder = tmp_path / name
-        done = differential(2, "--first", 7, "--kernel", kernel, "--traces", folder, "-j", 1)
+        done = differential(len(numbers), "--first", numbers[0], "--kernel", kernel, "--traces", folder)
         assert done.returncode == 0, done.stderr
-        traces.append([(folder / f"{number}-guest.pcapng").read_bytes() for number in (7, 8)])
+        traces.append((folder / "21-guest.pcapng").read_bytes())
     assert traces[0] == traces[1]
 
 

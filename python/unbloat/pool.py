@@ -29,6 +29,8 @@ class Task:
     on: str = "simulator"
     series_ns: int | None = None
     pcap: str | None = None
+    pcap_headers_only: bool = False
+    """Whether the packet trace goes without the payloads, which are zeros."""
 
 
 Watch = Callable[[Task, float], None]

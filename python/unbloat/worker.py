@@ -52,7 +52,14 @@ def main() -> None:
 
 def here(cell: _core.Cell, task: Task, progress: Progress) -> tuple[str, Columns | None]:
     """Run a cell in this process."""
-    return cell.run(ALGORITHMS, on=task.on, series_ns=task.series_ns, pcap=task.pcap, progress=progress)
+    return cell.run(
+        ALGORITHMS,
+        on=task.on,
+        series_ns=task.series_ns,
+        pcap=task.pcap,
+        pcap_headers_only=task.pcap_headers_only,
+        progress=progress,
+    )
 
 
 def in_guest(folder: Path, number: int) -> Run:

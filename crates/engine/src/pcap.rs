@@ -21,7 +21,7 @@ use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use measure::{Origin, PacketFile};
+use measure::{Origin, PacketFile, SnapLength};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
 use scenario::workload::Opening;
@@ -85,13 +85,13 @@ enum Host {
 
 impl Pcap {
     /// Creates the file, and describes in it where the packets come from.
-    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Pcap> {
+    pub fn create(path: &Path, scenario: &Scenario, snap_length: SnapLength) -> io::Result<Pcap> {
         let origin = Origin {
             scenario: &scenario.name,
             hardware: "simulated",
             os: &format!("the TCP of the unbloat simulator, as in Linux {}", crate::LINUX),
         };
-        let file = PacketFile::create(path, &origin, BYTES_AT_A_TIME)?;
+        let file = PacketFile::create(path, &origin, snap_length, BYTES_AT_A_TIME)?;
         let groups = scenario.openings().into_iter().zip(0..);
         let flows = groups.flat_map(|(openings, group)| openings.into_iter().map(move |opening| (group, opening)));
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);

@@ -11,7 +11,7 @@ mod sender;
 pub use flow::{flow_record, jain_index};
 pub use histogram::Histogram;
 pub use interval::Interval;
-pub use packet_file::{Origin, PacketFile};
+pub use packet_file::{Origin, PacketFile, SnapLength};
 pub use receiver::ReceiverMeter;
 pub use sampler::{FlowSample, LinkSample, Sampler};
 pub use sender::SenderMeter;

@@ -14,6 +14,22 @@ use std::time::Duration;
 /// The exponent of the time stamps' unit: nanoseconds.
 const NANOSECONDS: u8 = 9;
 
+/// How much of each packet a file has, bytes (`snaplen`): all of it, or the headers of IPv4 without options and of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapLength(usize);
+
+impl SnapLength {
+    /// That of the headers, or of all.
+    pub fn new(headers_only: bool) -> SnapLength {
+        SnapLength(if headers_only { 20 + 60 } else { u16::MAX as usize })
+    }
+
+    /// Tells a packet of which all is kept.
+    pub fn has_all_of(self, packet: &[u8]) -> bool {
+        packet.len() <= self.0
+    }
+}
+
 /// Where the packets of a file come from, as the file says it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
@@ -28,24 +44,30 @@ pub struct Origin<'a> {
 /// Writes packets to a pcapng file.
 pub struct PacketFile {
     file: PcapNgWriter<BufWriter<File>>,
+    snap_length: SnapLength,
 }
 
 impl PacketFile {
     /// Creates the file of the packets at the senders' interfaces; so many bytes are written at a time.
-    pub fn create(path: &Path, origin: &Origin, bytes_at_a_time: usize) -> io::Result<PacketFile> {
+    pub fn create(
+        path: &Path,
+        origin: &Origin,
+        snap_length: SnapLength,
+        bytes_at_a_time: usize,
+    ) -> io::Result<PacketFile> {
         let file = BufWriter::with_capacity(bytes_at_a_time, File::create(path)?);
         let mut file = PcapNgWriter::with_section_header(file, section(origin)).map_err(into_io)?;
-        file.write_pcapng_block(interface(origin.scenario)).map_err(into_io)?;
-        Ok(PacketFile { file })
+        file.write_pcapng_block(interface(origin.scenario, snap_length)).map_err(into_io)?;
+        Ok(PacketFile { file, snap_length })
     }
 
-    /// Writes a whole packet that passes at `now`.
+    /// Writes a packet that passes at `now`, given whole.
     pub fn write(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: Duration::from_nanos(now.0),
             original_len: packet.len() as u32,
-            data: packet.into(),
+            data: packet[..packet.len().min(self.snap_length.0)].into(),
             options: vec![],
         };
         self.file.write_pcapng_block(block).map(|_| ()).map_err(into_io)
@@ -70,11 +92,11 @@ fn section(origin: &Origin) -> SectionHeaderBlock<'static> {
     }
 }
 
-fn interface(scenario: &str) -> InterfaceDescriptionBlock<'static> {
+fn interface(scenario: &str, snap_length: SnapLength) -> InterfaceDescriptionBlock<'static> {
     let description = format!("the senders' interfaces in \"{scenario}\"");
     InterfaceDescriptionBlock {
         linktype: DataLink::RAW,
-        snaplen: u16::MAX as u32,
+        snaplen: snap_length.0 as u32,
         options: vec![
             InterfaceDescriptionOption::IfName("senders".into()),
             InterfaceDescriptionOption::IfDescription(description.into()),

@@ -12,6 +12,8 @@ pub struct Options {
     pub series: Option<Nanos>,
     /// Write every packet at the senders' interfaces to this pcapng file.
     pub pcap: Option<PathBuf>,
+    /// Of each packet there the headers only.
+    pub pcap_headers_only: bool,
 }
 
 /// What a run came to.
