@@ -36,6 +36,8 @@ def test_most_scenarios_agree_in_every_data_packet(tmp_path: Path, kernel: str) 
     assert sum(verdict["data_packets"] for verdict in verdicts) > 300 * SCENARIOS
     for what in ("loss = ", "gemodel", "ecn_threshold", "receive_window", "delayed_ack", "start = "):
         assert sum(what in verdict["scenario"] for verdict in verdicts) > SCENARIOS // 20, what
+    for what in ("jitter", "reorder", "duplicate", "rates", "outages"):
+        assert sum(what in verdict["scenario"] for verdict in verdicts) >= SCENARIOS // 50, what
 
 
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:
