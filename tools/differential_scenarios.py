@@ -13,6 +13,8 @@ ROUNDS = 20
 """A flow without end has at least so many round trips."""
 LONGEST_S = 12.0
 SHARE_OF_TWO_FLOWS = 0.2
+SHARE_IMPAIRED = 0.35
+"""Scenarios whose link does more than lose packets."""
 
 Overrides = dict[str, object]
 
@@ -64,6 +66,7 @@ def scenario(seed: int, number: int) -> Scenario:
         f'delay = "{round(rtt_s / 2 * 1e6)}us"',
         f"queue = {{ {queue(draw, queue_packets, ecn)} }}",
         *loss(draw),
+        *impairment(random.Random(f"{seed}/{number}/impairment"), rate_bps, rtt_s, duration_s),
         *groups[0].lines(),
         # Two flows that begin at once would compete for the same instants.
         *(line for each in groups[1:] for line in [*each.lines(), f'start = "{draw.randrange(1, 1000)}ms"']),
@@ -140,6 +143,33 @@ def loss(draw: random.Random) -> list[str]:
         p, r = between(draw, 0.05, 1), between(draw, 20, 70)
         return [f'loss = {{ kind = "gemodel", p = "{p:.3f}%", r = "{r:.0f}%" }}']
     return []
+
+
+def impairment(draw: random.Random, rate_bps: float, rtt_s: float, duration_s: float) -> list[str]:
+    """Draw what else the link does to packets: one thing, or nothing."""
+    if draw.random() > SHARE_IMPAIRED:
+        return []
+    match draw.choice(["jitter", "reorder", "duplicate", "rates", "outages"]):
+        case "jitter":
+            return [f'jitter = "{round(between(draw, 0.02, 0.4) * rtt_s / 2 * 1e6)}us"']
+        case "reorder":
+            ahead = [f'reorder = "{between(draw, 0.1, 3):.2f}%"']
+            by = f'reorder_by = "{round(between(draw, 0.05, 1) * rtt_s * 1e6)}us"'
+            return [*ahead, by] if draw.random() < 0.5 else ahead
+        case "duplicate":
+            return [f'duplicate = "{between(draw, 0.1, 3):.2f}%"']
+        case "rates":
+            changes = sorted(draw.uniform(0.1, 0.9) * duration_s for _ in range(draw.randint(1, 3)))
+            rates = (between(draw, 0.3, 3) * rate_bps for _ in changes)
+            table = (
+                f'{{ at = "{round(at * 1e3)}ms", rate = "{round(rate / 1e3)}kbit" }}'
+                for at, rate in zip(changes, rates, strict=True)
+            )
+            return [f"rates = [{', '.join(table)}]"]
+        case _:
+            at, long = draw.uniform(0.05, 0.6) * duration_s, between(draw, 0.01, 1.0)
+            lose = ", lose = true" if draw.random() < 0.5 else ""
+            return [f'outages = [{{ at = "{round(at * 1e3)}ms", for = "{round(long * 1e3)}ms"{lose} }}]']
 
 
 def between(draw: random.Random, least: float, most: float) -> float:

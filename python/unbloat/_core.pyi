@@ -83,6 +83,7 @@ class Cell:
         series_ns: int | None = None,
         pcap: str | Path | None = None,
         pcap_links: bool = False,
+        pcap_headers_only: bool = False,
         progress: Callable[[float], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:

@@ -31,6 +31,8 @@ class Task:
     pcap: str | None = None
     pcap_links: bool = False
     """Packets at links too."""
+    pcap_headers_only: bool = False
+    """Whether the packet trace goes without the payloads, which are zeros."""
 
 
 Watch = Callable[[Task, float], None]

@@ -58,6 +58,7 @@ def here(cell: _core.Cell, task: Task, progress: Progress) -> tuple[str, Columns
         series_ns=task.series_ns,
         pcap=task.pcap,
         pcap_links=task.pcap_links,
+        pcap_headers_only=task.pcap_headers_only,
         progress=progress,
     )
 

@@ -17,6 +17,7 @@ mod sender;
 mod simulation;
 pub mod tap;
 
+use measure::SnapLength;
 use mechanism::{Fault, Library};
 use pcap::Pcap;
 use scenario::model::{OnlyInTheKernel, Scenario};
@@ -79,7 +80,9 @@ fn run_and_hash(
     progress: Progress,
     hash: Option<Fingerprint>,
 ) -> Result<(Outcome, Option<Fingerprint>), Error> {
-    let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario, options.pcap_links));
+    let snap_length = SnapLength::new(options.pcap_headers_only);
+    let pcap = options.pcap.as_deref();
+    let pcap = pcap.map(|path| Pcap::create(path, scenario, options.pcap_links, snap_length));
     let pcap = pcap.transpose().map_err(Error::Pcap)?;
     let (outcome, (pcap, hash)) = watch(scenario, library, options, progress, (pcap, hash))?;
     pcap.map_or(Ok(()), Pcap::close).map_err(Error::Pcap)?;

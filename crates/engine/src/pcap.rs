@@ -25,7 +25,7 @@ use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use measure::{LinkInterfaces, Origin, PacketFile, SENDERS};
+use measure::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 use path::{PortId, Topology};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
@@ -103,7 +103,7 @@ enum Host {
 
 impl Pcap {
     /// Creates the file, and describes in it where the packets come from.
-    pub fn create(path: &Path, scenario: &Scenario, watches_links: bool) -> io::Result<Pcap> {
+    pub fn create(path: &Path, scenario: &Scenario, watches_links: bool, snap_length: SnapLength) -> io::Result<Pcap> {
         let origin = Origin {
             scenario: &scenario.name,
             hardware: "simulated",
@@ -115,7 +115,7 @@ impl Pcap {
             true => LinkInterfaces::new(Topology::new(scenario, &counts).port_names()),
             false => LinkInterfaces::default(),
         };
-        let file = PacketFile::create(path, &origin, &links, BYTES_AT_A_TIME)?;
+        let file = PacketFile::create(path, &origin, &links, snap_length, BYTES_AT_A_TIME)?;
         let flow_count = counts.iter().sum::<u32>() as usize;
         let groups = openings.into_iter().zip(0..);
         let flows = groups.flat_map(|(openings, group)| openings.into_iter().map(move |opening| (group, opening)));

@@ -11,7 +11,7 @@ mod sender;
 pub use flow::{flow_record, jain_index};
 pub use histogram::Histogram;
 pub use interval::Interval;
-pub use packet_file::{LinkInterfaces, Origin, PacketFile, SENDERS};
+pub use packet_file::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 pub use receiver::ReceiverMeter;
 pub use sampler::{FlowSample, LinkSample, Sampler};
 pub use sender::SenderMeter;

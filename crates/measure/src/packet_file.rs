@@ -15,6 +15,22 @@ use std::time::Duration;
 /// The exponent of the time stamps' unit: nanoseconds.
 const NANOSECONDS: u8 = 9;
 
+/// How much of each packet a file has, bytes (`snaplen`): all of it, or the headers of IPv4 without options and of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapLength(usize);
+
+impl SnapLength {
+    /// That of the headers, or of all.
+    pub fn new(headers_only: bool) -> SnapLength {
+        SnapLength(if headers_only { 20 + 60 } else { u16::MAX as usize })
+    }
+
+    /// Tells a packet of which all is kept.
+    pub fn has_all_of(self, packet: &[u8]) -> bool {
+        packet.len() <= self.0
+    }
+}
+
 /// Where the packets of a file come from, as the file says it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
@@ -29,6 +45,7 @@ pub struct Origin<'a> {
 /// Writes packets to a pcapng file.
 pub struct PacketFile {
     file: PcapNgWriter<BufWriter<File>>,
+    snap_length: SnapLength,
 }
 
 /// The number of the interface at which packets are seen when they leave or reach their senders.
@@ -69,26 +86,27 @@ impl PacketFile {
         path: &Path,
         origin: &Origin,
         links: &LinkInterfaces,
+        snap_length: SnapLength,
         bytes_at_a_time: usize,
     ) -> io::Result<PacketFile> {
         let file = BufWriter::with_capacity(bytes_at_a_time, File::create(path)?);
         let mut file = PcapNgWriter::with_section_header(file, section(origin)).map_err(into_io)?;
-        let senders = interface("senders", format!("the senders' interfaces in \"{}\"", origin.scenario));
+        let senders = interface("senders", snap_length, format!("the senders' interfaces in \"{}\"", origin.scenario));
         file.write_pcapng_block(senders).map_err(into_io)?;
         for name in &links.names {
-            let far_end = interface(name, format!("the far end of {name}"));
+            let far_end = interface(name, snap_length, format!("the far end of {name}"));
             file.write_pcapng_block(far_end).map_err(into_io)?;
         }
-        Ok(PacketFile { file })
+        Ok(PacketFile { file, snap_length })
     }
 
-    /// Writes a whole packet that passes an interface at `now`.
+    /// Writes a packet that passes an interface at `now`, given whole.
     pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
         let block = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(now.0),
             original_len: packet.len() as u32,
-            data: packet.into(),
+            data: packet[..packet.len().min(self.snap_length.0)].into(),
             options: vec![],
         };
         self.file.write_pcapng_block(block).map(|_| ()).map_err(into_io)
@@ -113,10 +131,10 @@ fn section(origin: &Origin) -> SectionHeaderBlock<'static> {
     }
 }
 
-fn interface(name: &str, description: String) -> InterfaceDescriptionBlock<'static> {
+fn interface(name: &str, snap_length: SnapLength, description: String) -> InterfaceDescriptionBlock<'static> {
     InterfaceDescriptionBlock {
         linktype: DataLink::RAW,
-        snaplen: u16::MAX as u32,
+        snaplen: snap_length.0 as u32,
         options: vec![
             InterfaceDescriptionOption::IfName(name.to_string().into()),
             InterfaceDescriptionOption::IfDescription(description.into()),

@@ -133,7 +133,8 @@ impl Cell {
     }
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
-    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, pcap_links=false, progress=None, objects=None))]
+    #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, pcap_links=false,
+                        pcap_headers_only=false, progress=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn run<'py>(
         &self,
@@ -143,6 +144,7 @@ impl Cell {
         series_ns: Option<u64>,
         pcap: Option<PathBuf>,
         pcap_links: bool,
+        pcap_headers_only: bool,
         progress: Option<Py<PyAny>>,
         objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
@@ -151,7 +153,7 @@ impl Cell {
             return Err(input_error("a series needs a step of at least 1ns"));
         }
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
-        let options = Options { series: series_ns.map(Nanos), pcap, pcap_links };
+        let options = Options { series: series_ns.map(Nanos), pcap, pcap_links, pcap_headers_only };
         let outcome = py.detach(|| self.outcome(backend, &library, &options, progress))?;
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))

@@ -14,6 +14,8 @@ pub struct Options {
     pub pcap: Option<PathBuf>,
     /// And at the far end of each link too.
     pub pcap_links: bool,
+    /// Of each packet the headers only.
+    pub pcap_headers_only: bool,
 }
 
 /// What a run came to.

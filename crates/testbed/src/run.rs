@@ -196,14 +196,14 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
         });
         let living = scope.spawn(|| {
             priority::raise(RtPriority::Application);
-            clock.wait_for_start(clock.lead());
+            clock.wait_for_start();
             let result = apps.run(end, stopped);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
             result
         });
-        clock.wait_for_start(Nanos::ZERO);
+        clock.wait_for_start();
         let processors = Processors::watch();
         let mut interrupted = false;
         while !stopped() && !interrupted {

@@ -73,10 +73,11 @@ def live() -> None:
     while memory.state != TASK:
         sleep_until_multiple_of(LOOK_S)
     task = json.loads(memory.take_task())
+    answer: object
     if "command" in task:
         answer = agent_program.run(task, memory)
     else:
-        answer = do(task, booted_s, lambda share: setattr(memory, "share", share))
+        answer = do_all(task["runs"], booted_s, lambda share: setattr(memory, "share", share))
     memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))
     sleep_forever()
 
@@ -137,6 +138,15 @@ def sleep_until_multiple_of(step_s: float) -> None:
     time.sleep((step_ns - time.monotonic_ns() % step_ns) / 1e9)
 
 
+def do_all(runs: list[dict[str, Any]], booted_s: float, progress: Callable[[float], None]) -> list[dict[str, Any]]:
+    """Do one run after the other; the host looks at nothing before all are done, so that it cannot disturb them."""
+
+    def do_one(number: int, run: dict[str, Any]) -> dict[str, Any]:
+        return do(run, booted_s, lambda share: progress((number + share) / len(runs)))
+
+    return [do_one(number, run) for number, run in enumerate(runs)]
+
+
 def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
     """Do a task; give records and series, or the sentence that says why there are none."""
     for path, data in task["files"].items():
@@ -152,6 +162,7 @@ def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None])
             series_ns=task["series_ns"],
             pcap=pcap,
             pcap_links=task["pcap_links"],
+            pcap_headers_only=task["pcap_headers_only"],
             progress=progress,
             objects={source: base64.b64decode(data) for source, data in task["objects"].items()},
         )

@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
@@ -28,6 +29,8 @@ KEPT = 4
 
 Columns = dict[str, dict[str, tuple[str, bytes]]]
 """A run's series as the core gives them: by table and column a numpy type and bytes."""
+Outcome = tuple[str, Columns | None]
+"""The records as JSON, and the series if they were asked for."""
 
 
 @dataclass(frozen=True)
@@ -122,17 +125,31 @@ def forget_old(guests: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(guest: Guest, cell: _core.Cell, task: Task, progress: Callable[[float], None]) -> tuple[str, Columns | None]:
-    """Run a cell in a guest of its own; give the records as JSON, and the series that `task` asks for."""
+def run(guest: Guest, cell: _core.Cell, task: Task, progress: Callable[[float], None]) -> Outcome:
+    """Run a cell in a guest of its own."""
+    return run_all(guest, [(cell, task)], progress)[0]
+
+
+def run_all(guest: Guest, runs: Sequence[tuple[_core.Cell, Task]], progress: Callable[[float], None]) -> list[Outcome]:
+    """Run cells one after the other in one guest: all but the first find a kernel that has done the like before.
+
+    What a guest has done decides by how many microseconds its kernel is late, so the same runs in the same order give
+    the same packets, and a run alone may give others.
+    """
     guest.use()
     with qemu.resume(guest.state) as machine:
-        machine.begin(letter(cell, task))
+        machine.begin(letter(runs))
 
         def wait() -> None:
             machine.pause()
             progress(machine.memory.share)
 
-        answer = json.loads(machine.memory.take_answer(wait))
+        answers = json.loads(machine.memory.take_answer(wait))
+    return [outcome(cell, task, answer) for (cell, task), answer in zip(runs, answers, strict=True)]
+
+
+def outcome(cell: _core.Cell, task: Task, answer: dict[str, Any]) -> Outcome:
+    """Read what the agent says of a run, and write its packets to their file."""
     if "error" in answer:
         raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], cell))
     if task.pcap:

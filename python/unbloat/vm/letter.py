@@ -1,4 +1,4 @@
-"""What a guest is told of a run: the cell, and nothing of how its file is written or where it lies.
+"""What a guest is told of its runs: the cells, and nothing of how its file is written or where it lies.
 
 The guest is a machine: a longer text moves everything in its memory, that takes other instructions and with them other
 microseconds, and where flows compete these decide who finds the queue full. So the same cell has the same letter.
@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from unbloat import _core
 from unbloat.places import ALGORITHMS
 from unbloat.pool import Task
 
 
-def letter(cell: _core.Cell, task: Task) -> bytes:
+def letter(runs: Sequence[tuple[_core.Cell, Task]]) -> bytes:
     """Write it."""
+    return json.dumps({"runs": [run(cell, task) for cell, task in runs]}, sort_keys=True).encode()
+
+
+def run(cell: _core.Cell, task: Task) -> dict[str, Any]:
+    """Tell of one run."""
     files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in cell.sources(ALGORITHMS)}
-    content = {
+    return {
         "cell": scenario_of(cell),
         "files": files,
         "objects": encoded_objects(cell),
         "series_ns": task.series_ns,
         "pcap": bool(task.pcap),
         "pcap_links": task.pcap_links,
+        "pcap_headers_only": task.pcap_headers_only,
     }
-    return json.dumps(content, sort_keys=True).encode()
 
 
 def scenario_of(cell: _core.Cell) -> str:

@@ -128,6 +128,8 @@ impl DelayedAck {
     pub fn measure_round_trip(&mut self, now: Nanos) {
         if self.round_trip == Nanos::ZERO {
             self.round_trip = (now - self.syn_answered).max(Nanos(1));
+            // `tcp_create_openreq_child`: a silence begins here, whether or not the first segment comes next.
+            self.last_in_order = clock::jiffies(now);
             // RFC 6298, section 2.2, with Linux's floor.
             let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
             self.timeout = micros_to_jiffies(timeout.as_micros());

@@ -67,6 +67,23 @@ fn a_textbook_receiver_reports_each_duplicate() {
     assert!(prompt > 150, "{prompt} of {}", duplicates.len());
 }
 
+/// The silence that brings quick acknowledgements is counted from the end of the handshake (`tcp_create_openreq_child`
+/// sets `lrcvtime`), also where the first segment is lost, so that the delay has its value from those that came out of
+/// order.
+#[test]
+fn a_lost_first_segment_brings_no_quick_acknowledgements() {
+    let mut s = settled(Stack::LINUX);
+    s.flows[0].cc = fixed_window(12);
+    // The window widens with the first five segments.
+    s.flows[0].receive_window = Some(Bytes(80_000));
+    let acks = acknowledgements(&s, losing([(0, 1)]));
+    let repaired = acks.iter().position(|(_, ack)| ack.next > 0 && ack.block_count == 0).expect("it is repaired");
+    let steps: Vec<u32> =
+        acks[repaired..].windows(2).map(|pair| pair[1].1.next - pair[0].1.next).take_while(|step| *step > 0).collect();
+    // Some of them are pushed.
+    assert!(steps[..20].iter().filter(|step| **step == 2).count() >= 17, "{steps:?}");
+}
+
 /// The segment that fills the last hole calls forth an acknowledgement at once, though duplicates wait (RFC 5681,
 /// section 4.2).
 #[test]

@@ -7,13 +7,22 @@ use scenario::units::Nanos;
 use std::io;
 use std::time::Duration;
 
+/// A tick of the kernel, ns.
 const JIFFY: u64 = 1_000_000_000 / HZ;
 /// The jiffies of a simulated host when a run begins, whose uptime is then 1000 s.
 const JIFFIES_AT_START: u64 = 1000 * HZ;
 /// The jiffies after which the first four levels of the kernel's timer wheel are back where they were.
 const WHEEL_TURN: u64 = 512;
-/// What an application's thread and the kernel take to put a SYN on the wire, in instructions of a nanosecond each.
-const CONNECTING: Nanos = Nanos::from_micros(32);
+/// In virtual time a packet is in the hands of a host's TCP so many instructions after it was due, more or less. A tick
+/// comes that much after the time at which a simulated host has it, so that both find the same number of ticks gone by
+/// when they count them.
+const HANDLING: Nanos = Nanos::from_micros(8);
+/// Within so many instructions of a tick what a timer of the kernel sends is on the wire, and a flow's first packet
+/// after its application has opened it.
+const SENDING: Nanos = Nanos::from_micros(80);
+/// A timer that does not go by ticks, such as that of compressed acknowledgements, is set late by `HANDLING`, and what
+/// it sends is on the wire as many instructions after it rings.
+const RINGING: Nanos = Nanos::from_micros(16);
 /// What a run may take to get its sockets ready before it starts.
 const PREPARATION: Nanos = Nanos::from_millis(200);
 
@@ -48,14 +57,14 @@ impl Clock {
     pub fn of_run(time: Time) -> io::Result<Clock> {
         let start = match time {
             Time::Real => monotonic(),
-            Time::Virtual => aligned(monotonic() + PREPARATION, jiffies_at_zero()?),
+            Time::Virtual => aligned(monotonic() + PREPARATION, jiffies_at_zero()?).since(HANDLING),
         };
         Ok(Clock { start, time })
     }
 
-    /// Sleeps until so long before the start.
-    pub fn wait_for_start(&self, lead: Nanos) {
-        let start = TimeSpec::from_duration(Duration::from_nanos(self.start.since(lead).0));
+    /// Sleeps until the start.
+    pub fn wait_for_start(&self) {
+        let start = TimeSpec::from_duration(Duration::from_nanos(self.start.0));
         while clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &start).is_err() {}
     }
 
@@ -78,14 +87,6 @@ impl Clock {
         }
     }
 
-    /// How much earlier an application has to begin what is to happen at a given time.
-    pub fn lead(&self) -> Nanos {
-        match self.time {
-            Time::Real => Nanos::ZERO,
-            Time::Virtual => CONNECTING,
-        }
-    }
-
     /// How much too long a wait may be, to handle more packets at once, where `slack` is allowed.
     pub fn slack(&self, slack: Nanos) -> Nanos {
         match self.time {
@@ -93,6 +94,15 @@ impl Clock {
             Time::Virtual => Nanos::ZERO,
         }
     }
+}
+
+/// When a packet left that a host in virtual time has sent by itself, and that was seen at `now`: with the tick before,
+/// if a timer can have sent it, when its flow was to open, if it is the first of one, or otherwise with a timer that is
+/// finer than ticks. In between are instructions, which a simulated host does not take.
+pub fn sent_by_itself(now: Nanos, opening: Nanos) -> Nanos {
+    let is_just_before = |at: &Nanos| *at <= now && now - *at < SENDING;
+    let tick = Nanos(now.0 - now.0 % JIFFY);
+    [opening, tick].into_iter().find(is_just_before).unwrap_or(now.since(RINGING))
 }
 
 /// The time of day of timers (`CLOCK_MONOTONIC`).
@@ -138,11 +148,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_timer_sends_leaves_with_its_tick_and_a_flow_opens_on_time() {
+        let (ms, us) = (Nanos::from_millis, Nanos::from_micros);
+        for (now, opening, sent) in [
+            (ms(8) + us(24), ms(0), ms(8)),
+            (ms(8) + us(80), ms(0), ms(8) + us(64)),
+            (ms(9), ms(9), ms(9)),
+            (ms(9) + us(40), ms(9), ms(9)),
+            (ms(9) + us(40), ms(10), ms(9) + us(24)),
+            // A SYN that is sent again.
+            (ms(1012) + us(30), ms(9), ms(1012)),
+        ] {
+            assert_eq!(sent_by_itself(now, opening), sent, "{now:?} {opening:?}");
+        }
+    }
+
+    #[test]
     fn a_clock_counts_from_its_start() {
         let start = monotonic() + Nanos::from_millis(2);
         let clock = Clock { start, time: Time::Virtual };
         assert_eq!(clock.now(), Nanos::ZERO);
-        clock.wait_for_start(Nanos::ZERO);
+        clock.wait_for_start();
         assert!(monotonic() >= start);
     }
 }

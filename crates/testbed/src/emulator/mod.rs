@@ -146,7 +146,11 @@ impl<'a> Emulator<'a> {
         while let Some(length) = tun.read(buffer)? {
             let now = self.clock.now();
             stalls.look(now);
-            self.network().enter(end, at.unwrap_or(now), hosts, length, buffer)?;
+            let mut network = self.network();
+            match at {
+                Some(at) => network.enter(end, at, hosts, length, buffer)?,
+                None => network.enter_unasked(end, now, hosts, length, buffer)?,
+            }
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The network between the hosts: the same ports as in the simulator, on the real clock.
 
-use crate::emulator::clock::Time;
+use crate::emulator::clock::{Time, sent_by_itself};
 use crate::emulator::surroundings::Surroundings;
 use crate::emulator::waiting::Waiting;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
-use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS};
+use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS, SnapLength};
 use path::{Packet, Port, PortId, Topology};
 use scenario::model::{Emulator, Link, Queue, Scenario};
 use scenario::records;
@@ -94,7 +94,9 @@ impl Network {
                 kernel_ports[towards(number) as usize].push(number);
             }
         }
-        let pcap = options.pcap.as_deref().map(|path| Pcap::create(path, scenario, &interfaces)).transpose();
+        let snap_length = SnapLength::new(options.pcap_headers_only);
+        let pcap =
+            options.pcap.as_deref().map(|path| Pcap::create(path, scenario, &interfaces, snap_length)).transpose();
         let mut around = Surroundings::new(mtu, monitors);
         around.pcap = pcap.map_err(Error::machine)?;
         around.interfaces = interfaces;
@@ -115,6 +117,24 @@ impl Network {
     /// A buffer to read a packet into.
     pub fn buffer(&self) -> Box<[u8]> {
         self.around.buffers.buffer()
+    }
+
+    /// Takes a packet of `length` bytes that one of a pair of hosts has sent by itself, not later than `now`.
+    ///
+    /// # Errors
+    /// As `enter`.
+    pub fn enter_unasked(
+        &mut self,
+        from: End,
+        now: Nanos,
+        hosts: usize,
+        length: usize,
+        buffer: &mut Box<[u8]>,
+    ) -> io::Result<()> {
+        let is_virtual = self.time == Time::Virtual;
+        let flow = is_virtual.then(|| self.flow_of(hosts, from, &buffer[..length])).flatten();
+        let at = flow.map_or(now, |(flow, _)| sent_by_itself(now, self.plan.flows[flow].opening.at).max(self.clock));
+        self.enter(from, at, hosts, length, buffer)
     }
 
     /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
@@ -450,6 +470,30 @@ cc = "reno"
         let (ahead, held_back) = (moved(&ahead), moved(&held_back));
         assert!(!ahead.is_empty() && ahead.iter().all(|(_, by)| *by == -20_000_000));
         assert_eq!(held_back, ahead.iter().map(|(number, _)| (*number, 7_000_000)).collect::<Vec<_>>());
+    }
+
+    /// When a packet is at the receiver that its host sent by itself, and that was seen 24 us after a tick, or then.
+    #[test]
+    fn what_a_timer_sends_in_virtual_time_leaves_with_its_tick() {
+        let experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap();
+        let scenario = &experiment.cells[0].scenario;
+        let came = |time, seen_at| {
+            let interval = measure::Interval::new(scenario, None);
+            let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
+            let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
+            let options = Options::default();
+            let mut network =
+                Network::new(scenario, Plan::new(scenario).unwrap(), monitors, Time::Real, &options).unwrap();
+            network.time = time;
+            let mut packet = sent(1460, 0).into_boxed_slice();
+            network.enter_unasked(End::Sender, seen_at, 0, packet.len(), &mut packet).unwrap();
+            let mut buffer = network.buffer();
+            network.due(End::Receiver, Nanos::from_secs(1), &mut buffer).unwrap().expect("it has come").due
+        };
+        let tick = Nanos::from_millis(8);
+        let seen_at = tick + Nanos::from_micros(24);
+        assert_eq!(came(Time::Virtual, seen_at), came(Time::Real, tick));
+        assert_eq!(came(Time::Real, seen_at), came(Time::Real, tick) + Nanos::from_micros(24));
     }
 
     const WARM_UP: &str = r#"

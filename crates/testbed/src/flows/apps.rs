@@ -159,7 +159,7 @@ impl<'a> Apps<'a> {
             timeouts: 0,
             info: TcpInfo::default(),
         });
-        self.agenda.push(Reverse((planned.opening.at.since(self.clock.lead()), Action::Open(number))));
+        self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }
