@@ -283,10 +283,12 @@ fn changing(service: Service, duration: Nanos) -> impl Strategy<Value = Service>
 
 /// Any scenario, all of whose links may be impaired, and whose flows may start at random.
 pub fn impaired() -> impl Strategy<Value = Scenario> {
-    let any = prop_oneof![scenario(), both_ways(), routed()];
+    // In boxes: as they are, these values are too large for the stack of a thread.
+    let any = prop_oneof![scenario().boxed(), both_ways().boxed(), routed().boxed()];
     let with_links = any.prop_flat_map(|scenario| {
         let (directions, duration): (Vec<_>, _) = (scenario.directions().cloned().collect(), scenario.duration);
-        let impaired = directions.into_iter().map(|link| (impairments(link.delay), changing(link.service, duration)));
+        let impaired =
+            directions.into_iter().map(|link| (impairments(link.delay), changing(link.service, duration)).boxed());
         let spreads = prop::collection::vec(prop_oneof![Just(Nanos::ZERO), millis(0.0..500.0)], scenario.flows.len());
         (Just(scenario), impaired.collect::<Vec<_>>(), spreads)
     });
