@@ -3,7 +3,7 @@
 
 mod harness;
 
-use harness::{Connection, control, is_offered, library, name_of};
+use harness::{Connection, control, goes, library, name_of};
 use scenario::model::CcSource;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn the_kernels_examples_load_and_work() {
                 assert!(file == NEEDS_MODULES || REFUSED.iter().all(|(known, _)| *known != file), "{file} was loaded");
                 Connection::with(&name).finish(1_000_000);
                 drop(held);
-                assert!(!is_offered(&name), "{file}");
+                assert!(goes(&name), "{file}");
             }
             Err(error) => {
                 let (_, reason) = REFUSED.iter().find(|(known, _)| *known == file).unwrap_or_else(|| panic!("{error}"));

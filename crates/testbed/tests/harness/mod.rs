@@ -7,6 +7,7 @@ use std::io::{Error, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use testbed::kernel::{self, Loaded};
 
 /// The library of this repository.
@@ -49,6 +50,16 @@ pub fn refused(control: &CongestionControl, name: &str) -> kernel::Error {
 pub fn is_offered(name: &str) -> bool {
     let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("the list");
     list.split_whitespace().any(|known| known == name)
+}
+
+/// Has the kernel given up a control of this name? It does once nobody holds the link: for a moment that may be a
+/// process which another test has forked and which has not executed its program yet, with a copy of every descriptor.
+pub fn goes(name: &str) -> bool {
+    const TRIES: u32 = 10_000;
+    (0..TRIES).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        !is_offered(name)
+    })
 }
 
 /// Asks for a congestion control on a socket and gives what the socket has then.
