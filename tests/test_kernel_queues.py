@@ -40,7 +40,7 @@ case = [
     { label = "prio", "link.bottleneck.queue" = { kind = "kernel:prio" }, "flows.1.tos" = 0x10 },
     { label = "pfifo_fast", "link.bottleneck.queue" = { kind = "kernel:pfifo_fast" }, "flows.1.tos" = 0x10 },
     { label = "fq_pie", "link.bottleneck.queue" = { kind = "kernel:fq_pie", target = "30ms" } },
-    { label = "cake", "link.bottleneck.queue" = { kind = "kernel:cake", rtt = "40ms" } },
+    { label = "cake", "link.bottleneck.queue" = { kind = "kernel:cake", rtt = "200ms" } },
     { label = "shaping cake", "link.bottleneck.queue" = { kind = "kernel:cake", bandwidth = "8mbit" } },
 ]
 """.replace("SIZES", '"flows.0.size" = "2mb", "flows.1.size" = "2mb"')
@@ -84,8 +84,7 @@ def test_every_run_is_sound_and_fills_the_link(runs: Records) -> None:
     for label, run in runs.items():
         assert run["sound"], (label, run["unsound_because"])
         if label not in ("bursts", "shaping cake") and "lossy" not in label:
-            # CAKE for a path of 40 ms aims at a queue of 2 ms: too short to fill the link after a backoff of CUBIC.
-            assert of(run, "utilisation_percent") > (85 if label == "cake" else 97), label
+            assert of(run, "utilisation_percent") > 97, label
 
 
 @pytest.mark.parametrize("label", ["bfifo", "netem"])
@@ -163,9 +162,11 @@ def test_fq_pie_gives_each_flow_its_share_near_its_target(runs: Records) -> None
 
 
 def test_cake_keeps_to_its_target_and_its_bandwidth(runs: Records) -> None:
+    """Told of round trips of 200 ms it aims at 10 ms: enough that both flows always have packets waiting, so that
+    their shares are CAKE's doing. For its first drop it waits 200 ms."""
     one, other = goodputs(runs["cake"])
     assert one == pytest.approx(other, rel=0.03)
-    assert of(runs["cake"], "queue_delay_ms_mean") < 8 and of(runs["cake"], "drops") > 0
+    assert 5 < of(runs["cake"], "queue_delay_ms_mean") < 25 and of(runs["cake"], "drops") > 0
     assert 78 < of(runs["shaping cake"], "utilisation_percent") <= 81
 
 
