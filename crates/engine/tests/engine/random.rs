@@ -258,7 +258,10 @@ prop_compose! {
             distribution: if normal { Distribution::Normal } else { Distribution::Uniform },
             reorder,
         });
-        let reorder = reorder.map(|(share, gap, by)| Reorder { share, gap, by });
+        let jitter = jitter.filter(|jitter| jitter.spread > Nanos::ZERO);
+        // Where there is no delay to do without, packets that leave the order are held back.
+        let held_back = (delay == Nanos::ZERO).then_some(Nanos::from_millis(1));
+        let reorder = reorder.map(|(share, gap, by)| Reorder { share, gap, by: by.or(held_back) });
         let outages = outages.iter().scan(Nanos::ZERO, |end, (gap, lasts, lose)| {
             let outage = Outage { at: *end + *gap, lasts: *lasts, lose: *lose };
             *end = outage.end();
