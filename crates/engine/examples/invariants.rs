@@ -3,17 +3,17 @@
 //! a scenario file into build/invariants, and made smaller as long as that breaks it too.
 
 #[path = "../tests/engine/auditor.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod auditor;
 #[path = "../tests/engine/invariants.rs"]
 mod invariants;
 #[path = "../tests/engine/networks.rs"]
 mod networks;
 #[path = "../tests/engine/random.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod random;
 #[path = "../tests/engine/world.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod world;
 #[path = "../tests/engine/written.rs"]
 mod written;

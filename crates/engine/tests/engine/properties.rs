@@ -1,7 +1,7 @@
 //! What holds in every scenario.
 
 use crate::auditor::{Auditor, Flow};
-use crate::invariants::capacity_bytes;
+use crate::invariants::{capacity_bytes, groups};
 use crate::random;
 use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
@@ -35,6 +35,30 @@ pub fn flows_agree(run: &Run, flows: &[Flow]) -> Result<(), TestCaseError> {
         prop_assert!(flow.delivered_bytes() <= flow.fresh_bytes);
     }
     Ok(())
+}
+
+/// With transfers that end, and few losses: every byte comes once, in order, and then there is silence; nothing is left
+/// inside.
+pub fn transfers_complete(mut scenario: Scenario) -> Result<(Outcome, Auditor), TestCaseError> {
+    for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
+        if let Loss::Uniform(share) = &mut link.loss {
+            *share = share.min(0.03);
+        }
+    }
+    for group in &mut scenario.flows {
+        let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
+        (group.size, group.stop) = (Some(Bytes(size.max(1))), None);
+    }
+    scenario.warmup = Nanos::ZERO;
+    // Timeouts double up to two minutes: an hour lets the unluckiest flow finish.
+    scenario.duration = Nanos::from_secs(3600);
+    let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
+    for ((record, flow), group) in outcome.run.flows.iter().zip(&auditor.flows).zip(groups(&scenario)) {
+        prop_assert!(record.completion_s.is_some(), "flow {} never completed: {record:?}", record.flow);
+        prop_assert_eq!(flow.delivered_bytes(), group.size.unwrap().0);
+        prop_assert_eq!((flow.fresh_bytes, flow.unaccounted()), (flow.delivered_bytes(), 0));
+    }
+    Ok((outcome, auditor))
 }
 
 /// What queues drop and channels lose, data and acknowledgements alike, stands in the records of their links.

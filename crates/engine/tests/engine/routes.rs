@@ -1,8 +1,7 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
-use crate::auditor::Auditor;
-use crate::invariants::{self, groups};
-use crate::properties::config;
+use crate::invariants;
+use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use engine::Options;
@@ -11,7 +10,7 @@ use proptest::strategy::ValueTree;
 use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
 use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::{Nanos, Rate};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -34,29 +33,9 @@ fn every_invariant_holds_in_random_networks() {
 proptest! {
     #![proptest_config(config(1000))]
 
-    /// Every byte once, in order, and then silence: nothing is left inside.
     #[test]
-    fn finite_transfers_complete_with_exactly_their_size(mut scenario in random::routed()) {
-        for DuplexLink { forward, reverse } in &mut scenario.links {
-            for link in [forward, reverse] {
-                if let Loss::Uniform(share) = &mut link.loss {
-                    *share = share.min(0.03);
-                }
-            }
-        }
-        for group in &mut scenario.flows {
-            let size = group.size.map_or(30_000, |size| size.0).min(60 * (group.packet.0 - 52));
-            (group.size, group.stop) = (Some(Bytes(size.max(1))), None);
-        }
-        scenario.warmup = Nanos::ZERO;
-        // Timeouts double up to two minutes: an hour lets the unluckiest flow finish.
-        scenario.duration = Nanos::from_secs(3600);
-        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
-        for ((record, flow), group) in outcome.run.flows.iter().zip(&auditor.flows).zip(groups(&scenario)) {
-            prop_assert!(record.completion_s.is_some(), "flow {} never completed: {record:?}", record.flow);
-            prop_assert_eq!(flow.delivered_bytes(), group.size.unwrap().0);
-            prop_assert_eq!((flow.fresh_bytes, flow.unaccounted()), (flow.delivered_bytes(), 0));
-        }
+    fn finite_transfers_complete_with_exactly_their_size(scenario in random::routed()) {
+        transfers_complete(scenario)?;
     }
 }
 
