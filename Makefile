@@ -84,6 +84,7 @@ check-lint: build
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/mypy
 	$(BIN)/stubtest unbloat._core
+	$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 check-python: boot-guest

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from unbloat.vm import guest, kernels
+from unbloat.guest import guest, kernels
 
 KEPT = Path(__file__).parents[1] / "build/guests"
 """Kernels and booted guests, as the user's cache has them."""

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import unbloat as ub
 from leftovers import is_alive, wait_until
-from unbloat.places import ALGORITHMS
-from unbloat.store import Store
+from unbloat.runs.store import Store
+from unbloat.system.paths import ALGORITHMS
 
 
 def records(cache: Path) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from unbloat import choices
-from unbloat.measured import Measurements, Run
-from unbloat.published import PaperError
+from unbloat.papers import extra_tables
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import PaperError
+from unbloat.papers.quantities import MeasuredRun
 
 FILE = """
 [[tables]]
@@ -29,14 +30,14 @@ GOODPUT = {"1mbit": [0.5, 1, 1], "9mbit": [3, 6, 8]}
 
 def read(tmp_path, text=FILE):
     (tmp_path / "choices.toml").write_text(text)
-    return choices.load(tmp_path)
+    return extra_tables.load(tmp_path)
 
 
 def pair(rate, cc):
     """One flow, sampled every second."""
     record = {"flows": [{"flow": 0, "cc": cc}]}
     samples = np.array([[1, 2, 3], GOODPUT[rate], [1, 1, 1]], dtype=float)
-    return Measurements("pair", [Run({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
+    return Measurements("pair", [MeasuredRun({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
 
 
 @pytest.fixture
@@ -45,18 +46,18 @@ def table(tmp_path):
 
 
 def measured(table, tmp_path):
-    return {batch.name: pair(*batch.labels) for batch in choices.batches(table, tmp_path)}
+    return {batch.name: pair(*batch.labels) for batch in extra_tables.batches(table, tmp_path)}
 
 
 def test_every_row_runs_in_every_setting_with_its_series(table, tmp_path):
-    batches = choices.batches(table, tmp_path)
+    batches = extra_tables.batches(table, tmp_path)
     assert [batch.labels for batch in batches] == [(r, c) for c in ("reno", "vegas") for r in ("1mbit", "9mbit")]
     assert {batch.series for batch in batches} == {"1s"}
     assert [dict(batch.overrides) for batch in batches[1:3]] == [{}, {"flows.0.packet": "500b"}]
 
 
 def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_path):
-    page = choices.markdown_of(table, choices.lay_out(table, measured(table, tmp_path)))
+    page = extra_tables.markdown_of(table, extra_tables.lay_out(table, measured(table, tmp_path)))
     head = "|  | slow link | fast link |\n| --- | ---: | ---: |\n"
     assert f"**fills (s)**\n\n{head}| Reno | 0 | never |\n| Vegas | 0 | never |\n" in page
     assert f"**share (%)**\n\n{head}| Reno | 100 | 100 |\n" in page
@@ -64,13 +65,13 @@ def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_pa
 
 def test_quantities_stand_side_by_side_in_a_table_for_every_setting(tmp_path):
     (table,) = read(tmp_path, FILE.replace('a_table_for = "quantity"\n', ""))
-    words = choices.text_of(table, choices.lay_out(table, measured(table, tmp_path)))
+    words = extra_tables.text_of(table, extra_tables.lay_out(table, measured(table, tmp_path)))
     assert words.startswith("How soon\n\nslow link\n       fills  share\n")
     assert "fast link" in words and "never" in words
 
 
 def test_a_mean_has_its_interval_and_a_time_that_comes_only_with_some_seeds_is_told():
-    summed = choices._summed_up
+    summed = extra_tables._summed_up
     assert summed([1.0, 2.0, 3.0], with_interval=False) == 2
     # Student's t for two degrees of freedom is 4.303, the standard error one over the root of three.
     assert summed([1.0, 2.0, 3.0], with_interval=True) == "2.0 ± 2.5"

@@ -59,7 +59,7 @@ def test_a_sweep_is_a_row_for_each_cell_with_its_axes(cli: Cli, sweep: Path) -> 
 
 
 def test_an_own_file_runs_like_a_built_in_one(cli: Cli, small: Path, tmp_path: Path) -> None:
-    from unbloat.places import ALGORITHMS
+    from unbloat.system.paths import ALGORITHMS
 
     (tmp_path / "mine.bpf.c").write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     built_in = json.loads(cli("run", small, "--json").stdout)["runs"][0]
@@ -111,7 +111,7 @@ def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None
 
 
 def test_a_control_that_crashes_is_status_2_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
-    from unbloat.places import ALGORITHMS
+    from unbloat.system.paths import ALGORITHMS
 
     reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
     crash = "tcp_sk(sk);\n\t*(volatile int *)8 = 1;"

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import Cli
-from unbloat import reasons, result_files
-from unbloat.compare import FIGURES, compare
+from unbloat.comparison import reasons
+from unbloat.comparison.tolerance import CRITERIA, compare
+from unbloat.results import files
 
 NAMES = ("left", "right")
 
@@ -39,8 +40,8 @@ def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
 
 def outside(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> list[str]:
     """The figures of one cell that lie outside the goal."""
-    (cell,) = compare(NAMES, *(result_files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).cells
-    return [compared.figure.name for compared in cell.outside]
+    (cell,) = compare(NAMES, *(files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).cells
+    return [compared.criterion.name for compared in cell.outside]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_nothing_lost_on_both_sides_is_near(tmp_path: Path) -> None:
 def test_seeds_are_repeats_and_their_means_are_compared(tmp_path: Path) -> None:
     a = write(tmp_path, "a", run(seed=1, goodput=9.0), run(seed=2, goodput=11.0))
     b = write(tmp_path, "b", run(seed=3, goodput=10.0))
-    (cell,) = compare(NAMES, result_files.read(a), result_files.read(b)).cells
+    (cell,) = compare(NAMES, files.read(a), files.read(b)).cells
     goodput = cell.compared[0]
     assert (goodput.a.mean, goodput.a.least, goodput.a.greatest) == (10.0, 9.0, 11.0)
     assert cell.repeats == (2, 1) and cell.verdict == "within"
@@ -134,7 +135,7 @@ def test_a_spread_of_one_set_is_refused(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run("reno"), run("cubic"))
     write(tmp_path, "spread", trifle(9.0, "1 us"))
     done = cli("compare", "a.json", "--between", "cc=reno,cubic", "--spread", "spread.json")
-    assert done.returncode == 2 and "--between and --spread do not go together" in done.stderr
+    assert done.returncode == 2 and "between and spread do not go together" in done.stderr
 
 
 def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_reasons_stand_beside_what_is_outside(cli: Cli, tmp_path: Path) -> None:
 def test_mistakes_in_reasons_are_named(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "why.toml").write_text(text)
     with pytest.raises(ub.InputError, match=r"why\.toml") as caught:
-        reasons.read(tmp_path / "why.toml", [figure.name for figure in FIGURES])
+        reasons.read(tmp_path / "why.toml", [criterion.name for criterion in CRITERIA])
     assert words in str(caught.value)
 
 
@@ -221,7 +222,7 @@ def test_folders_files_and_what_is_printed_hold_the_same(cli: Cli, sweep: Path, 
     (tmp_path / "printed.json").write_text(cli("run", sweep, "--json").stdout)
     for left, right in (("folder", "printed.json"), ("folder/runs.parquet", "folder")):
         said = json.loads(cli("compare", left, right, "--json").stdout)
-        ratios = {figure["b_over_a"] for cell in said["cells"] for figure in cell["figures"].values()}
+        ratios = {criterion["b_over_a"] for cell in said["cells"] for criterion in cell["figures"].values()}
         assert len(said["cells"]) == 4 and ratios == {1.0}
 
 
@@ -270,8 +271,8 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["a.json", "a.json", "a.json", "--between", "cc=reno,reno"], ["--between", "not three"]),
-        (["a.json"], ["two sets of results", "--between"]),
+        (["a.json", "a.json", "a.json", "--between", "cc=reno,reno"], ["between", "not three"]),
+        (["a.json"], ["two sets of results", "between"]),
         (["a.json", "none.json"], ["none.json", "no such file"]),
         (["a.json", "text.json"], ["text.json", "unbloat run"]),
         (["a.json", "empty"], ["empty", "holds no results"]),

@@ -7,9 +7,9 @@ from pathlib import Path
 import dpkt
 import pytest
 from conftest import Cli
-from unbloat import compare_packets, packet_trace
-from unbloat.compare_packets import FIELDS
-from unbloat.packet_trace import ACK, ECE, SYN
+from unbloat.comparison.packets import compare, trace
+from unbloat.comparison.packets.compare import FIELDS
+from unbloat.comparison.packets.trace import ACK, ECE, SYN
 
 MSS = 1000
 SENDER, RECEIVER = b"\x0a\x00\x00\x01", b"\x0a\x80\x00\x01"
@@ -80,9 +80,9 @@ def write(file: Path, *talks: Talk) -> Path:
     return file
 
 
-def compared(tmp_path: Path, a: Talk, b: Talk, fields: tuple[str, ...] = FIELDS) -> compare_packets.FlowComparison:
+def compared(tmp_path: Path, a: Talk, b: Talk, fields: tuple[str, ...] = FIELDS) -> compare.FlowComparison:
     files = (write(tmp_path / "a.pcap", a), write(tmp_path / "b.pcap", b))
-    (flow,) = compare_packets.compare_files(*files, fields).flows
+    (flow,) = compare.compare_files(*files, fields).flows
     return flow
 
 
@@ -166,20 +166,20 @@ def test_a_trace_that_is_cut_off_a_moment_earlier_is_the_same(tmp_path: Path) ->
     b = write(tmp_path / "b.pcap", begun(), other)
     for ms, is_same in ((498.5, False), (499.5, True)):
         a = write(tmp_path / "a.pcap", begun().ack(ms, 4), other)
-        assert compare_packets.compare_files(a, b).is_same == compare_packets.compare_files(b, a).is_same == is_same
+        assert compare.compare_files(a, b).is_same == compare.compare_files(b, a).is_same == is_same
 
 
 def test_flows_are_matched_by_their_ends_or_else_by_their_order(tmp_path: Path) -> None:
     first, second = Talk(port=1).data(10, 0), Talk(port=2).data(11, 0).data(12, 1)
     for packets in (first.packets,):
         packets[:] = [(at + 0.001, packet) for at, packet in packets]
-    a = packet_trace.read(write(tmp_path / "a.pcap", first, second))
+    a = trace.read(write(tmp_path / "a.pcap", first, second))
     first.packets[:] = [(at - 0.002, packet) for at, packet in first.packets]
-    b = packet_trace.read(write(tmp_path / "b.pcap", first, second))
+    b = trace.read(write(tmp_path / "b.pcap", first, second))
     assert [flow.name for flow in a.flows] != [flow.name for flow in b.flows]
-    assert compare_packets.compare(a, b).is_same
-    c = packet_trace.read(write(tmp_path / "c.pcap", Talk(port=9).data(10, 0)))
-    found = compare_packets.compare(b, c)
+    assert compare.compare(a, b).is_same
+    c = trace.read(write(tmp_path / "c.pcap", Talk(port=9).data(10, 0)))
+    found = compare.compare(b, c)
     assert [(flow.a.name, flow.difference) for flow in found.flows] == [("10.0.0.1:1 > 10.128.0.1:5201", None)]
     assert [flow.name for flow in found.unmatched[0]] == ["10.0.0.1:2 > 10.128.0.1:5201"]
     assert not found.is_same

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from unbloat import result_files
-from unbloat.compare_sweeps import Metric, SweepComparison, compare
-from unbloat.confidence import difference
+from unbloat.comparison.difference import MetricDifference, SweepComparison, compare
+from unbloat.results import files
+from unbloat.results.statistics import difference
 
 LOSSY = ("--set", "link.bottleneck.loss=1%")
 NAMES = ("left", "right")
@@ -41,10 +41,10 @@ def series(folder: Path, name: str, goodputs: list[float], first_seed: int = 1, 
 
 
 def held(a: Path, b: Path) -> SweepComparison:
-    return compare(NAMES, result_files.read(a), result_files.read(b))
+    return compare(NAMES, files.read(a), files.read(b))
 
 
-def goodput(comparison: SweepComparison) -> Metric:
+def goodput(comparison: SweepComparison) -> MetricDifference:
     (cell,) = comparison.cells
     return next(metric for metric in cell.metrics if metric.name == "goodput_mbps")
 
@@ -119,7 +119,7 @@ def test_another_seed_of_the_sweep_is_another_sample(cli: Cli, small: Path, tmp_
 
 def test_failed_runs_are_no_runs(cli: Cli, small: Path, tmp_path: Path) -> None:
     cli("sweep", small, "--set", 'sweep.flows.0.cc=["reno", "kernel:reno"]', "-o", "out")
-    assert len(result_files.read(tmp_path / "out")) == 1
+    assert len(files.read(tmp_path / "out")) == 1
     said = json.loads(cli("compare", "out", "out", "--json").stdout)
     assert [cell["axes"] for cell in said["cells"]] == [{"flows.0.cc": "reno"}]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
-from unbloat.confidence import Estimate, difference, estimate
+from unbloat.results.statistics import Estimate, difference, estimate
 
 VALUES = st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=2, max_size=40)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 from made_up_kernels import kernel
-from unbloat.vm import doctor, kernels
-from unbloat.vm.doctor import Check
+from unbloat.guest import doctor, kernels
+from unbloat.guest.doctor import Check
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Cli
-from unbloat.figures import KINDS, save, spread
+from unbloat.report.figures import KINDS, save, spaced
 
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 
@@ -47,5 +47,5 @@ def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
 
 
 def test_names_keep_their_distance() -> None:
-    assert spread([0.5, 0.5, 0.52], 0.1) == pytest.approx([0.5, 0.6, 0.7])
-    assert spread([0.95, 0.97], 0.1) == pytest.approx([0.9, 1.0])
+    assert spaced([0.5, 0.5, 0.52], 0.1) == pytest.approx([0.5, 0.6, 0.7])
+    assert spaced([0.95, 0.97], 0.1) == pytest.approx([0.9, 1.0])

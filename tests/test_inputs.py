@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import SMALL
-from unbloat import _core, cluster_worker, inputs, worker
-from unbloat.inputs import Code
-from unbloat.places import ALGORITHMS, SCENARIOS
-from unbloat.pool import Task
-from unbloat.runner import Experiment, Manner
-from unbloat.source import source_of
-from unbloat.store import Store, key_of
+from unbloat import _core
+from unbloat.runs import worker
+from unbloat.runs.experiment import Experiment, Manner
+from unbloat.runs.store import Store, key_of
+from unbloat.runs.task import Task
+from unbloat.scenario import identity, portable
+from unbloat.scenario.identity import Code
+from unbloat.scenario.source import source_of
+from unbloat.system.paths import ALGORITHMS, SCENARIOS
 
 RENO = ALGORITHMS / "congestion" / "reno.bpf.c"
 NOW = Manner("simulator", None, None, False, 1)
@@ -80,7 +82,7 @@ def test_series_that_are_asked_for_later_are_of_the_same_control(small: Path, mi
 
 
 def test_one_edited_control_of_a_sweep_fails_alone(sweep: Path, cache: Path, mine: Path) -> None:
-    from unbloat.sweep_runs import Repeated
+    from unbloat.runs.sweep import Repeated
 
     axes = {"sweep.flows.0.cc": ["reno", str(mine)]}
     experiment = Repeated(source_of(sweep, axes), NOW, None, 1, None)
@@ -97,7 +99,7 @@ def test_code_that_is_edited_during_a_run_counts_too(
     """In a checkout algorithms/ is at hand; this is a copy of it."""
     copy = tmp_path / "algorithms"
     shutil.copytree(ALGORITHMS, copy)
-    monkeypatch.setattr(inputs, "ALGORITHMS", copy)
+    monkeypatch.setattr(identity, "ALGORITHMS", copy)
     (cell,) = source_of(small).cells()
     store = Store(tmp_path / "runs")
     code = Code.now()
@@ -111,8 +113,8 @@ def test_code_that_is_edited_during_a_run_counts_too(
         file.write_text(file.read_text() + "\n")
         return run(cell, task, progress)
 
-    def attempt(run: worker.Run) -> dict[str, object]:
-        return worker.attempt(run, store, cell, task, inputs.code_files(), StringIO())
+    def attempt(run: worker.Runner) -> dict[str, object]:
+        return worker.attempt(run, store, cell, task, identity.code_files(), StringIO())
 
     assert attempt(run) == {"finished": True} and store.has("key", None)
     store.take_out("key")
@@ -124,7 +126,7 @@ def test_code_that_is_edited_during_a_run_counts_too(
 def test_notes_and_swap_files_beside_the_code_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "algorithms"
     shutil.copytree(ALGORITHMS, copy)
-    monkeypatch.setattr(inputs, "ALGORITHMS", copy)
+    monkeypatch.setattr(identity, "ALGORITHMS", copy)
     before = Code.now()
     (copy / "congestion" / ".reno.bpf.c.swp").write_bytes(b"an editor's")
     (copy / "notes.md").write_text("to do")
@@ -136,17 +138,17 @@ def test_notes_and_swap_files_beside_the_code_change_nothing(tmp_path: Path, mon
 def test_what_goes_to_a_dask_worker_is_what_was_hashed(small: Path, mine: Path, tmp_path: Path) -> None:
     """It is laid down there, and there too it may be changed until the run is over."""
     (cell,) = source_of(small, {"flows.*.cc": str(mine)}).cells()
-    there = _core.resolved(cluster_worker.unpack(cluster_worker.pack(cell), tmp_path / "there"))
+    there = portable.unpack(portable.pack(cell), tmp_path / "there")
     assert key_of(there) != key_of(cell), "the control has another path"
     assert [file.read_bytes() for file in there.sources(ALGORITHMS)] == [
         file.read_bytes() for file in cell.sources(ALGORITHMS)
     ]
     code = Code.now()
     before = code.stamp_with(there)
-    inputs.refuse_changed(there, code.files, before)
+    identity.refuse_changed(there, code.files, before)
     os.utime(there.sources(ALGORITHMS)[0])
     with pytest.raises(ub.RunError, match=r"there.*mine\.bpf\.c was changed"):
-        inputs.refuse_changed(there, code.files, before)
+        identity.refuse_changed(there, code.files, before)
 
 
 def test_another_process_reads_the_same_scenario(small: Path) -> None:

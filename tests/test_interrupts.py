@@ -4,7 +4,7 @@ import signal
 import time
 
 import pytest
-from unbloat import interrupts
+from unbloat.system import interrupts
 
 
 class InterruptedInItsDestructor:

@@ -12,9 +12,11 @@ import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
 from leftovers import wait_until
-from unbloat import boot, figures, scratch, terminal
-from unbloat.store import Store
-from unbloat.vm import kernels
+from unbloat.cli import terminal
+from unbloat.guest import kernels
+from unbloat.report import figures
+from unbloat.runs.store import Store
+from unbloat.system import scratch, systemd
 
 PROGRAM = [sys.executable, "-P", "-m", "unbloat"]
 """As the installed command starts: without the current folder among those that modules come from."""
@@ -132,7 +134,7 @@ def test_a_line_of_an_error_is_as_long_as_can_be_read(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("name", ["/tmp/a\nExecStartPre=/bin/touch /tmp/b", "a\x07b", "tab\there"])
 def test_a_path_cannot_add_a_line_to_a_unit(name: str) -> None:
     with pytest.raises(ub.InputError, match="has a control character in it"):
-        boot.command("mine", name, [], default=False)
+        systemd.command("mine", name, [], default=False)
 
 
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])
@@ -189,14 +191,14 @@ def test_fewer_than_one_process_is_a_sentence(cli: Cli, small: Path, jobs: int) 
     for command in ("run", "sweep"):
         done = cli(command, small, "-j", jobs)
         assert done.returncode == 2 and done.stderr.startswith(
-            f"unbloat: -j {jobs}: there must be at least one process"
+            f"unbloat: jobs {jobs}: there must be at least one process"
         )
 
 
 @pytest.mark.parametrize("step", ["0s", "1ns", "100ns", "-1s", "1", "fast"])
 def test_a_series_that_no_machine_can_hold_is_a_sentence(cli: Cli, small: Path, step: str) -> None:
     done = cli("run", small, f"--series={step}")
-    assert done.returncode == 2 and done.stderr.startswith("unbloat: --series: ")
+    assert done.returncode == 2 and done.stderr.startswith("unbloat: series: ")
     if step in ("0s", "1ns", "100ns"):
         assert "10,000,000 samples" in done.stderr and "steps of at least 200 ns" in done.stderr
         with pytest.raises(ub.InputError, match="is too short"):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import Cli
-from unbloat import runner
 from unbloat._core import Cell
-from unbloat.attempt import Attempt
-from unbloat.pool import Task, Watch
-from unbloat.source import source_of
-from unbloat.store import Store, Tables
+from unbloat.runs import experiment
+from unbloat.runs.checkpoint import Checkpoint
+from unbloat.runs.store import Store, Tables
+from unbloat.runs.task import Task, Watch
+from unbloat.scenario.source import source_of
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
 LINK = {"link": "bottleneck", "utilisation_percent": 99.0, "queue_percent_mean": 50.0, "drops": 0, "wire_losses": 0}
@@ -43,7 +43,7 @@ class Kernel:
                 raise KeyboardInterrupt
             self.runs += 1
             time.sleep(0.01)  # Times of files are as coarse as the kernel's tick.
-            Store(folder).put(task.key, json.dumps(self.record(task)), task.series_ns, SERIES)
+            Store(folder).put(task.key, json.dumps(self.record(task)), task.recording.series_ns, SERIES)
             watch(task, 1)
 
     def record(self, task: Task) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Kernel:
 
 
 def runner_columns() -> list[tuple[str, str, str]]:
-    from unbloat.screen import FLOW_COLUMNS
+    from unbloat.report.run_table import FLOW_COLUMNS
 
     return FLOW_COLUMNS
 
@@ -63,7 +63,7 @@ def runner_columns() -> list[tuple[str, str, str]]:
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     made_up = Kernel()
-    monkeypatch.setattr(runner, "run_all", made_up.run_all)
+    monkeypatch.setattr(experiment, "run_all", made_up.run_all)
     return made_up
 
 
@@ -96,16 +96,18 @@ def test_the_simulator_s_runs_are_not_taken_for_real_ones(kernel: Kernel, small:
 
 
 def test_an_interrupted_grid_goes_on_and_the_next_one_is_new(
-    kernel: Kernel, sweep: Path, capsys: pytest.CaptureFixture[str]
+    kernel: Kernel, sweep: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "unbloat")
     kernel.stop_before = 3
     with pytest.raises(KeyboardInterrupt):
         ub.run(sweep, on="kernel")
     kernel.stop_before = None
     assert goodputs(ub.run(sweep, on="kernel")) == [1, 2, 3, 4]
-    assert "goes on where it was interrupted: 3 of 4 runs are there" in capsys.readouterr().err
+    assert "goes on where it was interrupted: 3 of 4 runs are there" in caplog.text
+    caplog.clear()
     assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
-    assert capsys.readouterr().err == ""
+    assert not caplog.text
 
 
 def test_a_grid_does_not_go_on_with_runs_from_before_it_began(kernel: Kernel, sweep: Path) -> None:
@@ -118,13 +120,13 @@ def test_a_grid_does_not_go_on_with_runs_from_before_it_began(kernel: Kernel, sw
 
 
 def test_a_grid_is_known_by_its_runs(tmp_path: Path) -> None:
-    begun = Attempt(tmp_path, ["a", "b"]).begin()
+    begun = Checkpoint(tmp_path, ["a", "b"]).begin()
     os.utime(next((tmp_path / "begun").iterdir()), ns=(begun - 10**9, begun - 10**9))
-    assert Attempt(tmp_path, ["b", "a"]).begin() == begun - 10**9
-    Attempt(tmp_path, ["a", "c"]).finish()
-    assert Attempt(tmp_path, ["a", "b"]).begin() == begun - 10**9
-    Attempt(tmp_path, ["a", "b"]).finish()
-    assert Attempt(tmp_path, ["a", "b"]).begin() >= begun
+    assert Checkpoint(tmp_path, ["b", "a"]).begin() == begun - 10**9
+    Checkpoint(tmp_path, ["a", "c"]).finish()
+    assert Checkpoint(tmp_path, ["a", "b"]).begin() == begun - 10**9
+    Checkpoint(tmp_path, ["a", "b"]).finish()
+    assert Checkpoint(tmp_path, ["a", "b"]).begin() >= begun
 
 
 def test_one_at_a_time_unless_told_otherwise(kernel: Kernel, sweep: Path) -> None:
@@ -156,7 +158,7 @@ def test_the_screen_says_how_well_the_machine_kept_up(
 
 @pytest.fixture
 def screen_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    from unbloat.cli import main
+    from unbloat.cli.app import main
 
     def call(*args: object) -> str:
         assert main([str(arg) for arg in args]) == 0
@@ -185,18 +187,18 @@ def test_what_no_kernel_has_is_refused_before_the_first_run(
 
 def test_a_series_step_that_takes_the_packets_time_is_refused(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--on", "kernel", "--series", "50us")
-    sentence = "--series 50us: with --on kernel a step must be at least 1000us; with a finer one the samples take"
+    sentence = "series 50us: with on = kernel a step must be at least 1000us; with a finer one the samples take"
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"unbloat: {sentence}") and done.stderr.count("\n") == 1
     (cell,) = source_of(small, {}).cells()
-    with pytest.raises(ub.InputError, match="with --on vm a step must be at least"):
-        runner.series_step(cell, "999us", "vm")
-    assert runner.series_step(cell, "999us") == 999_000
+    with pytest.raises(ub.InputError, match="with on = vm a step must be at least"):
+        experiment.series_step(cell, "999us", "vm")
+    assert experiment.series_step(cell, "999us") == 999_000
 
 
 def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
     (cell,) = source_of(small, {"duration": "150ms"}).cells()
-    steps = {on: runner.series_step(cell, True, on) for on in ("simulator", "kernel", "vm")}
+    steps = {on: experiment.series_step(cell, True, on) for on in ("simulator", "kernel", "vm")}
     assert steps == {"simulator": 100_000, "kernel": 1_000_000, "vm": 1_000_000}
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from unbloat.progress import Progress, Waiting, clock
+from unbloat.runs.progress import Progress, Waiting, clock
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from unbloat import rates
-from unbloat.claims import ClaimError
-from unbloat.measured import Measurements, Run
-from unbloat.paper_runs import Batch, measure
-from unbloat.reproduce import simulator
+from unbloat.papers import rates
+from unbloat.papers.batches import Batch, measure
+from unbloat.papers.expressions import ClaimError
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.simulate import simulator
 
 
 def rate(goodputs, sending=None):
@@ -59,7 +60,7 @@ def test_filling_is_counted_from_the_own_start():
 def test_means_are_over_what_lies_in_the_span():
     assert rates.mean(BACKGROUND, (4, 7)) == pytest.approx(7 / 3)
     assert math.isnan(rates.mean(BACKGROUND, (20, 30)))
-    both = rates.together([BACKGROUND, FOREGROUND[:, 4:]])
+    both = rates.sum_of([BACKGROUND, FOREGROUND[:, 4:]])
     assert both.shape == (3, 14)
     assert both[:, 3:5].tolist() == [[4, 5], [9, 9], [1, 2]], "a flow is sampled from its start on"
 
@@ -70,7 +71,7 @@ def flow(number, cc, throughput):
 
 def measured(rates_of=None):
     record = {"flows": [flow(0, "slow", 2.0), flow(1, "fast", 3.0), flow(2, "fast", 5.0)]}
-    return Measurements("r", [Run({"cc": "x"}, 1, record, None, rates_of)])
+    return Measurements("r", [MeasuredRun({"cc": "x"}, 1, record, None, rates_of)])
 
 
 RATES = {0: BACKGROUND, 1: FOREGROUND, 2: rate([0] * 14)}

@@ -3,17 +3,8 @@
 import math
 
 import pytest
-from unbloat.claims import (
-    Bounds,
-    ClaimError,
-    Printed,
-    calls,
-    describe,
-    evaluate,
-    judge_number,
-    judge_reduction,
-    judge_statement,
-)
+from unbloat.papers.expressions import ClaimError, calls, describe, evaluate
+from unbloat.papers.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
 
 BOUNDS = Bounds(relative=0.10, index=0.0373)
 VALUES = {"cubic": 1.61, "cubic_plus": 0.03, "vegas": 0.0064}

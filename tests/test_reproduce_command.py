@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from unbloat import _core, choices, paper_runs, published, reproduce
-from unbloat.cli import main
-from unbloat.measured import Run, quantity_named
-from unbloat.places import PAPERS
-from unbloat.source import as_toml
+from unbloat import _core
+from unbloat.cli.app import main
+from unbloat.papers import batches, extra_tables, page, read, reproduce
+from unbloat.papers.quantities import MeasuredRun, quantity_named
+from unbloat.scenario.source import as_toml
+from unbloat.system.paths import PAPERS
 
 SCENARIO = """
 duration = "4s"
@@ -193,7 +194,7 @@ def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
     assert main(["reproduce", str(tiny), "--full"]) == 2
-    assert "tiny has no more repeats than it always makes, 3: leave --full out" in capsys.readouterr().err
+    assert "tiny has no more repeats than it always makes, 3" in capsys.readouterr().err
     (tiny / "published.toml").write_text(PUBLISHED.replace("seeds = 3", "seeds = 3, full = 4"))
     assert main(["reproduce", str(tiny), "--full", "--choices"]) == 2
     assert main(["reproduce", str(tiny), "--full", "-j", "1"]) == 0
@@ -224,12 +225,12 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
         places = [{"cc": cc} for cc in ("steady", "random") if only({"cc": cc})]
         asked.append((list(seeds), [place["cc"] for place in places]))
         return [
-            Run(place, seed, {"seed": seed, "value": seed if place["cc"] == "random" else 0})
+            MeasuredRun(place, seed, {"seed": seed, "value": seed if place["cc"] == "random" else 0})
             for place in places
             for seed in seeds
         ]
 
-    measured = paper_runs.measure([paper_runs.Batch("b", tmp_path)], 5, simulate)
+    measured = batches.measure([batches.Batch("b", tmp_path)], 5, simulate)
     assert asked == [([1, 2], ["steady", "random"]), ([3, 4, 5], ["random"])]
     assert len(measured["b"].pick(["random"])) == 5
     assert len(measured["b"].pick(["steady"])) == 2
@@ -241,39 +242,39 @@ PAPER_NAMES = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"
 @pytest.mark.parametrize("paper", PAPER_NAMES)
 def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper):
     folder = reproduce.folder_of(paper)
-    page = (folder / "README.md").read_text()
-    for table in choices.load(folder):
-        batches = choices.batches(table, folder)
-        picked = paper_runs.measure(batches, 1, pretend)
-        assert all(len(picked[batch.name].runs) == 1 for batch in batches)
+    text = (folder / "README.md").read_text()
+    for table in extra_tables.load(folder):
+        needed = extra_tables.batches(table, folder)
+        picked = batches.measure(needed, 1, pretend)
+        assert all(len(picked[batch.name].runs) == 1 for batch in needed)
         assert all(quantity_named(column.quantity) for column in table.columns)
-        assert f"<!-- begin {table.id}" in page and f"### {table.title}\n" in page
+        assert f"<!-- begin {table.id}" in text and f"### {table.title}\n" in text
 
 
 def pretend(batch, seeds, only):
     """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
     overrides = {key: as_toml(value) for key, value in batch.overrides.items()}
     cells = _core.load(str(batch.file), tuple(overrides.items()))
-    return [Run(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
+    return [MeasuredRun(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
 
 
 @pytest.mark.parametrize("name", PAPER_NAMES)
 def test_every_label_of_a_paper_picks_one_cell(name):
-    itself = published.load(reproduce.folder_of(name))
-    page = (itself.folder / "README.md").read_text()
+    itself = read.load(reproduce.folder_of(name))
+    text = (itself.folder / "README.md").read_text()
     for paper in (itself, *itself.other_readings()):
-        assert f"<!-- begin {reproduce.part_of(paper)}" in page
+        assert f"<!-- begin {page.part_of(paper)}" in text
         check_labels(paper)
 
 
 def check_labels(paper):
-    measured = paper_runs.measure(paper_runs.batches_of(paper), 1, pretend)
+    measured = batches.measure(batches.batches_of(paper), 1, pretend)
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
                 for column in table.columns:
                     assert measured[group.scenario].pick([*group.at, *row.at, column])
-    for statements, claim, call in published.expression_calls(paper):
+    for statements, claim, call in paper.expression_calls():
         runs = measured[statements.scenario]
         for labels in runs.labels(claim.over, statements.at):
             assert runs.pick([*statements.at, *labels, *call.labels])

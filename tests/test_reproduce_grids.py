@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from unbloat import paper_figures, published, windows
-from unbloat.claims import Bounds
-from unbloat.code_lines import lines_of
-from unbloat.figures import COLOURS
-from unbloat.judged_claims import judge_claim
-from unbloat.measured import Measurements, Run
-from unbloat.paper_full import forecast, with_all_repeats
-from unbloat.published import Claim, Figure, Panel, PaperError
+from unbloat.papers import figures as paper_figures
+from unbloat.papers import windows
+from unbloat.papers.code_lines import lines_of
+from unbloat.papers.forecast import timed
+from unbloat.papers.judge_claims import judge_claim
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import Claim, Figure, Panel, Paper, PaperError
+from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.verdicts import Bounds
+from unbloat.report.figures import COLOURS
 
 BOUNDS = Bounds(relative=0.1, index=0.03)
 USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40", "a"): 70, ("40", "b"): 95}
@@ -20,7 +22,7 @@ USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40
 def grid(repeats=2):
     """Use of a link by two controls and three buffers; the second seed gives two points more."""
     runs = [
-        Run(
+        MeasuredRun(
             {"buffer": buffer, "cc": cc},
             seed,
             {"links": [{"utilisation_percent": float(used + 2 * seed)}], "flows": []},
@@ -99,7 +101,7 @@ OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
 def test_slow_start_ends_when_the_first_loss_is_repaired():
     assert windows.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
     assert windows.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
-    runs = Measurements("w", [Run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
+    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
     assert runs.take("window_peak", ["x"], {}) == 30
     assert runs.take("window_reaches", ["x"], {"packets": 21}) == 5
     assert runs.take("window_reaches", ["x"], {"packets": 31}) == math.inf
@@ -118,7 +120,7 @@ def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):
     folder = tmp_path / "congestion"
     folder.mkdir()
     (folder / "mine.bpf.c").write_text("/* one\n * two */\n#include <x.h>\n\nint a; // three\n\t// four\nint b;\n")
-    monkeypatch.setattr("unbloat.code_lines.ALGORITHMS", tmp_path)
+    monkeypatch.setattr("unbloat.papers.code_lines.ALGORITHMS", tmp_path)
     assert lines_of("mine") == 3
 
 
@@ -147,7 +149,7 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
 
 
 def test_mean_windows_have_a_line_for_each_control(tmp_path):
-    runs = [Run({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
+    runs = [MeasuredRun({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
     (file,) = paper_figures.draw(paper_with([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
@@ -156,7 +158,7 @@ def test_mean_windows_have_a_line_for_each_control(tmp_path):
 def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     flows = dict.fromkeys(range(20), OVERSHOOT)
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
-    runs = {"grid": Measurements("grid", [Run({"cc": "a"}, 1, record, flows, flows)])}
+    runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
     for file, quantity in zip(
         paper_figures.draw(paper_with(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True
@@ -167,13 +169,13 @@ def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
 
 
 def paper_with(figures, seeds=3, full=30, folder=None):
-    return published.Paper("p", "t", "a", "w", folder, BOUNDS, seeds, full, {}, [], [], figures, [])
+    return Paper("p", "t", "a", "w", folder, BOUNDS, seeds, full, {}, [], [], figures, [])
 
 
 def test_all_repeats_are_those_of_the_paper():
-    assert with_all_repeats(paper_with([])).seeds == 30
-    with pytest.raises(PaperError, match="p has no more repeats than it always makes, 3: leave --full out"):
-        with_all_repeats(paper_with([], full=3))
+    assert paper_with([]).with_all_repeats().seeds == 30
+    with pytest.raises(PaperError, match="p has no more repeats than it always makes, 3"):
+        paper_with([], full=3).with_all_repeats()
 
 
 SCENARIO = """
@@ -194,8 +196,8 @@ def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
         asked.append(only)
         clock[0] += 24
 
-    monkeypatch.setattr("unbloat.paper_full.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("unbloat.paper_full.run", run)
+    monkeypatch.setattr("unbloat.papers.forecast.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("unbloat.papers.forecast.run", run)
     words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
-    assert forecast([paper], 2) == words
+    assert timed([paper], 2) == words
     assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from test_reproduce_command import PUBLISHED, SCENARIO
-from unbloat import paper_kernel, pool, published, runner
 from unbloat._core import Cell
-from unbloat.cli import main
-from unbloat.pool import Task, Watch
-from unbloat.store import Store
+from unbloat.cli.app import main
+from unbloat.papers import kernel as kernels
+from unbloat.papers import read
+from unbloat.runs import experiment, pool
+from unbloat.runs.store import Store
+from unbloat.runs.task import Task, Watch
 
 PLAN = """
 text = "The kernel's own TCP."
@@ -65,16 +67,16 @@ class Kernel:
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     made_up = Kernel()
-    monkeypatch.setattr(runner, "run_all", made_up.run_all)
+    monkeypatch.setattr(experiment, "run_all", made_up.run_all)
     return made_up
 
 
 @pytest.fixture
 def guest(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> Kernel:
     """Likewise, where a guest would be looked for and booted."""
-    where = runner.Manner.where
-    monkeypatch.setattr(runner.Manner, "where", lambda self: ["a guest"] if self.on == "vm" else where(self))
-    monkeypatch.setattr(runner.Manner, "guest", lambda _: None)
+    where = experiment.Manner.where
+    monkeypatch.setattr(experiment.Manner, "where", lambda self: ["a guest"] if self.on == "vm" else where(self))
+    monkeypatch.setattr(experiment.Manner, "guest", lambda _: None)
     return kernel
 
 
@@ -169,9 +171,9 @@ def test_a_page_that_cannot_be_written_to_is_refused_before_the_runs(
 @pytest.mark.parametrize(("backend", "kept"), [("kernel", ["both", "real"]), ("vm", ["both", "virtual"])])
 def test_runs_and_reasons_hold_where_they_say(backend: str, kept: list[str]) -> None:
     named = [("both", ""), ("real", "kernel"), ("virtual", "vm")]
-    runs = [paper_kernel.Selection(name, on=on) for name, on in named]
-    reasons = [paper_kernel.KernelReason(["*"], text, on) for text, on in named]
-    plan = paper_kernel.Plan("", runs, reasons).on(backend)
+    runs = [kernels.Selection(name, on=on) for name, on in named]
+    reasons = [kernels.KernelReason(["*"], text, on) for text, on in named]
+    plan = kernels.Plan("", runs, reasons).on(backend)
     assert [run.scenario for run in plan.runs] == [reason.text for reason in plan.reasons] == kept
 
 
@@ -202,7 +204,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         ),
         ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
         (PLAN, ["--choices"], "without --choices"),
-        (PLAN, ["--kernel", "6.1"], "with --on kernel there is none to choose"),
+        (PLAN, ["--kernel", "6.1"], "not runs with on = kernel"),
         (PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'), [], "kernel or vm, not moon"),
     ],
 )
@@ -218,14 +220,14 @@ def test_mistakes_are_named(
 
 
 def test_a_group_is_covered_if_all_labels_of_the_selection_are_its_own() -> None:
-    one = paper_kernel.Selection("two", ["10kb"])
+    one = kernels.Selection("two", ["10kb"])
     assert one.covers("two", ["10kb", "x"]) and not one.covers("two", ["20kb"]) and not one.covers("one", ["10kb"])
 
 
 def test_the_papers_here_have_plans_that_can_be_read() -> None:
-    from unbloat.places import PAPERS
+    from unbloat.system.paths import PAPERS
 
-    paper = published.load(PAPERS / "cubic-plus")
-    plan = paper_kernel.load(paper)
+    paper = read.load(PAPERS / "cubic-plus")
+    plan = kernels.load(paper)
     names = {group.name for table in plan.of(paper).tables for group in table.groups}
     assert {"I, 50 KB", "I, 500 KB", "II, 300 KB"} <= names

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unbloat import judged, paper_tables, published
-from unbloat.claims import ClaimError
-from unbloat.measured import QUANTITIES, Measurements, Run, quantity_named
-from unbloat.published import printed_row
+from unbloat.papers import judge, read, tables
+from unbloat.papers.expressions import ClaimError
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import PaperError
+from unbloat.papers.quantities import QUANTITIES, MeasuredRun, quantity_named
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -41,7 +42,7 @@ def run(axes, flows, *, seed=1, delay=10.0, jain=1.0, windows=None):
         "utilisation_percent": 99.0,
         "drops": 0,
     }
-    return Run(axes, seed, {"seed": seed, "jain_index": jain, "flows": rows, "links": [link]}, windows)
+    return MeasuredRun(axes, seed, {"seed": seed, "jain_index": jain, "flows": rows, "links": [link]}, windows)
 
 
 SMALL_CUBIC = {"limit": "50kb", "protocol": "cubic"}
@@ -145,7 +146,7 @@ def folder(tmp_path):
 
 
 def test_a_paper_is_judged_whole(folder):
-    result = judged.judge(published.load(folder), {"pair": grid()})
+    result = judge.judge(read.load(folder), {"pair": grid()})
     verdicts = {claim.id: claim.verdict for claim in result.claims()}
     assert verdicts == {
         "t1.small.throughput.cubic.2": "reproduced",
@@ -162,21 +163,21 @@ def test_a_paper_is_judged_whole(folder):
 
 
 def test_the_json_has_the_promised_shape(folder):
-    data = json.loads(json.dumps(judged.judge(published.load(folder), {"pair": grid()}).as_dict(), allow_nan=False))
+    data = json.loads(json.dumps(judge.judge(read.load(folder), {"pair": grid()}).as_dict(), allow_nan=False))
     assert list(data) == ["paper", "claims", "counts"]
     assert all(list(c) == ["id", "where", "published", "measured", "verdict", "reason"] for c in data["claims"])
     assert data["counts"] == {"reproduced": 5, "direction only": 3, "not reproduced": 0}
 
 
 def test_both_layouts_show_every_number_and_the_counts(folder):
-    result = judged.judge(published.load(folder), {"pair": grid()})
-    for words in (paper_tables.text_of(result), paper_tables.markdown_of(result)):
+    result = judge.judge(read.load(folder), {"pair": grid()})
+    for words in (tables.text_of(result), tables.markdown_of(result)):
         assert "1?? / 0.80" in words
         assert "1.1 ? / 0.8 =" in words
         assert "0.005 ~" in words
         assert "8 published numbers and statements: 5 reproduced, 3 direction only, 0 not reproduced." in words
         assert "because" in words
-        assert paper_tables.UNEXPLAINED in words
+        assert tables.UNEXPLAINED in words
 
 
 @pytest.mark.parametrize(
@@ -195,26 +196,26 @@ def test_both_layouts_show_every_number_and_the_counts(folder):
 def test_a_wrong_file_is_told_where_it_is_wrong(folder, old, new, says):
     assert FILE.count(old) == 1
     (folder / "published.toml").write_text(FILE.replace(old, new))
-    with pytest.raises(published.PaperError, match=says):
-        published.load(folder)
+    with pytest.raises(PaperError, match=says):
+        read.load(folder)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_paper_in_the_repository_reads_and_names_quantities_that_exist(folder):
-    paper = published.load(folder)
+    paper = read.load(folder)
     assert paper.name == folder.name
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
                 quantity_named(row.quantity)
-    for _, _, call in published.expression_calls(paper):
+    for _, _, call in paper.expression_calls():
         quantity_named(call.name)
 
 
 def test_cubic_plus_holds_every_row_of_its_tables():
-    paper = published.load(PAPERS / "cubic-plus")
+    paper = read.load(PAPERS / "cubic-plus")
     numbers = {
-        table.id: sum(len(column) for group in table.groups for row in group.rows for column in printed_row(row))
+        table.id: sum(len(column) for group in table.groups for row in group.rows for column in row.printed())
         for table in paper.tables
     }
     assert numbers == {
@@ -232,7 +233,7 @@ def test_cubic_plus_holds_every_row_of_its_tables():
 
 
 def test_elastic_tcp_holds_every_number_of_its_text():
-    paper = published.load(PAPERS / "elastic-tcp")
+    paper = read.load(PAPERS / "elastic-tcp")
     assert (paper.seeds, paper.full) == (3, 30)
     rows = {table.id: [row for group in table.groups for row in group.rows] for table in paper.tables}
     assert [len(rows[table]) for table in ("table2", "table4", "figure13c")] == [1, 8, 3]
@@ -246,7 +247,7 @@ def test_elastic_tcp_holds_every_number_of_its_text():
 
 
 def test_clpc_holds_every_number_of_its_text():
-    paper = published.load(PAPERS / "clpc")
+    paper = read.load(PAPERS / "clpc")
     claims = [claim for group in paper.statements for claim in group.claims]
     assert sorted(claim.published for claim in claims if claim.published) == ["0.6", "0.6", "25", "25", "80"]
     assert {claim.id.partition(".")[0].rstrip("ab") for claim in claims} >= {f"fig{number}" for number in range(5, 13)}
@@ -255,12 +256,12 @@ def test_clpc_holds_every_number_of_its_text():
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_reason_is_for_a_claim_that_exists(folder):
-    paper = published.load(folder)
+    paper = read.load(folder)
     ids = [claim.id for group in paper.statements for claim in group.claims]
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
-                ids += [cell.id for column in judged.cells_of(table, group, row) for cell in column]
+                ids += [cell.id for column in judge.cells_of(table, group, row) for cell in column]
     for reason in paper.reasons:
         for pattern in reason.claims:
             assert fnmatch.filter(ids, pattern), pattern
@@ -268,13 +269,13 @@ def test_every_reason_is_for_a_claim_that_exists(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_committed_page_counts_what_the_file_holds(folder):
-    paper = published.load(folder)
+    paper = read.load(folder)
     numbers = [
         printed
         for table in paper.tables
         for group in table.groups
         for row in group.rows
-        for column in printed_row(row)
+        for column in row.printed()
         for printed in column
         if printed
     ]

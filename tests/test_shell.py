@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
-from unbloat.cli import parser
-from unbloat.shell import split
+from unbloat.cli.app import parser
+from unbloat.cli.shell import split
 
 pytestmark = pytest.mark.realtime
 

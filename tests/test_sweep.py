@@ -13,10 +13,10 @@ import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
 from leftovers import wait_until
-from unbloat.confidence import estimate
-from unbloat.places import ALGORITHMS
-from unbloat.progress import SweepProgress
-from unbloat.store import Store
+from unbloat.results.statistics import estimate
+from unbloat.runs.progress import SweepProgress
+from unbloat.runs.store import Store
+from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}
 AXES = ["flows.0.cc", "link.bottleneck.queue.limit"]

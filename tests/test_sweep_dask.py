@@ -18,9 +18,9 @@ import unbloat as ub
 from conftest import SMALL, Cli
 from leftovers import descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
-from unbloat import cluster
-from unbloat.places import ALGORITHMS
-from unbloat.store import Store, Tables
+from unbloat.runs import dask_cluster
+from unbloat.runs.store import Store, Tables
+from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}
 
@@ -149,7 +149,7 @@ def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: P
 
 def test_nobody_else_gives_work_to_a_local_cluster() -> None:
     """A scheduler runs what any client sends, as whoever started it."""
-    with cluster._connected("local", 1) as client:
+    with dask_cluster._connected("local", 1) as client:
         there = client.scheduler.address
         assert there.startswith("tls://127.0.0.1:")
         for where, security in ((there, distributed.Security.temporary()), (there.replace("tls", "tcp"), None)):
@@ -211,15 +211,15 @@ def test_a_letter_that_is_not_utf_8_in_a_control_is_the_compilers_affair(
 def test_another_build_on_the_workers_is_refused(
     workers: distributed.Client, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "code_hash", lambda: "another")
+    monkeypatch.setattr(dask_cluster, "code_hash", lambda: "another")
     with pytest.raises(ub.InputError, match=r"another build of unbloat is on tcp://.*; install the same wheel"):
         ub.sweep(small, dask=address(workers))
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE_S", 1)
+    monkeypatch.setattr(dask_cluster, "PATIENCE_S", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
-        with pytest.raises(ub.InputError, match=f"--dask {address}: no Dask scheduler answers there"):
+        with pytest.raises(ub.InputError, match=f"dask {address}: no Dask scheduler answers there"):
             ub.sweep(small, dask=address)
 
 

@@ -7,9 +7,9 @@ from conftest import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
 from unbloat import _core
-from unbloat.places import ALGORITHMS
-from unbloat.seeds import BITS, seed_of
-from unbloat.store import key_of
+from unbloat.runs.seeds import BITS, seed_of
+from unbloat.runs.store import key_of
+from unbloat.system.paths import ALGORITHMS
 
 LIMITS = st.lists(st.integers(2, 10_000), min_size=1, max_size=6, unique=True)
 DELAYS = st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True)

@@ -1,8 +1,8 @@
 """Numbers and tables as the screen shows them."""
 
 import pytest
-from unbloat.runner import round_step
-from unbloat.table import Column, render, show
+from unbloat.report.table import Column, render, show
+from unbloat.runs.experiment import round_step
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import unbloat as ub
 from conftest import Cli, Write
 from leftovers import descendants, is_alive, wait_until
 from unbloat import RunError
-from unbloat.vm import guest, kernels, qemu
+from unbloat.guest import guest, kernels, qemu
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 SEGMENT = 1448
@@ -282,7 +282,7 @@ def kill_parent(run: int) -> None:
 
 def kill_workers(run: int) -> None:
     for process in descendants(run):
-        if b"unbloat.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
+        if b"unbloat.runs.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
             os.kill(process, signal.SIGKILL)
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from unbloat.source import source_of
-from unbloat.vm.cost import MEASURED, per_guest_second, processor_s
+from unbloat.papers.forecast import MEASURED, guest_processor_s, per_guest_second
+from unbloat.scenario.source import source_of
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 
@@ -25,7 +25,7 @@ def test_what_was_measured_is_what_the_documentation_says() -> None:
 def test_a_cell_costs_by_its_length_and_its_rate(small: Path) -> None:
     """4 Mbit/s for 2 s; a recorded link is taken for a slow one."""
     (cell,) = source_of(small, {}).cells()
-    assert processor_s(cell) == pytest.approx(2 * (0.16 + (1.34 - 0.16) * 2 / 18))
+    assert guest_processor_s(cell) == pytest.approx(2 * (0.16 + (1.34 - 0.16) * 2 / 18))
     small.write_text(small.read_text().replace('rate  = "4mbit"', f'trace = "{LTE}"'))
     (recorded,) = source_of(small, {}).cells()
-    assert processor_s(recorded) == pytest.approx(2 * 0.16)
+    assert guest_processor_s(recorded) == pytest.approx(2 * 0.16)

@@ -17,9 +17,10 @@ from types import SimpleNamespace
 import made_up_kernels
 import pytest
 from unbloat import RunError, _core
-from unbloat.vm import cached, guest, initramfs, qemu, shared
-from unbloat.vm.guest import Guest
-from unbloat.vm.kernels import Kernel, kernel_of
+from unbloat.guest import cached, guest, initramfs, qemu
+from unbloat.guest.guest import Guest
+from unbloat.guest.inside import shared
+from unbloat.guest.kernels import Kernel, kernel_of
 
 HOUR_S = 3600
 
@@ -142,11 +143,12 @@ def test_another_qemu_is_another_guest(prepare: Prepare, monkeypatch: pytest.Mon
 
 def test_another_agent_is_another_guest(prepare: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = prepare()
-    edited = tmp_path / "vm"
+    edited = tmp_path / "guest"
     shutil.copytree(initramfs.HERE, edited)
     monkeypatch.setattr(initramfs, "HERE", edited)
     assert prepare() == before, "where the package lies does not matter"
-    (edited / "agent.py").write_text((edited / "agent.py").read_text() + "# edited\n")
+    agent = edited / "inside/agent.py"
+    agent.write_text(agent.read_text() + "# edited\n")
     assert prepare() != before
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from made_up_kernels import kernel, module_that_needs, write
 from unbloat import RunError, _core
-from unbloat.places import ALGORITHMS
-from unbloat.vm import initramfs
-from unbloat.vm.initramfs import Archive, Entry
-from unbloat.vm.kernels import Kernel, kernel_of
+from unbloat.guest import initramfs
+from unbloat.guest.initramfs import Archive, Entry
+from unbloat.guest.kernels import Kernel, kernel_of
+from unbloat.system.paths import ALGORITHMS
 
 HEADER = 110
 """Bytes: a magic number of six digits, and thirteen fields of eight."""
@@ -152,7 +152,9 @@ def test_every_folder_comes_before_what_is_in_it(files: dict[str, Unpacked]) -> 
 
 def test_our_part_is_the_agent_the_core_and_the_algorithms(files: dict[str, Unpacked]) -> None:
     ours = {name.removeprefix("guest/unbloat/") for name in files if name.startswith("guest/unbloat/")}
-    assert ours == {"__init__.py", Path(_core.__file__).name, "vm", *(f"vm/{name}" for name in initramfs.PACKAGE_FILES)}
+    modules = {f"guest/inside/{name}.py" for name in ("__init__", "agent", "program", "shared", "system")}
+    folders = {"guest", "guest/inside"}
+    assert ours == {"__init__.py", "guest/__init__.py", Path(_core.__file__).name, *folders, *modules}
     assert files[f"guest/unbloat/{Path(_core.__file__).name}"].data == Path(_core.__file__).read_bytes()
     cubic = "congestion/cubic.bpf.c"
     assert files[f"guest/algorithms/{cubic}"].data == (ALGORITHMS / cubic).read_bytes()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from made_up_kernels import image_of, kernel, module_that_needs, write
 from unbloat import InputError, RunError
-from unbloat.vm import kernels
-from unbloat.vm.kernels import find_kernel
+from unbloat.guest import kernels
+from unbloat.guest.kernels import find_kernel
 
 DEBIAN, OLDER, NEWER = "6.1.0-9-amd64", "5.10.0-30-amd64", "6.12.1-1-amd64"
 
@@ -94,7 +94,7 @@ def test_a_folder_that_is_called_like_a_release_is_none(root: Path, tmp_path: Pa
 )
 def test_a_wrong_file_is_refused_by_name(tmp_path: Path, data: bytes, words: str) -> None:
     (tmp_path / "image").write_bytes(data)
-    with pytest.raises(InputError, match=f"^--kernel image: {words}"):
+    with pytest.raises(InputError, match=f"^kernel image: {words}"):
         find_kernel("./image")
 
 
@@ -102,7 +102,7 @@ def test_a_wrong_file_is_refused_by_name(tmp_path: Path, data: bytes, words: str
     ("name", "words"), [("./nothing", "No such file or directory"), (".", "Is a directory"), ("..", "Is a directory")]
 )
 def test_what_cannot_be_read_says_so(name: str, words: str) -> None:
-    with pytest.raises(InputError, match=f"^--kernel .*: {words}$"):
+    with pytest.raises(InputError, match=f"^kernel .*: {words}$"):
         find_kernel(name)
 
 
@@ -176,17 +176,19 @@ def left_in(cache: Path) -> list[str]:
 
 
 def test_a_package_is_fetched_once_and_unpacked_as_far_as_needed(
-    distribution: Distribution, cache: Path, capsys: pytest.CaptureFixture[str]
+    distribution: Distribution, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "unbloat")
     calls = distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH, SOUND, "./usr/share/doc/copyright")})
     first = find_kernel("6.1")
-    assert "fetches the distribution's package" in capsys.readouterr().err
+    assert "fetches the distribution's package" in caplog.text
+    caplog.clear()
     assert first.release == DEBIAN and first.modules.is_dir()
     unpacked = cache / "kernels" / DEBIAN
     assert sorted(path.name for path in unpacked.rglob("*") if path.is_file()) == ["veth.ko", f"vmlinuz-{DEBIAN}"]
     assert find_kernel("6.1") == find_kernel(None) == first
     assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
-    assert left_in(cache) == [DEBIAN] and capsys.readouterr().err == ""
+    assert left_in(cache) == [DEBIAN] and not caplog.text
 
 
 def test_modules_in_packages_of_their_own_come_along(distribution: Distribution) -> None:
@@ -246,10 +248,10 @@ def test_package_lists_that_were_never_fetched(distribution: Distribution) -> No
 
 def test_another_distribution(root: Path) -> None:
     """It has no apt-get: then what there is can be named."""
-    with pytest.raises(InputError, match=r"^there is no kernel that can be read in /boot: name an image with --kernel"):
+    with pytest.raises(InputError, match=r"^there is no kernel that can be read in /boot: name the file of an image"):
         find_kernel(None)
     kernel(root, DEBIAN, "veth.ko")
-    with pytest.raises(InputError, match=f"^there is no kernel 6.12; there is {DEBIAN}: name an image with --kernel"):
+    with pytest.raises(InputError, match=f"^there is no kernel 6.12; there is {DEBIAN}: name the file of an image"):
         find_kernel("6.12")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from made_up_kernels import module_that_needs, write
 from unbloat import RunError
-from unbloat.vm import modules
+from unbloat.guest import modules
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 from leftovers import is_alive, wait_until
 from made_up_kernels import write
 from unbloat import RunError
-from unbloat.vm import qemu, shared
+from unbloat.guest import qemu
+from unbloat.guest.inside import shared
 
 OBEYS = """
 import json, os, sys
@@ -61,7 +62,9 @@ def test_a_missing_program_is_named_with_its_package(
     monkeypatch: pytest.MonkeyPatch, missing: str, package: str
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
-    with pytest.raises(RunError, match=f"^--on vm needs {missing}, and there is none: apt-get install {package}$"):
+    with pytest.raises(
+        RunError, match=rf"^guests \(on = vm\) need {missing}, and there is none: apt-get install {package}$"
+    ):
         qemu.require_qemu()
 
 

@@ -5,8 +5,8 @@ from mmap import mmap
 from typing import Any
 
 import pytest
-from unbloat.vm import shared
-from unbloat.vm.shared import SharedMemory
+from unbloat.guest.inside import shared
+from unbloat.guest.inside.shared import SharedMemory
 
 CAPACITY = shared.SIZE - 64
 """The first 64 bytes say what the others are."""

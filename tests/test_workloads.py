@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Write
-from unbloat.screen import screen
+from unbloat.report.run_table import text_of
 
 BOTH_WAYS = """
 delay = "20ms"
@@ -87,4 +87,4 @@ def test_the_table_folds_many_flows(short_flows: Path) -> None:
     """A row for each flow in the records, and one for them all on the screen."""
     results = ub.run(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"})
     assert len(results.summary) > 500
-    assert "mean of" in screen(results) and len(screen(results).splitlines()) < 20
+    assert "mean of" in text_of(results) and len(text_of(results).splitlines()) < 20

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 import unbloat as ub
-from unbloat import choices, paper_kernel, published
-from unbloat.claims import ClaimError, Printed, calls, evaluate
-from unbloat.paper_runs import batches_of
-from unbloat.places import PAPERS
+from unbloat.papers import extra_tables, kernel, read
+from unbloat.papers.batches import batches_of
+from unbloat.papers.expressions import ClaimError, calls, evaluate
+from unbloat.papers.paper import PaperError
+from unbloat.papers.verdicts import Printed
+from unbloat.system.paths import PAPERS
 
 PAPER = PAPERS / "clpc"
 ODD: list[Any] = [
@@ -39,14 +41,14 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def read_all(folder: Path) -> None:
     """Read and look at everything, as `unbloat reproduce` does before it runs anything."""
-    paper = published.load(folder)
+    paper = read.load(folder)
     for part in (paper, *paper.other_readings()):
         batches_of(part)
-        list(published.expression_calls(part))
+        list(part.expression_calls())
         for row in (row for table in part.tables for group in table.groups for row in group.rows):
-            published.printed_row(row)
-    choices.load(folder)
-    paper_kernel.load(paper)
+            row.printed()
+    extra_tables.load(folder)
+    kernel.load(paper)
 
 
 @pytest.mark.parametrize("name", ["published.toml", "kernel.toml"])
@@ -95,8 +97,8 @@ def test_what_is_no_such_file_is_a_sentence(folder: Path, content: bytes) -> Non
 def test_a_wrong_type_is_told_with_the_right_one(folder: Path, old: str, new: str, words: str) -> None:
     file = folder / "published.toml"
     file.write_text(file.read_text().replace(old, new, 1))
-    with pytest.raises(published.PaperError) as refusal:
-        published.load(folder)
+    with pytest.raises(PaperError) as refusal:
+        read.load(folder)
     assert str(refusal.value) == f"{file}: {words}"
 
 

@@ -1,6 +1,5 @@
 """Result files with anything in them are read, or refused with a sentence; never a traceback."""
 
-import argparse
 import copy
 import json
 import random
@@ -11,13 +10,13 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from unbloat import compare_command, result_files
+from unbloat.comparison.compare import compare, report_of
+from unbloat.results import files
 
 ODD: list[Any] = [
     *(0, -1, 10**400, 0.5, 1e308, float("nan"), float("inf"), True, None, "", "reno", "\x1b[2J"),
     *([], [[]], [1], [None], {}, {"a": 1}, [{}], [{"link": "a"}]),
 ]
-OPTIONS = {"b": None, "c": None, "between": None, "spread": None, "reasons": None, "page": None, "json": True}
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -28,9 +27,9 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from places(inner)
 
 
-def compare(a: Path, **options: object) -> dict[str, Any]:
+def compared(a: Path, **options: Any) -> dict[str, Any]:
     """Give what `unbloat compare --json` prints, which has to be JSON."""
-    data, _, _ = compare_command.laid_out(argparse.Namespace(a=a, **{**OPTIONS, **options}))
+    data = report_of(compare(a, **options)).data
     json.dumps(data, allow_nan=False)
     return data
 
@@ -44,7 +43,7 @@ def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) 
     good.write_text(json.dumps(whole))
     ways: list[dict[str, object]] = [{"b": good}, {"between": "cc=reno,cubic"}, {"b": good, "spread": good}]
     for way in ways:
-        compare(good, **way)
+        compared(good, **way)
     draw, refused = random.Random(3), 0
     for number in range(120):
         tree = json.loads(json.dumps(whole))
@@ -56,7 +55,7 @@ def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) 
                 parent[key] = copy.deepcopy(draw.choice(ODD))
         bad.write_text(json.dumps(tree))
         try:
-            compare(bad, **ways[number % len(ways)])
+            compared(bad, **ways[number % len(ways)])
         except ub.InputError as error:
             refused += 1
             assert "\n" not in str(error) and len(str(error)) < 1000
@@ -70,13 +69,13 @@ def test_what_is_no_result_is_a_sentence(tmp_path: Path, content: bytes) -> None
     file = tmp_path / "x.json"
     file.write_bytes(content)
     with pytest.raises(ub.InputError, match="is not a file that `unbloat run` wrote"):
-        result_files.read(file)
+        files.read(file)
     tables = tmp_path / "tables"
     tables.mkdir()
     for name in ("runs", "flows", "links"):
         (tables / f"{name}.parquet").write_bytes(content)
     with pytest.raises(ub.InputError, match="is not a file that `unbloat run` wrote"):
-        result_files.read(tables)
+        files.read(tables)
 
 
 def test_a_run_without_flows_is_one_all_the_same(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -86,4 +85,4 @@ def test_a_run_without_flows_is_one_all_the_same(cli: Cli, small: Path, tmp_path
     assert cli("run", small, "-o", "none").returncode == 0
     done = cli("compare", "none", "none", "--json")
     assert done.returncode == 0 and done.stderr == ""
-    assert len(result_files.read(tmp_path / "none")) == 1
+    assert len(files.read(tmp_path / "none")) == 1

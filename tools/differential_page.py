@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from unbloat.pages import write_parts
-from unbloat.table import Column, markdown, render
+from unbloat.report.pages import write_parts
+from unbloat.report.table import Column, markdown, render
 
 PART = "packets"
 """The part of the page that is made."""

@@ -15,21 +15,38 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unbloat._core import Error, InputError, RunError, __version__
-    from unbloat.listing import catalogue
-    from unbloat.results import Results
-    from unbloat.runner import run
-    from unbloat.sweep_results import Sweep
-    from unbloat.sweep_runs import sweep
+    from unbloat.comparison.compare import compare
+    from unbloat.papers.reproduce import reproduce, reproduce_on_kernel
+    from unbloat.results.results import Results
+    from unbloat.results.sweep import Sweep
+    from unbloat.runs.experiment import run
+    from unbloat.runs.sweep import sweep
+    from unbloat.scenario.catalogue import catalogue
 
-__all__ = ["Error", "InputError", "Results", "RunError", "Sweep", "__version__", "catalogue", "run", "sweep"]
+__all__ = [
+    "Error",
+    "InputError",
+    "Results",
+    "RunError",
+    "Sweep",
+    "__version__",
+    "catalogue",
+    "compare",
+    "reproduce",
+    "reproduce_on_kernel",
+    "run",
+    "sweep",
+]
 
 _WHERE = {
     **dict.fromkeys(("Error", "InputError", "RunError", "__version__"), "_core"),
-    "Results": "results",
-    "Sweep": "sweep_results",
-    "catalogue": "listing",
-    "run": "runner",
-    "sweep": "sweep_runs",
+    **dict.fromkeys(("reproduce", "reproduce_on_kernel"), "papers.reproduce"),
+    "Results": "results.results",
+    "Sweep": "results.sweep",
+    "catalogue": "scenario.catalogue",
+    "compare": "comparison.compare",
+    "run": "runs.experiment",
+    "sweep": "runs.sweep",
 }
 
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from unbloat.command import main
+from unbloat.cli.entry import main
 
 sys.exit(main())

@@ -60,11 +60,17 @@ class Cell:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     slowest_rate_bps: int | None
     """The lowest constant rate of a link's forward direction, bit/s; None if all follow recordings."""
+    smallest_packet_bytes: int
+    """IP length of the smallest data packet that a group of flows sends."""
+    own_controls: list[Path]
+    """The user's own congestion controls, each as the scenario writes it: a path, maybe with `#NAME` behind it."""
     steady_flows: int
     """How many flows there are from beginning to end; those that arrive at random are not counted."""
     doubts: list[str]
     """What may well not be meant though it is allowed, a sentence with its place each."""
 
+    def with_own_controls(self, paths: Mapping[Path, Path]) -> Cell:
+        """Give the same run with the user's own congestion controls at other paths, by the paths they have here."""
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
     def locate(self, key: str) -> str:
@@ -73,6 +79,8 @@ class Cell:
         """Raise `InputError` if it asks for something that this backend does not have."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
+    def settings(self) -> str:
+        """Give the scenario as JSON without its name and its congestion controls; a sweep hashes it for seeds."""
     def portable(self) -> str:
         """Give it for another process, which finds everything in it: `resolved` reads it there."""
     def run(

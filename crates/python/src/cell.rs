@@ -75,6 +75,32 @@ impl Cell {
         self.0.scenario.slowest_rate().map(|rate| rate.0)
     }
 
+    /// IP length of the smallest data packet that a group of flows sends.
+    #[getter]
+    fn smallest_packet_bytes(&self) -> u64 {
+        self.0.scenario.flows.iter().map(|group| group.packet.0).min().unwrap_or_default()
+    }
+
+    /// The user's own congestion controls, each as the scenario writes it: a path, maybe with `#NAME` behind it.
+    #[getter]
+    fn own_controls(&self) -> Vec<PathBuf> {
+        let groups = self.0.scenario.flows.iter();
+        groups
+            .filter_map(|group| if let CcSource::File(path) = &group.cc.source { Some(path.clone()) } else { None })
+            .collect()
+    }
+
+    /// The same run with the user's own congestion controls at other paths, by the paths that they have here.
+    fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
+        let mut cell = self.0.clone();
+        for group in &mut cell.scenario.flows {
+            if let CcSource::File(path) = &mut group.cc.source {
+                *path = paths.get(path).unwrap_or(path).clone();
+            }
+        }
+        Cell(cell)
+    }
+
     /// Its congestion controls compiled for the kernel, by what the scenario calls them.
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
@@ -101,6 +127,16 @@ impl Cell {
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
     fn json(&self) -> String {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
+    }
+
+    /// The scenario as JSON without its name and its congestion controls: what the seeds of a sweep are a hash of.
+    fn settings(&self) -> String {
+        let mut json = serde_json::to_value(&self.0.scenario).expect("a scenario has no maps but those with text keys");
+        json.as_object_mut().expect("a scenario is a table").remove("name");
+        for group in json["flows"].as_array_mut().expect("flows are a list") {
+            group.as_object_mut().expect("a group of flows is a table").remove("cc");
+        }
+        json.to_string()
     }
 
     /// The same for another process, which finds everything in it: `resolved` reads it there.

@@ -1,0 +1,29 @@
+"""The program `unbloat`: the command line with what surrounds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line; give the exit status. An interrupt is no traceback, not even while modules are loaded."""
+    open_standard_files()
+    try:
+        from unbloat.cli.app import main as command_line
+
+        return command_line()
+    except KeyboardInterrupt:
+        print("unbloat: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def open_standard_files() -> None:
+    """Put /dev/null in the place of a standard stream that is closed, or another file would take its number."""
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(null, True)
+    os.close(null)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115

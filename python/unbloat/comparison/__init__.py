@@ -1,0 +1,1 @@
+"""Sets of results held against each other, and packet traces."""

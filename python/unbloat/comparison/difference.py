@@ -1,0 +1,92 @@
+"""Two sweeps, held against each other cell by cell and metric by metric, with the intervals that repeats give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
+from unbloat.results.results import Record
+from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.sweep import values_by_seed
+
+
+@dataclass(frozen=True)
+class MetricDifference:
+    """One metric of one cell in both sweeps."""
+
+    of: str
+    """All flows, one of them, or a link."""
+    name: str
+    a: Estimate
+    b: Estimate
+    difference: Difference | None
+    """None where a side has no value."""
+
+    @property
+    def exceeds(self) -> bool | None:
+        """Tell whether the difference exceeds its interval; none where single runs leave that open."""
+        return None if self.difference is None else self.difference.is_clear
+
+    @property
+    def change_percent(self) -> float | None:
+        """Give the difference as a share of A; none where A is nothing."""
+        if self.difference is None or not self.a.mean:
+            return None
+        return 100 * self.difference.mean / abs(self.a.mean)
+
+
+@dataclass(frozen=True)
+class CellDifference:
+    """A cell of both sweeps."""
+
+    place: CellKey
+    link: str
+    """The name of its bottleneck."""
+    metrics: tuple[MetricDifference, ...]
+
+
+@dataclass(frozen=True)
+class SweepComparison:
+    """Everything that two sweeps have in common, and what they have not."""
+
+    sides: tuple[ResultSet, ResultSet]
+    cells: list[CellDifference]
+    only: tuple[list[CellKey], list[CellKey]]
+    unsound: tuple[int, int]
+    """Runs that were left out, because they are not to be believed."""
+
+    def counts(self) -> dict[str, int]:
+        """Count the differences by whether they exceed their intervals."""
+        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        return {
+            "metrics": len(metrics),
+            "exceed": sum(metric.exceeds is True for metric in metrics),
+            "within": sum(metric.exceeds is False for metric in metrics),
+            "open": sum(metric.exceeds is None for metric in metrics),
+        }
+
+
+def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:
+    """Hold sweep B against sweep A; raises `InputError` if they have no cell in common."""
+    sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
+    sides = (by_cell(sound[0]), by_cell(sound[1]))
+    cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]
+    return SweepComparison(
+        (ResultSet.of(names[0], a), ResultSet.of(names[1], b)),
+        cells,
+        in_one(sides),
+        (len(a) - len(sound[0]), len(b) - len(sound[1])),
+    )
+
+
+def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record]) -> CellDifference:
+    values = (values_by_seed(a), values_by_seed(b))
+    metrics = tuple(
+        MetricDifference(
+            *key, estimate(left.values()), estimate(values[1][key].values()), difference(left, values[1][key])
+        )
+        for key, left in values[0].items()
+        if key in values[1]
+    )
+    return CellDifference(place, a[0].run["links"][0]["link"], metrics)

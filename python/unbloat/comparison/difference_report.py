@@ -1,0 +1,128 @@
+"""A comparison of two sweeps, laid out: the differences and their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
+from unbloat.comparison.tolerance_report import (
+    cell_columns,
+    dict_of_key,
+    dict_of_set,
+    sides_named,
+)
+from unbloat.report.report import Listing, Part, Report, Table
+from unbloat.report.sweep_table import written
+from unbloat.report.table import Column
+from unbloat.results.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
+from unbloat.results.statistics import CONFIDENCE
+
+MARKS = {True: "*", False: "", None: "?"}
+"""What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""
+
+
+def report_of(comparison: SweepComparison) -> Report:
+    """Lay it out."""
+    return Report([_heading(comparison), Table(_columns(comparison)), *_remarks(comparison)], dict_of(comparison))
+
+
+def _heading(comparison: SweepComparison) -> str:
+    return (
+        f"{sides_named(comparison.sides)}. Means ± half of the 95 % confidence interval; "
+        f"* behind a difference: it exceeds its interval, ? a single run leaves that open. {_how(comparison)}"
+    )
+
+
+def _how(comparison: SweepComparison) -> str:
+    pairs = {metric.difference.is_paired for _, metric in _all(comparison) if metric.difference}
+    if pairs == {True}:
+        return "The intervals are those of pairs: both sides have the same seeds."
+    if pairs == {False}:
+        return "The intervals are Welch's: the sides have other seeds."
+    return "The intervals are those of pairs where both sides have the same seeds, otherwise Welch's."
+
+
+def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDifference]]:
+    return ((cell, metric) for cell in comparison.cells for metric in cell.metrics)
+
+
+def _shown(cell: CellDifference) -> Iterator[tuple[str, str, MetricDifference]]:
+    """Give the metrics that `unbloat sweep` prints too, where they differ: head, unit, metric."""
+    metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
+    for of, columns in ((ALL, FLOW_COLUMNS), (cell.link, LINK_COLUMNS)):
+        for head, unit, name in columns:
+            metric = metrics.get((of, name))
+            if metric and metric.difference and metric.difference.mean:
+                yield head, unit, metric
+
+
+def _columns(comparison: SweepComparison) -> list[Column]:
+    rows = [(cell.place, *shown) for cell in comparison.cells for shown in _shown(cell)]
+    columns = cell_columns([place for place, *_ in rows]) if rows else []
+    columns.append(Column("metric", "", [f"{head} {unit}".strip() for _, head, unit, _ in rows]))
+    metrics = [metric for *_, metric in rows]
+    columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
+    columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
+    columns.append(
+        Column("B - A", "", [f"{written(each.difference)} {MARKS[each.exceeds]:1}" for each in metrics], True)
+    )
+    columns.append(Column("", "%", [_percent(metric) for metric in metrics], True))
+    return columns
+
+
+def _percent(metric: MetricDifference) -> str:
+    return "-" if metric.change_percent is None else f"{metric.change_percent:+.1f}"
+
+
+def _remarks(comparison: SweepComparison) -> list[Part]:
+    """Give what cannot be compared, and the counts."""
+    parts: list[Part] = []
+    for side, number in zip("AB", comparison.unsound, strict=True):
+        if number:
+            parts.append(f"{number} unsound runs of {side} are left out.")
+    for side, places in zip("AB", comparison.only, strict=True):
+        if places:
+            parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
+    return [*parts, _counted(comparison)]
+
+
+def _counted(comparison: SweepComparison) -> str:
+    counts = comparison.counts()
+    judged = counts["exceed"] + counts["within"]
+    by_chance = f" (were all equal, chance would make some {judged * (1 - CONFIDENCE):.0f})" if judged else ""
+    return (
+        f"{len(comparison.cells)} cells, {counts['metrics']} metrics in all (--json has every one): "
+        f"{counts['exceed']} differences exceed their intervals{by_chance}, {counts['within']} do not, "
+        f"{counts['open']} stay open."
+    )
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def dict_of(comparison: SweepComparison) -> dict[str, Any]:
+    """Give what `unbloat compare --json` prints of two sweeps."""
+    sides = zip("ab", comparison.sides, comparison.unsound, strict=True)
+    return {
+        **{letter: {**dict_of_set(side), "unsound": unsound} for letter, side, unsound in sides},
+        "cells": [
+            {**dict_of_key(cell.place), "metrics": [_dict_of_metric(metric) for metric in cell.metrics]}
+            for cell in comparison.cells
+        ],
+        "only_a": [dict_of_key(place) for place in comparison.only[0]],
+        "only_b": [dict_of_key(place) for place in comparison.only[1]],
+        "counts": comparison.counts(),
+    }
+
+
+def _dict_of_metric(metric: MetricDifference) -> dict[str, Any]:
+    return {
+        "of": metric.of,
+        "metric": metric.name,
+        "a": vars(metric.a),
+        "b": vars(metric.b),
+        "difference": vars(metric.difference) if metric.difference else None,
+        "change_percent": metric.change_percent,
+        "exceeds": metric.exceeds,
+    }

@@ -1,0 +1,1 @@
+"""Packet traces held against each other, packet by packet."""

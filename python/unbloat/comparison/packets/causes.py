@@ -1,0 +1,261 @@
+"""Why two traces part at a packet: what can be told from the packets around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from unbloat.comparison.packets.trace import CWR, ECE, SYN, Packet
+
+TIMER_MS = 0.6
+"""A data packet so long after the packet before it was not sent because of that one."""
+RTO_LEAST_MS = 200.0
+"""TCP_RTO_MIN: no retransmission timeout comes sooner after the last transmission."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A class of differences, and what makes this one belong to it."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two traces of a flow, and the places in them at which they part."""
+
+    a: Sequence[Packet]
+    b: Sequence[Packet]
+    at_a: int
+    at_b: int
+    fields: tuple[str, ...]
+    """What differs, as `Difference` has it."""
+
+    @property
+    def side_a(self) -> SplitTrace:
+        """The trace A."""
+        return SplitTrace("A", self.a, self.at_a)
+
+    @property
+    def side_b(self) -> SplitTrace:
+        """The trace B."""
+        return SplitTrace("B", self.b, self.at_b)
+
+    def sides(self) -> tuple[tuple[SplitTrace, SplitTrace], tuple[SplitTrace, SplitTrace]]:
+        """Give both, in either order: a recogniser looks at one against the other."""
+        return (self.side_a, self.side_b), (self.side_b, self.side_a)
+
+
+@dataclass(frozen=True)
+class SplitTrace:
+    """One of the two traces, seen from where they part."""
+
+    name: str
+    packets: Sequence[Packet]
+    at: int
+
+    @property
+    def next(self) -> Packet | None:
+        """The packet that is not the same; none if the trace has ended."""
+        return self.packets[self.at] if self.at < len(self.packets) else None
+
+    @property
+    def burst(self) -> list[Packet]:
+        """The data packets that are sent from here on before the next acknowledgement comes."""
+        burst = []
+        for packet in self.packets[self.at :]:
+            if not packet.forward:
+                break
+            burst.append(packet)
+        return burst
+
+    @property
+    def highest(self) -> int:
+        """The end of all data sent before."""
+        return max((packet.end for packet in self.packets[: self.at] if packet.forward), default=0)
+
+    @property
+    def acknowledged(self) -> int:
+        """The highest acknowledgement that has come before."""
+        return max((packet.ack for packet in self.packets[: self.at] if not packet.forward), default=0)
+
+    def is_again(self, packet: Packet) -> bool:
+        """Tell a data packet that was sent before."""
+        return packet.forward and packet.payload > 0 and packet.seq < self.highest
+
+    def by_timer(self) -> bool:
+        """Tell whether the next packet is data that no packet just before it has called forth."""
+        packet = self.next
+        if packet is None or not packet.forward or not packet.payload or not self.at:
+            return False
+        return packet.at_ms - self.packets[self.at - 1].at_ms > TIMER_MS
+
+    def since_last_sent_ms(self) -> float:
+        """Give how long before the next packet the last data was sent."""
+        sent = [packet.at_ms for packet in self.packets[: self.at] if packet.forward]
+        return self.packets[self.at].at_ms - sent[-1] if sent else 0.0
+
+
+def cause_of(split: Split, shift_ms: float | None) -> Cause:
+    """Give the first reason that fits; `shift_ms` is how much later B was before, if that was much."""
+    for recognise in RECOGNISERS:
+        if reason := recognise(split):
+            break
+    else:
+        reason = Cause("not recognised", "none of the known reasons fits")
+    if shift_ms is None:
+        return reason
+    return Cause(reason.kind, f"{reason.text}; B's packets had come {shift_ms:+.3f} ms later before")
+
+
+Recogniser = Callable[[Split], Cause | None]
+
+
+def handshake(split: Split) -> Cause | None:
+    """The connections were opened otherwise."""
+    for one, _ in split.sides():
+        if one.next and one.next.flags & SYN:
+            return Cause("handshake", f"{one.name} has a packet of the handshake here")
+    return None
+
+
+def ended(split: Split) -> Cause | None:
+    """One trace has no more packets."""
+    for one, other in split.sides():
+        if one.next is None and other.next is not None:
+            what = "data" if other.next.forward else "an acknowledgement"
+            return Cause("end", f"{one.name} has ended, {other.name} goes on with {what}")
+    return None
+
+
+def window(split: Split) -> Cause | None:
+    """Only the offered window is not the same."""
+    if split.fields != ("window",):
+        return None
+    a, b = split.a[split.at_a], split.b[split.at_b]
+    return Cause("window only", f"only the window differs: {a.window} against {b.window} bytes")
+
+
+def congestion_mark(split: Split) -> Cause | None:
+    """A mark, its echo or the answer to it."""
+    if split.fields != ("flags",):
+        return None
+    a, b = split.a[split.at_a], split.b[split.at_b]
+    if (a.flags ^ b.flags) & (ECE | CWR):
+        return Cause("ECN", f'only the flags differ: "{a.marks}" against "{b.marks}"')
+    return Cause("flags", f'only flags or the ECN field differ: "{a.marks}" against "{b.marks}"')
+
+
+def timer(split: Split) -> Cause | None:
+    """One side sends by a timer: a timeout, a tail loss probe, or RACK's timer."""
+    for one, other in split.sides():
+        packet = one.next
+        if packet is None or not one.by_timer() or other.by_timer():
+            continue
+        waited = one.since_last_sent_ms()
+        after = f"{packet.seq}, {waited:.1f} ms after it last sent"
+        if not one.is_again(packet):
+            kind = "TLP in one only" if one.acknowledged < one.highest else "application or pacing"
+            return Cause(kind, f"{one.name} sends new data {after}, and {other.name} does not")
+        if packet.end == one.highest and packet.seq != one.acknowledged:
+            return Cause("TLP in one only", f"{one.name} sends its last segment again, {after}")
+        if packet.seq == one.acknowledged and waited >= RTO_LEAST_MS:
+            return Cause("RTO in one only", f"{one.name} sends the first outstanding segment again, {after}")
+        if packet.end == one.highest:
+            return Cause("TLP in one only", f"{one.name} sends its last segment again, {after}")
+        return Cause("RACK timer in one only", f"{one.name} sends a segment again, {after}")
+    return None
+
+
+def timers_differ(split: Split) -> Cause | None:
+    """Both send by a timer, but not the same."""
+    if not (split.side_a.by_timer() and split.side_b.by_timer()):
+        return None
+    words = []
+    for side in (split.side_a, split.side_b):
+        packet = side.packets[side.at]
+        what = "again" if side.is_again(packet) else "new"
+        words.append(f"{side.name} sends {packet.seq} ({what}) after {side.since_last_sent_ms():.1f} ms")
+    return Cause("other segment by a timer", "; ".join(words))
+
+
+def acknowledgement(split: Split) -> Cause | None:
+    """Other acknowledgements come back."""
+    a, b = split.side_a, split.side_b
+    ack_a, ack_b = a.next, b.next
+    if ack_a is None or ack_b is None or ack_a.forward or ack_b.forward:
+        return None
+    if ack_a.ack != ack_b.ack and not ack_a.sack and not ack_b.sack:
+        return delayed(a, b, ack_a, ack_b)
+    if (ack_a.ack, ack_a.sack) == (ack_b.ack, ack_b.sack):
+        return None
+    if bool(ack_a.sack) != bool(ack_b.sack) and ack_a.ack != ack_b.ack:
+        one, two = (a, ack_a) if ack_a.sack else (b, ack_b)
+        return Cause("loss in one only", f"{one.name} lacks {two.ack}, and the other acknowledges it")
+    if ack_a.ack != ack_b.ack:
+        return Cause("delayed ACK in recovery", f"A acknowledges {ack_a.ack}, B {ack_b.ack}, both with holes")
+    edges = [max((edge for _, edge in ack.sack), default=0) for ack in (ack_a, ack_b)]
+    if edges[0] != edges[1]:
+        return Cause("SACK compression", f"A reports data up to {edges[0]}, B up to {edges[1]} in the same place")
+    if set(ack_a.sack) == set(ack_b.sack):
+        return Cause("order of SACK blocks", "the same SACK blocks stand in another order")
+    return Cause("SACK blocks", "A and B report other blocks below the same highest one")
+
+
+def delayed(a: SplitTrace, b: SplitTrace, ack_a: Packet, ack_b: Packet) -> Cause:
+    """Tell delayed acknowledgements apart, both sides having received the same."""
+    taken = [ack.ack - side.acknowledged for side, ack in ((a, ack_a), (b, ack_b))]
+    words = f"the receiver acknowledges {taken[0]} bytes at once in A, {taken[1]} in B"
+    return Cause("delayed ACK", f"{words} ({ack_a.at_ms:.3f} and {ack_b.at_ms:.3f} ms)")
+
+
+def retransmission(split: Split) -> Cause | None:
+    """One side repairs another segment, or repairs one where the other side sends new data."""
+    a, b = split.a[split.at_a], split.b[split.at_b]
+    if not (a.forward and b.forward) or a.seq == b.seq:
+        return None
+    again = [side.is_again(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
+    if all(again):
+        return Cause("retransmission of another segment", f"A sends {a.seq} again, B {b.seq}")
+    for one, packet, other in ((split.side_a, a, b), (split.side_b, b, a)):
+        if one.is_again(packet):
+            return Cause(
+                "retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}"
+            )
+    return Cause("other new data", f"A sends {a.seq}, B {b.seq}")
+
+
+def length(split: Split) -> Cause | None:
+    """The same place in the stream, in segments of other lengths."""
+    a, b = split.a[split.at_a], split.b[split.at_b]
+    if a.forward and b.forward and a.seq == b.seq and a.payload != b.payload:
+        return Cause("length of a segment", f"{a.payload} against {b.payload} bytes at {a.seq}")
+    return None
+
+
+def burst(split: Split) -> Cause | None:
+    """On the same acknowledgement one side sends more than the other."""
+    for one, other in split.sides():
+        if one.next is None or other.next is None or not one.next.forward or other.next.forward:
+            continue
+        if one.is_again(one.next):
+            return Cause("retransmission in one only", f"{one.name} sends {one.next.seq} again, the other nothing")
+        more = len(one.burst)
+        return Cause("more sent on an acknowledgement", f"{one.name} sends {more} new segments that the other does not")
+    return None
+
+
+RECOGNISERS: tuple[Recogniser, ...] = (
+    handshake,
+    ended,
+    window,
+    congestion_mark,
+    timers_differ,
+    timer,
+    length,
+    retransmission,
+    acknowledgement,
+    burst,
+)
+"""Asked one after the other; the first that answers is right."""

@@ -1,0 +1,84 @@
+"""What `--on vm` needs, whether it is there, and what mends it. Fetches nothing and starts no guest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from typing import TypedDict
+
+from unbloat._core import Error
+from unbloat.guest import kernels
+from unbloat.guest.qemu import PACKAGES, QEMU
+from unbloat.system.paths import cache_folder
+
+PURPOSE = "--on vm"
+ROOM_MB = 400
+"""What a kernel and a booted guest take in the cache, and some."""
+
+
+class Check(TypedDict):
+    """One thing that this machine has or has not, with the fields that the checks of the core have."""
+
+    what: str
+    needed_for: str
+    there: bool
+    found: str
+    remedy: str | None
+
+
+def check(what: str, there: bool, found: str, remedy: str) -> Check:
+    """Describe a thing; the remedy counts if it is not there."""
+    return {"what": what, "needed_for": PURPOSE, "there": there, "found": found, "remedy": None if there else remedy}
+
+
+def doctor() -> list[Check]:
+    """Look at everything."""
+    return [machine(), qemu(), program("setpriv", PACKAGES["setpriv"]), *kernel(), room()]
+
+
+def machine() -> Check:
+    """Look at the processor's kind: the guest runs the Python of this machine."""
+    kind = platform.machine()
+    return check("x86-64 machine", kind == "x86_64", kind, "use such a machine; the simulator runs on any")
+
+
+def qemu() -> Check:
+    """Look for the emulator."""
+    found = program(QEMU, PACKAGES[QEMU])
+    if found["there"]:
+        said = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False).stdout
+        found["found"] = said.partition("\n")[0].removeprefix("QEMU emulator ")
+    return found
+
+
+def program(name: str, package: str) -> Check:
+    """Look for a program of a package."""
+    path = shutil.which(name)
+    return check(name, path is not None, path or "not on the path", f"apt-get install {package}")
+
+
+def kernel() -> list[Check]:
+    """Look for the kernel that a guest would get, and for what its modules take to unpack."""
+    what = "kernel for a guest"
+    if chosen := kernels.newest(kernels.kernels_here(), None):
+        here = check(what, True, f"{chosen.release} ({chosen.image})", "")
+        is_packed = next((chosen.modules / "kernel").rglob("*.ko.zst"), None) is not None
+        return [here, program("zstd", "zstd")] if is_packed else [here]
+    try:
+        offered = kernels.package_for(None, [])
+    except Error as error:
+        return [check(what, False, str(error), "apt-get update, or name an image with --kernel FILE")]
+    found = f"none that can be read in {kernels.BOOT}, nor an unpacked one; the distribution has {offered}"
+    return [check(what, False, found, "nothing: the first run fetches it")]
+
+
+def room() -> Check:
+    """Look whether kernel and guest find room where they are kept."""
+    what, remedy = f"{ROOM_MB} MB in the cache", "have UNBLOAT_CACHE name another folder"
+    folder = next(path for path in (cache_folder(), *cache_folder().parents) if os.access(path, os.F_OK))
+    if not os.access(folder, os.W_OK):
+        return check(what, False, f"{folder} cannot be written to", remedy)
+    free_mb = shutil.disk_usage(folder).free >> 20
+    return check(what, free_mb >= ROOM_MB, f"{free_mb} MB free in {folder}", f"make room, or {remedy}")

@@ -1,0 +1,169 @@
+"""Guests: booted once for a kernel and a version of unbloat, started from that state for every run."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat._core import InputError, RunError
+from unbloat.guest import initramfs, modules, qemu
+from unbloat.guest.cached import ASIDE, last_use, made
+from unbloat.guest.inside import shared
+from unbloat.guest.kernels import Kernel, find_kernel
+from unbloat.guest.payload import payload
+from unbloat.scenario.identity import code_hash, hash_files
+from unbloat.scenario.portable import located
+from unbloat.scenario.recording import Recording
+from unbloat.system.paths import cache_folder
+
+KEPT = 4
+"""How many guests stay in the cache, those that were used last."""
+
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+"""A run's series as the core gives them: by table and column a numpy type and bytes."""
+Outcome = tuple[str, Columns | None]
+"""The records as JSON, and the series if they were asked for."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine that waits for a run, in a file."""
+
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        """The file."""
+        return self.folder / "state"
+
+    @property
+    def seal(self) -> Path:
+        """The file with the state's hash."""
+        return self.folder / "sha256"
+
+    def is_whole(self) -> bool:
+        """Tell whether the state is there, byte for byte as it was kept."""
+        try:
+            return self.seal.read_text(encoding="ascii") == hash_of(self.state)
+        except (OSError, ValueError):
+            return False
+
+    def use(self) -> None:
+        """Note that it is in use, so that it stays in the cache."""
+        try:
+            os.utime(self.folder)
+        except FileNotFoundError:
+            raise RunError("the guest was removed from the cache meanwhile; run again") from None
+
+
+def identity(kernel: Kernel) -> str:
+    """Hash what a guest is made of: the same gives the same figures, run by run."""
+    parts = [code_hash(), hash_files([kernel.image, *sorted(initramfs.HERE.rglob("*.py"))]), kernel.release]
+    parts += [f"{file.name} {file.stat().st_size}" for file in modules.files(kernel.modules)]
+    parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.RECORDING, qemu.KERNEL_ARGUMENTS, sys.version]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def kernel_named(wanted: str | None) -> Kernel:
+    """Find a kernel, once."""
+    return find_kernel(wanted)
+
+
+def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
+    """Give the guest with that kernel, booting one if there is none yet; `say` is told so again and again meanwhile.
+
+    Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
+    """
+    qemu.require_qemu()
+    kernel = kernel_named(wanted)
+    guests = cache_folder() / "guests"
+    guest = Guest(guests / identity(kernel))
+    if not guest.is_whole():
+        shutil.rmtree(guest.folder, ignore_errors=True)  # A damaged one would not come up, or worse, would.
+        make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
+    guest.use()
+    forget_old(guests)
+    return guest
+
+
+def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
+    """Boot a guest up to where it waits for a run, and keep its state; `going_on` is called while that lasts."""
+    going_on()
+    with made(guest.folder) as folder:
+        archive = folder.parent / "initramfs"
+        archive.write_bytes(initramfs.build(kernel))
+        with qemu.boot(kernel.image, archive) as machine:
+            while machine.memory.state != shared.READY or not machine.has_countable_past():
+                if failure := machine.memory.failure():
+                    raise RunError(f"Linux {kernel.release} does not do for a guest: {failure}")
+                machine.pause()
+                going_on()
+            machine.memory.state = shared.HELD
+            machine.save(folder / guest.state.name)
+        (folder / guest.seal.name).write_text(hash_of(folder / guest.state.name), encoding="ascii")
+
+
+def hash_of(file: Path) -> str:
+    """Hash a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def forget_old(guests: Path) -> None:
+    """Remove the guests that were not used for longest."""
+    finished = [path for path in guests.iterdir() if not path.name.startswith(ASIDE)]
+    for folder in sorted(finished, key=last_use)[:-KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(guest: Guest, cell: _core.Cell, recording: Recording, progress: Callable[[float], None]) -> Outcome:
+    """Run a cell in a guest of its own."""
+    return run_all(guest, [(cell, recording)], progress)[0]
+
+
+def run_all(
+    guest: Guest, runs: Sequence[tuple[_core.Cell, Recording]], progress: Callable[[float], None]
+) -> list[Outcome]:
+    """Run cells one after the other in one guest: all but the first find a kernel that has done the like before.
+
+    What a guest has done decides by how many microseconds its kernel is late, so the same runs in the same order give
+    the same packets, and a run alone may give others.
+    """
+    guest.use()
+    with qemu.resume(guest.state) as machine:
+        machine.begin(payload(runs))
+
+        def wait() -> None:
+            machine.pause()
+            progress(machine.memory.share)
+
+        answers = json.loads(machine.memory.take_answer(wait))
+    return [outcome(cell, recording, answer) for (cell, recording), answer in zip(runs, answers, strict=True)]
+
+
+def outcome(cell: _core.Cell, recording: Recording, answer: dict[str, Any]) -> Outcome:
+    """Read what the agent says of a run, and write its packets to their file."""
+    if "error" in answer:
+        raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], cell))
+    if recording.pcap:
+        Path(recording.pcap).write_bytes(base64.b64decode(answer["pcap"]))
+    return answer["record"], answer["columns"] and columns_of(answer["columns"])
+
+
+def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:
+    """Read the columns that the agent has written as text."""
+    return {
+        table: {name: (dtype, base64.b64decode(data)) for name, (dtype, data) in rows.items()}
+        for table, rows in tables.items()
+    }

@@ -1,0 +1,163 @@
+"""The guest's files: the Python that runs here, the core of unbloat, the algorithms, the kernel's modules, no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from unbloat import _core
+from unbloat._core import RunError
+from unbloat.guest import modules
+from unbloat.guest.kernels import Kernel
+from unbloat.system.paths import ALGORITHMS
+from unbloat.system.scratch import Scratch
+
+GUEST = Path("/guest")
+"""Where our own files are in the guest; all others are where they are here."""
+HERE = Path(__file__).parent
+INSIDE = "inside"
+"""The folder with the modules that run in the guest."""
+LOADER = Path("/lib64/ld-linux-x86-64.so.2")
+"""What programs for x86-64 name as their loader."""
+CONSOLE = (5, 1)
+"""Major and minor number of /dev/console."""
+
+TRIAL = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import unbloat.guest.inside.agent
+with open("/proc/self/maps") as maps:
+    names = [line.split(maxsplit=5)[5].strip() for line in maps if "/" in line]
+for module in list(sys.modules.values()):
+    names += [getattr(module, "__file__", None), getattr(module, "__cached__", None)]
+print(json.dumps([name for name in names if name and name.startswith("/")]))
+"""
+"""Imports the agent as the guest will, and tells every file that this took."""
+
+INIT = """\
+#!{python} -IS
+import sys
+sys.path.insert(0, "{guest}")
+from unbloat.guest.inside import agent
+agent.main()
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, folder, link or device of the archive."""
+
+    mode: int
+    data: bytes = b""
+    device: tuple[int, int] = (0, 0)
+
+
+class Archive:
+    """A cpio archive in the form that kernels unpack (`newc`)."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Path, Entry] = {}
+
+    def add(self, path: Path, entry: Entry) -> None:
+        """Put something at a path, with the folders above it."""
+        for folder in reversed(path.parents[:-1]):
+            self._entries.setdefault(folder, Entry(stat.S_IFDIR | 0o755))
+        self._entries[path] = entry
+
+    def add_file(self, path: Path, data: bytes, permissions: int = 0o755) -> None:
+        """Put a file at a path."""
+        self.add(path, Entry(stat.S_IFREG | permissions, data))
+
+    def add_link(self, path: Path, target: str) -> None:
+        """Put a symbolic link at a path."""
+        self.add(path, Entry(stat.S_IFLNK | 0o777, target.encode()))
+
+    def pack(self) -> bytes:
+        """Give the archive, the same for the same entries."""
+        out = bytearray()
+        for number, path in enumerate(sorted(self._entries), 1):
+            append(out, str(path).lstrip("/"), self._entries[path], number)
+        append(out, "TRAILER!!!", Entry(0), 0)
+        return bytes(out)
+
+
+def append(out: bytearray, name: str, entry: Entry, number: int) -> None:
+    """Append an entry: header of hexadecimal fields, name, data, each padded to a multiple of four bytes."""
+    links = 1
+    fields = (number, entry.mode, 0, 0, links, 0, len(entry.data), 0, 0, *entry.device, len(name) + 1, 0)
+    out += b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
+    out += bytes(-len(out) % 4)
+    out += entry.data + bytes(-len(entry.data) % 4)
+
+
+def build(kernel: Kernel) -> bytes:
+    """Give the initramfs for a kernel."""
+    archive = Archive()
+    add_python(archive)
+    for name in ("proc", "sys", "dev", "tmp", "run"):
+        archive.add(Path("/") / name, Entry(stat.S_IFDIR | 0o755))
+    archive.add(Path("/dev/console"), Entry(stat.S_IFCHR | 0o600, device=CONSOLE))
+    for file in sorted(path for path in ALGORITHMS.rglob("*") if path.is_file()):
+        archive.add_file(GUEST / "algorithms" / file.relative_to(ALGORITHMS), file.read_bytes())
+    chosen = modules.chosen(kernel.modules)
+    for name, data in chosen:
+        archive.add_file(GUEST / "modules" / name, data)
+    archive.add_file(GUEST / "modules/order", "\n".join(name for name, _ in chosen).encode())
+    return archive.pack()
+
+
+def add_python(archive: Archive) -> None:
+    """Add the interpreter, the core, the agent, and whatever they load."""
+    python = Path(os.path.realpath(sys.executable))
+    with closing(Scratch()) as scratch:
+        temporary = scratch.folder.resolve()
+        package = temporary / "unbloat"
+        write_package(package)
+        for name in sorted(files_of_agent(python, temporary)):
+            # Modules of ours come below. Of the others some name a file that is not there: a cache never written.
+            if not name.is_relative_to(temporary) and name.is_file():
+                add_with_names(archive, name)
+        for file in sorted(path for path in package.rglob("*") if path.is_file()):
+            archive.add_file(GUEST / file.relative_to(temporary), file.read_bytes())
+    archive.add_link(LOADER.parent.resolve() / LOADER.name, str(LOADER.resolve()))
+    # Folders that are links, such as /lib, through which programs name their loader and libraries.
+    for link in (path for path in Path("/").iterdir() if path.is_symlink() and path.name.startswith("lib")):
+        archive.add_link(link, str(link.readlink()))
+    archive.add_file(Path("/init"), INIT.format(python=python, guest=GUEST).encode())
+
+
+def write_package(package: Path) -> None:
+    """Write what the guest has of this package: the core and the agent, without what would need more."""
+    inside = package / HERE.name / INSIDE
+    inside.mkdir(parents=True)
+    for folder in (package, inside.parent):
+        (folder / "__init__.py").write_text("")
+    shutil.copy(_core.__file__, package)
+    for module in (HERE / INSIDE).glob("*.py"):
+        shutil.copy(module, inside)
+
+
+def files_of_agent(python: Path, folder: Path) -> set[Path]:
+    """Import the agent out of `folder` in a process of its own; give all files that it has loaded."""
+    command: list[str | Path] = [python, "-ISB", "-c", TRIAL, folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise RunError(f"{python} cannot run in a guest: {said[-1]}")
+    return {Path(name) for name in json.loads(done.stdout)}
+
+
+def add_with_names(archive: Archive, file: Path) -> None:
+    """Add a file where it really is, and the links beside it that lead to it: libraries are asked for by such names."""
+    real = file.resolve()
+    archive.add_file(real, real.read_bytes())
+    for name in real.parent.iterdir() if ".so" in real.name else []:
+        if name.is_symlink() and name.resolve() == real:
+            archive.add_link(name, real.name)

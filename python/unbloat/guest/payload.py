@@ -1,0 +1,36 @@
+"""The payload that a guest is given: the cells to run, without how their file is written or where it lies.
+
+The guest is a machine: a longer text moves everything in its memory, that takes other instructions and with them other
+microseconds, and where flows compete these decide who finds the queue full. So the same cell has the same payload.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from unbloat import _core
+from unbloat.scenario.portable import encoded_objects, scenario_of
+from unbloat.scenario.recording import Recording
+from unbloat.system.paths import ALGORITHMS
+
+
+def payload(runs: Sequence[tuple[_core.Cell, Recording]]) -> bytes:
+    """Write it."""
+    return json.dumps({"runs": [run(cell, recording) for cell, recording in runs]}, sort_keys=True).encode()
+
+
+def run(cell: _core.Cell, recording: Recording) -> dict[str, Any]:
+    """Describe one run."""
+    files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in cell.sources(ALGORITHMS)}
+    return {
+        "cell": scenario_of(cell),
+        "files": files,
+        "objects": encoded_objects(cell),
+        "series_ns": recording.series_ns,
+        "pcap": bool(recording.pcap),
+        "pcap_links": recording.pcap_links,
+        "pcap_headers_only": recording.pcap_headers_only,
+    }

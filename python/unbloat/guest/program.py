@@ -1,0 +1,148 @@
+"""Programs of this machine run in a guest: with this machine's files, on the guest's kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import termios
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat._core import InputError, RunError
+from unbloat.guest import qemu
+from unbloat.guest.guest import Guest
+from unbloat.guest.inside.shared import SharedMemory
+from unbloat.scenario.portable import encoded_objects, located, scenario_of
+from unbloat.system.paths import ALGORITHMS
+
+STDIN, STDOUT = 0, 1
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link that a program is behind, with the arguments of `Cell.shell`."""
+
+    cell: _core.Cell
+    at: str
+    far: Sequence[str] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Describe it to the agent; its congestion controls go along, compiled."""
+        return {
+            "cell": scenario_of(self.cell),
+            "algorithms": str(ALGORITHMS),
+            "at": self.at,
+            "far": self.far,
+            "objects": encoded_objects(self.cell),
+        }
+
+
+def run(
+    guest: Guest, command: Sequence[str], *, environment: Mapping[str, str] | None = None, link: Link | None = None
+) -> int:
+    """Run a command in a guest, in this folder and with this terminal if there is one; give its status as a shell does.
+
+    It sees all files that this user may read. What it writes stays in the guest and goes with it. With a link, it is
+    behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what `Cell.shell` does.
+    """
+    with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
+    near, far = socket.socketpair()
+    with near, qemu.resume_for_program(guest.state, far) as machine:
+        far.close()
+        memory = machine.memory
+        follow_size(memory, with_terminal)
+        machine.begin(json.dumps(task(command, environment, link, with_terminal)).encode())
+        with raw_terminal(with_terminal):
+            relay = Relay(near, with_terminal)
+
+            def wait() -> None:
+                relay.wait(qemu.PAUSE_S)
+                follow_size(memory, with_terminal)
+                machine.require_life()
+
+            answer = json.loads(memory.take_answer(wait))
+            relay.finish()
+    if "error" in answer:
+        sentence = located(answer["error"], link.cell) if link else answer["error"]
+        raise (InputError if answer["wrong_input"] else RunError)(sentence)
+    status: int = answer["status"]
+    return status
+
+
+def task(
+    command: Sequence[str], environment: Mapping[str, str] | None, link: Link | None, with_terminal: bool
+) -> dict[str, Any]:
+    """Describe the program to the agent."""
+    return {
+        "command": list(command),
+        "folder": str(Path.cwd()),
+        "environment": dict(os.environ if environment is None else environment),
+        "terminal": with_terminal,
+        "link": link and link.as_dict(),
+    }
+
+
+def follow_size(memory: SharedMemory, with_terminal: bool) -> None:
+    """Let the guest know how large the terminal is now."""
+    if with_terminal:
+        size = os.get_terminal_size(STDOUT)
+        memory.terminal_size = (size.lines, size.columns)
+
+
+@contextmanager
+def raw_terminal(with_terminal: bool) -> Iterator[None]:
+    """Leave what is typed to the terminal in the guest, interrupts included."""
+    if not with_terminal:
+        yield
+        return
+    before = termios.tcgetattr(STDIN)
+    try:
+        tty.setraw(STDIN)
+        yield
+    finally:
+        termios.tcsetattr(STDIN, termios.TCSADRAIN, before)
+
+
+class Relay:
+    """Carries bytes between this process's terminal and the guest's."""
+
+    def __init__(self, guest: socket.socket, with_terminal: bool) -> None:
+        self._guest = guest
+        self._ends = [guest.fileno(), *([STDIN] if with_terminal else [])]
+
+    def wait(self, seconds: float) -> None:
+        """Carry what there is; wait for so long if there is nothing."""
+        ready, _, _ = select.select(self._ends, [], [], seconds)
+        if self._guest.fileno() in ready:
+            write(STDOUT, self._heard())
+        if STDIN in ready:
+            with suppress(ConnectionError):  # As below.
+                self._guest.sendall(os.read(STDIN, 1 << 10))
+
+    def _heard(self) -> bytes:
+        try:
+            return self._guest.recv(1 << 16)
+        except ConnectionError:  # The machine has just ended, and whoever watches it will see that.
+            return b""
+
+    def finish(self) -> None:
+        """Carry what the guest has said last."""
+        self._guest.setblocking(False)
+        try:
+            while said := self._guest.recv(1 << 16):
+                write(STDOUT, said)
+        except BlockingIOError:
+            pass
+
+
+def write(file: int, data: bytes) -> None:
+    """Write all of it."""
+    while data:
+        data = data[os.write(file, data) :]

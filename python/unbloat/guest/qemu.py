@@ -1,0 +1,234 @@
+"""An emulated machine: one processor that executes an instruction in a nanosecond of its time, a memory, a console."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from mmap import mmap
+from pathlib import Path
+from typing import Any
+
+from unbloat._core import RunError
+from unbloat.guest.inside import shared
+from unbloat.guest.kernels import require_this_machine
+
+QEMU = "qemu-system-x86_64"
+PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
+"""The programs that start a machine, with the packages that have them."""
+MEMORY_MB = 1024
+PAUSE_S = 0.02
+"""How often the host looks at the guest."""
+MACHINE = (
+    *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", "max,-erms,-fsrm", "-m", f"{MEMORY_MB}M"),
+    *("-display", "none", "-vga", "none", "-no-reboot", "-qmp", "stdio"),
+    *("-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
+)
+CLOCK = "shift=0,sleep=off"
+"""The clock counts instructions, and goes on at once when the processor has nothing to do."""
+RECORDING = f"{CLOCK},rr=record,rrfile=/dev/null"
+"""The same, recording what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict turns.
+Without, the one that winds the clock forward while the processor is halted may look before the instructions executed
+last are counted: on a busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it
+was in another run."""
+COUNTED_MODULO, FITS = 1 << 32, (1 << 31) - (1 << 28)
+"""Recording starts where the number of instructions, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
+CLOCK_FOR_PROGRAMS = "shift=0,sleep=on"
+"""The clock counts instructions, and goes at the pace of real time when the processor has nothing to do: somebody may
+be typing."""
+HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
+"""All files of this machine, for programs in the guest to read."""
+KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog"
+CONSOLE_LINES = 12
+"""How much of the console is shown when a guest dies."""
+
+
+def require_qemu() -> None:
+    """Refuse machines without it, or without what ends it together with us."""
+    require_this_machine()
+    for program, package in PACKAGES.items():
+        if shutil.which(program) is None:
+            raise RunError(f"guests (on = vm) need {program}, and there is none: apt-get install {package}")
+
+
+@functools.cache
+def version() -> str:
+    """Give QEMU's version: a machine's state fits the one that kept it."""
+    require_qemu()
+    return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+class Machine:
+    """A process of QEMU; leaving its context ends it, as does the end of this process."""
+
+    def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
+        """Start one with the machine's own arguments: what to boot, or the state to start from.
+
+        Its console is `terminal`, or a memory that is shown if the machine dies.
+        """
+        self._console = os.memfd_create("console")
+        memory = os.memfd_create("shared")
+        line = f"socket,fd={terminal.fileno()}" if terminal else f"file,path=/proc/self/fd/{self._console}"
+        os.ftruncate(memory, shared.SIZE)
+        self.memory = shared.SharedMemory(mmap(memory, shared.SIZE))
+        wires = (
+            *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
+            *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
+            *("-device", "ivshmem-plain,memdev=shared,master=on"),
+        )
+        self._process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-icount", clock, *wires, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
+            start_new_session=True,
+        )
+        os.close(memory)
+        try:
+            self._greet()
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Switch it off."""
+        self._process.kill()
+        self._process.communicate()
+        os.close(self._console)
+
+    def pause(self) -> None:
+        """Let a little time pass; raise if the machine has ended."""
+        time.sleep(PAUSE_S)
+        self.require_life()
+
+    def require_life(self) -> None:
+        """Raise if the machine has ended."""
+        if self._process.poll() is not None:
+            raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
+
+    def last_words(self) -> str:
+        """Give the end of what the console shows."""
+        size = os.fstat(self._console).st_size
+        console = os.pread(self._console, size, 0).decode(errors="replace")
+        return "\n".join(console.splitlines()[-CONSOLE_LINES:])
+
+    def has_countable_past(self) -> bool:
+        """Tell whether a recording may start here."""
+        executed: int = self.ask("query-replay")["icount"]
+        return executed % COUNTED_MODULO < FITS
+
+    def save(self, path: Path) -> None:
+        """Halt the machine and write its state to a file."""
+        self.ask("stop")
+        written, failed = path.with_suffix(".written"), path.with_suffix(".failed")
+        file, yes, no = (shlex.quote(str(name)) for name in (path, written, failed))
+        self.ask("migrate", uri=f"exec:cat > {file} && touch {yes} || touch {no}")
+        # QEMU has handed over everything before all of it is in the file.
+        while (state := self.ask("query-migrate").get("status")) != "completed" or not written.exists():
+            if state in ("failed", "cancelled") or failed.exists():
+                raise RunError("the guest's state cannot be kept; is there room on the disk?")
+            self.pause()
+        written.unlink()
+
+    def wait_until_loaded(self) -> None:
+        """Wait until the state that the machine starts from is in it."""
+        while self.ask("query-status")["status"] == "inmigrate":
+            self.pause()
+
+    def show_host_files(self) -> None:
+        """Plug in a device through which the guest can read this machine's files."""
+        self.ask("device_add", driver="virtio-9p-pci", fsdev="host", mount_tag="host")
+
+    def begin(self, task: bytes) -> None:
+        """Hand a task to the machine and let its time pass; `RunError` if the task has no room."""
+        try:
+            self.memory.give_task(task)
+        except ValueError as error:
+            raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
+        self.ask("cont")
+
+    def ask(self, command: str, **arguments: str) -> dict[str, Any]:
+        """Give QEMU a command (QEMU Machine Protocol); give its answer."""
+        assert self._process.stdin is not None
+        message = json.dumps({"execute": command, "arguments": arguments})
+        try:
+            self._process.stdin.write(message.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise RunError(self._death()) from None
+        while True:
+            answer = self._listen()
+            if "return" in answer:
+                return answer["return"]  # type: ignore[no-any-return]
+            if "error" in answer:
+                raise RunError(f"the emulated machine refuses {command}: {answer['error']['desc']}")
+
+    def _greet(self) -> None:
+        self._listen()
+        self.ask("qmp_capabilities")
+
+    def _listen(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RunError(self._death())
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _death(self) -> str:
+        _, said = self._process.communicate()
+        lines = said.decode(errors="replace").strip().splitlines()
+        return f"{QEMU} has ended: {lines[-1] if lines else f'status {self._process.returncode}'}"
+
+
+def boot(kernel: Path, initramfs: Path) -> Machine:
+    """Switch a machine on."""
+    return Machine(CLOCK, "-kernel", kernel, "-initrd", initramfs, "-append", KERNEL_ARGUMENTS)
+
+
+def resume(state: Path) -> Machine:
+    """Start a machine where another was halted, and leave it halted."""
+    return loaded(Machine(RECORDING, *incoming(state)))
+
+
+def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
+    """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
+    machine = loaded(Machine(CLOCK_FOR_PROGRAMS, *incoming(state), "-fsdev", HOST_FILES, terminal=terminal))
+    machine.show_host_files()
+    return machine
+
+
+def incoming(state: Path) -> tuple[str, ...]:
+    """Give QEMU's arguments for a machine that starts from a state, halted; `RunError` without any."""
+    try:
+        size = state.stat().st_size
+    except FileNotFoundError:
+        size = 0
+    if not size:  # QEMU would wait for the rest.
+        raise RunError(f"the guest's state in {state.parent} has gone; run again, and it is booted anew")
+    return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
+
+
+def loaded(machine: Machine) -> Machine:
+    """Wait until a machine's state is in it; a machine that cannot have it is ended."""
+    try:
+        machine.wait_until_loaded()
+    except RunError as error:
+        machine.end()
+        raise RunError(f"the guest's state cannot be used; run again, and it is booted anew: {error}") from None
+    except BaseException:
+        machine.end()
+        raise
+    return machine

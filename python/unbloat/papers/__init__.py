@@ -1,0 +1,1 @@
+"""Papers: what they print, read and judged against what their scenarios give."""

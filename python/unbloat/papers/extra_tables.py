@@ -1,0 +1,187 @@
+"""Tables beyond what a paper printed, from `papers/<name>/choices.toml`: what open choices change, what comes next.
+
+A table has settings (cells of scenario files), quantities, and rows that differ in a label or in parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from unbloat.papers.batches import Batch
+from unbloat.papers.expressions import Selector
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import PaperError
+from unbloat.papers.read import build, read_toml, tables_in
+from unbloat.papers.tables import markdown_table
+from unbloat.report.table import Column, render
+from unbloat.results.statistics import estimate
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A cell that every row is measured in."""
+
+    name: str
+    scenario: str
+    at: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    """The names of the columns that make sense here; all without."""
+    select: dict[str, Selector] = field(default_factory=dict)
+    """What the measurements are told here, such as how much of this link is a twentieth."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured in every setting."""
+
+    name: str
+    quantity: str
+    unit: str
+    flow: int | None = None
+    select: dict[str, Selector] = field(default_factory=dict)
+    """What this measurement is told in every setting; a setting's own goes before."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One row: labels and parameters that it differs in."""
+
+    name: str
+    at: list[str] = field(default_factory=list)
+    set: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExtraTable:
+    """One table."""
+
+    id: str
+    title: str
+    text: str
+    seeds: int
+    settings: list[Setting]
+    columns: list[Measurement]
+    rows: list[Variant]
+    a_table_for: str = "setting"
+    """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
+    series: str = ""
+    """At what step windows and rates are recorded, for measurements that look at them."""
+    intervals: bool = False
+    """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
+
+
+A_TABLE_FOR = ("setting", "quantity")
+
+
+def load(folder: Path) -> list[ExtraTable]:
+    """Read `choices.toml` of a paper's folder; no file, no tables. Raises `PaperError`."""
+    path = folder / "choices.toml"
+    if not path.exists():
+        return []
+    data = read_toml(path, "it holds tables beyond the paper")
+    try:
+        return [_table(entry) for entry in tables_in(data, "tables", "the file")]
+    except PaperError as error:
+        raise PaperError(f"{path}: {error}") from None
+
+
+def _table(entry: dict[str, Any]) -> ExtraTable:
+    where = f"table {entry.get('id', '?')}"
+    parts = {
+        "settings": [build(Setting, item, where) for item in tables_in(entry, "settings", where)],
+        "columns": [build(Measurement, item, where) for item in tables_in(entry, "columns", where)],
+        "rows": [build(Variant, item, where) for item in tables_in(entry, "rows", where)],
+    }
+    table = build(ExtraTable, {**entry, **parts}, where)
+    if table.a_table_for not in A_TABLE_FOR:
+        raise PaperError(f"{where}: a_table_for is one of {', '.join(A_TABLE_FOR)}, not {table.a_table_for}")
+    return table
+
+
+def batches(table: ExtraTable, folder: Path) -> list[Batch]:
+    """List the runs that a table needs."""
+    return [
+        Batch(_name(row, setting), folder / f"{setting.scenario}.toml", (*setting.at, *row.at), row.set, table.series)
+        for row in table.rows
+        for setting in table.settings
+    ]
+
+
+def _name(row: Variant, setting: Setting) -> str:
+    return f"{setting.name}, {row.name}"
+
+
+Laid = tuple[str, list[Column]]
+"""A table's name and its columns."""
+Measured = tuple[ExtraTable, list[Laid]]
+"""A table, and what it came to: a part for each setting or each quantity."""
+
+
+def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Laid]:
+    """Give a table for every setting, or for every quantity."""
+    names = Column("", "", [row.name for row in table.rows])
+
+    def measured(head: str, unit: str, setting: Setting, column: Measurement) -> Column:
+        repeats = (_take(measurements[_name(row, setting)], setting, column, row) for row in table.rows)
+        cells = [_summed_up(values, with_interval=table.intervals) for values in repeats]
+        return Column(head, unit, cells, is_right=True)
+
+    if table.a_table_for == "quantity":
+        return [
+            (_head(column), [names, *(measured(setting.name, "", setting, column) for setting in table.settings)])
+            for column in table.columns
+        ]
+    return [
+        (
+            setting.name,
+            [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))],
+        )
+        for setting in table.settings
+    ]
+
+
+def _of(table: ExtraTable, setting: Setting) -> list[Measurement]:
+    return [column for column in table.columns if not setting.columns or column.name in setting.columns]
+
+
+def _unit(column: Measurement) -> str:
+    return "" if column.unit == "index" else column.unit
+
+
+def _head(column: Measurement) -> str:
+    return f"{column.name} ({column.unit})" if _unit(column) else column.name
+
+
+def _take(runs: Measurements, setting: Setting, column: Measurement, row: Variant) -> list[float]:
+    """Measure one cell with each of its seeds."""
+    flow: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
+    selectors = {**flow, **column.select, **setting.select}
+    return runs.repeats(column.quantity, [*setting.at, *row.at], selectors, column.unit)
+
+
+def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
+    """Give the mean; in words where it has an interval, where a time never comes, or where there is nothing to time."""
+    for word, is_so in (("never", math.isinf), ("none", math.isnan)):
+        if times := sum(map(is_so, repeats)):
+            return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
+    if with_interval and (half_width := estimate(repeats).half_width):
+        digits = max(0, 1 - math.floor(math.log10(half_width)))
+        return f"{fmean(repeats):.{digits}f} ± {half_width:.{digits}f}"
+    return fmean(repeats)
+
+
+def text_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
+    """Write a table for a terminal."""
+    return f"{table.title}\n\n" + "\n\n".join(f"{name}\n{render(columns)}" for name, columns in laid)
+
+
+def markdown_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
+    """Write a table for the page in the paper's folder."""
+    parts = [f"### {table.title}", table.text.strip()]
+    parts += [f"**{name}**\n\n{markdown_table(columns)}" for name, columns in laid]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,109 @@
+"""How long a paper's runs take, told before they begin."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from itertools import pairwise
+
+from unbloat._core import Cell
+from unbloat.papers.batches import Batch, batches_of
+from unbloat.papers.kernel import Plan
+from unbloat.papers.paper import Paper
+from unbloat.runs.experiment import run
+from unbloat.runs.progress import Waiting, clock, count
+from unbloat.scenario.source import source_of
+
+# ---------------------------------------------------------------- Simulated: guessed from what the links can carry
+
+PACKETS_PER_S = 3e6
+"""What one core simulates, with a margin for slower machines and other work (docs/speed.md has 5 to 11 million)."""
+RUN_S = 0.1
+"""What a run takes besides: its process, its congestion controls, its records."""
+
+
+def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None) -> str:
+    """Say how many runs there are and how long all of them take if none is kept; with each batch go its repeats."""
+    runs, packets = 0, 0.0
+    for batch, seeds in batches:
+        cells = source_of(batch.file, batch.overrides).cells()
+        chosen = [cell for cell in cells if set(batch.labels) <= {label for _, label in cell.axes}]
+        runs += seeds * len(chosen)
+        packets += seeds * sum(map(most_packets, chosen))
+    seconds = (packets / PACKETS_PER_S + runs * RUN_S) / (jobs or len(os.sched_getaffinity(0)))
+    return f"{runs} runs of {count(packets)} packets at most: {clock(seconds)} if all are new"
+
+
+def most_packets(cell: Cell) -> float:
+    """Give how many data packets the slowest link can carry in a run; none is counted where all follow recordings."""
+    return (cell.slowest_rate_bps or 0) * cell.duration_s / (8 * cell.smallest_packet_bytes)
+
+
+# ---------------------------------------------------------------- Simulated with all repeats: some runs are timed
+
+SAMPLES = 2
+"""Cells of each scenario that are timed."""
+
+
+def timed(papers: Sequence[Paper], jobs: int | None) -> str:
+    """Time some cells of each scenario in each reading, and say how long all of them take if every one is repeated."""
+    repeats = papers[0].seeds
+    processes = jobs or len(os.sched_getaffinity(0))
+    count, seconds = 0, 0.0
+    with closing(Waiting()) as say:
+        for batch in (batch for paper in papers for batch in batches_of(paper)):
+            say("timing some runs of every scenario")
+            cells = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+            count += len(cells)
+            seconds += len(cells) * _time(batch, _spread(cells))
+    minutes = repeats * seconds / processes / 60
+    words = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
+    return f"{count} cells, {repeats} times each where they draw anything, {processes} at a time: {words} at most"
+
+
+def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Pick cells from all over a grid."""
+    count = min(SAMPLES, len(axes))
+    return [axes[(2 * number + 1) * len(axes) // (2 * count)] for number in range(count)]
+
+
+def _time(batch: Batch, cells: Sequence[Mapping[str, str]]) -> float:
+    """Give the mean wall time of a run, in seconds, over these cells."""
+    start = time.monotonic()
+    run(batch.file, batch.overrides, only=lambda axes: dict(axes) in cells, cache=False, progress=False, jobs=1)
+    return (time.monotonic() - start) / len(cells)
+
+
+# ---------------------------------------------------------------- On a kernel
+
+MEASURED = ((0.0, 0.0), (2e6, 0.16), (20e6, 1.34), (100e6, 3.86))
+"""Rates in bit/s, and processor seconds for a second of the guest: `benches/guest-speed` on the development machine.
+Beyond the last the guest's processor is always busy, and that does not cost more."""
+
+
+def guest_processor_s(cell: Cell) -> float:
+    """Guess how long a processor takes for a cell; where its link follows a recording, as for a slow one."""
+    return cell.duration_s * per_guest_second(cell.slowest_rate_bps or MEASURED[1][0])
+
+
+def per_guest_second(rate: float) -> float:
+    """Guess the processor time of a guest's second at a rate in bit/s."""
+    for (slower, less), (faster, more) in pairwise(MEASURED):
+        if rate <= faster:
+            return less + (more - less) * (rate - slower) / (faster - slower)
+    return MEASURED[-1][1]
+
+
+def of_plan(paper: Paper, plan: Plan, on: str, jobs: int | None) -> str:
+    """Say how many runs a kernel does of a paper, and how long that takes if none is kept."""
+    needed = plan.needed(plan.of(paper))
+    cells = [cell for selection in needed for cell in selection.cells(paper)]
+    if on == "kernel":
+        seconds = sum(selection.real_seconds(paper, jobs) for selection in needed)
+        how = f"on the kernel, in real time: {clock(seconds)} if all are new"
+    else:
+        guest_s, processor_s = (sum(map(each, cells)) for each in (lambda cell: cell.duration_s, guest_processor_s))
+        how = f"in guests, {clock(guest_s)} of their time: some {clock(processor_s)} of a processor's if all are new"
+    return f"{len(cells)} runs {how}"

@@ -1,0 +1,188 @@
+"""A paper's numbers and statements beside what was measured, each with its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unbloat.papers.expressions import Selector, number
+from unbloat.papers.judge_claims import judge_claim
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import Claim, Group, Paper, Row, Statements, Table
+from unbloat.papers.verdicts import VERDICTS, Printed, Verdict, judge_number
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One published number or statement, judged."""
+
+    id: str
+    where: str
+    published: float | str
+    measured: float | str
+    verdict: Verdict
+    reason: str
+    """Why it came out otherwise; empty for what is reproduced, and where no reason has been found yet."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields under the names that `unbloat reproduce --json` promises."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """A table's row: per column one value, or one per flow."""
+
+    group: Group
+    row: Row
+    measured: list[list[float]]
+    judged: list[list[Judged | None]]
+    """None where the published number is illegible."""
+
+
+@dataclass(frozen=True)
+class JudgedPaper:
+    """A whole paper, judged, in the paper's order."""
+
+    paper: Paper
+    tables: list[tuple[Table, list[JudgedRow]]]
+    statements: list[tuple[Statements, list[tuple[Claim, Judged]]]]
+
+    def claims(self) -> list[Judged]:
+        """List everything that has a verdict: the tables' numbers first, then the statements."""
+        numbers = [cell for _, rows in self.tables for row in rows for cells in row.judged for cell in cells if cell]
+        return numbers + [judged for _, claims in self.statements for _, judged in claims]
+
+    def counts(self) -> dict[str, int]:
+        """Count the verdicts."""
+        counter = Counter(judged.verdict for judged in self.claims())
+        return {verdict: counter[verdict] for verdict in VERDICTS}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat reproduce --json` prints."""
+        claims = [judged.as_dict() for judged in self.claims()]
+        return {"paper": self.paper.name, "claims": claims, "counts": self.counts()}
+
+
+def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper:
+    """Judge everything that a paper prints; raises `ClaimError` where a label or a quantity does not exist."""
+    tables = [
+        (table, [_judge_row(paper, table, group, row, measurements) for group in table.groups for row in group.rows])
+        for table in paper.tables
+    ]
+    statements = [
+        (group, [(claim, _judge_claim(paper, group, claim, measurements)) for claim in group.claims])
+        for group in paper.statements
+    ]
+    return JudgedPaper(paper, tables, statements)
+
+
+# ---------------------------------------------------------------- Tables
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """One published number of a table: a column's value, or that of one of its equal flows."""
+
+    table: Table
+    group: Group
+    row: Row
+    column: int
+    flow: int
+
+    @property
+    def id(self) -> str:
+        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
+        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
+        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
+        return f"{name}.{self.flow + 1}" if self._of_pair else name
+
+    @property
+    def where(self) -> str:
+        """Say where it stands in the paper."""
+        which = f" (flow {self.flow + 1})" if self._of_pair else ""
+        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
+        return f"{place}, {self.table.columns[self.column]}{which}"
+
+    @property
+    def _of_pair(self) -> bool:
+        return isinstance(self.row.published[self.column], list)
+
+
+def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
+    """Give a row's cells, a list per column."""
+    return [
+        [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
+        for column, values in enumerate(row.printed())
+    ]
+
+
+def _judge_row(
+    paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
+) -> JudgedRow:
+    printed = row.printed()
+    runs = measurements[group.scenario]
+    measured = [
+        _measure_cell(runs, group, row, column, values) for column, values in zip(table.columns, printed, strict=True)
+    ]
+    cells = cells_of(table, group, row)
+    judged = [[_judge_cell(paper, cell, measured, printed) for cell in column] for column in cells]
+    return JudgedRow(group, row, measured, judged)
+
+
+def _measure_cell(
+    runs: Measurements, group: Group, row: Row, column: str, printed: list[Printed | None]
+) -> list[float]:
+    labels = [*group.at, *row.at, column]
+    if len(printed) == 1:
+        selectors: dict[str, Selector] = {} if row.flow is None else {"flow": row.flow}
+        return [runs.take(row.quantity, labels, selectors, row.unit)]
+    # Equal flows are paired by size (rule 7); an illegible one is taken for the largest.
+    values = runs.take_flows(row.quantity, labels, row.unit)
+    order = sorted(range(len(printed)), key=lambda i: -_value(printed[i]))
+    paired = dict(zip(order, values, strict=True))
+    return [paired[i] for i in range(len(printed))]
+
+
+def _value(printed: Printed | None) -> float:
+    return printed.value if printed else math.inf
+
+
+def _judge_cell(
+    paper: Paper, cell: PrintedCell, measured: list[list[float]], printed: list[list[Printed | None]]
+) -> Judged | None:
+    own = printed[cell.column][cell.flow]
+    if own is None:
+        return None
+    others = []
+    for column, values in enumerate(printed):
+        flow = min(cell.flow, len(values) - 1)
+        partner = values[flow]
+        if column != cell.column and partner:
+            others.append((measured[column][flow], partner))
+    value = measured[cell.column][cell.flow]
+    verdict = judge_number(value, own, cell.row.unit, paper.bounds, others)
+    return Judged(cell.id, cell.where, own.value, _plain(value), verdict, _reason(paper, cell.id, verdict))
+
+
+def _plain(value: float) -> float | str:
+    """Keep a number a number; JSON has no infinity."""
+    return value if math.isfinite(value) else number(value)
+
+
+def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
+    return "" if verdict == "reproduced" else paper.reason(claim_id)
+
+
+# ---------------------------------------------------------------- Statements
+
+
+def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Mapping[str, Measurements]) -> Judged:
+    outcome = judge_claim(claim, group.at, measurements[group.scenario], paper.bounds)
+    published: float | str = claim.says if claim.holds is not None else Printed.parse(claim.published).value
+    measured = _plain(outcome.measured) if isinstance(outcome.measured, float) else outcome.measured
+    where = f"{group.where}: {claim.says}" if published != claim.says else group.where
+    return Judged(claim.id, where, published, measured, outcome.verdict, _reason(paper, claim.id, outcome.verdict))

@@ -1,0 +1,31 @@
+"""The page in a paper's folder: its marked parts hold the tables that the package makes."""
+
+from __future__ import annotations
+
+from unbloat.papers import extra_tables, tables
+from unbloat.papers.paper import Paper
+from unbloat.papers.reproduce import Reproduction
+from unbloat.report.pages import require_part, write_parts
+
+NAME = "README.md"
+
+
+def write(found: Reproduction) -> None:
+    """Replace the marked parts of the folder's page, and draw its figures beside it."""
+    folder = found.paper.folder
+    parts = {part_of(judged.paper): tables.markdown_of(judged) for judged in found.judged}
+    parts |= {table.id: extra_tables.markdown_of(table, laid) for table, laid in found.extra_tables}
+    write_parts(folder / NAME, parts)
+    found.draw(folder / "figures")
+
+
+def require_parts(paper: Paper) -> None:
+    """Refuse a page that lacks a part before long runs are made for it; raises `InputError`."""
+    papers = [paper, *paper.other_readings()]
+    for part in [*map(part_of, papers), *(table.id for table in extra_tables.load(paper.folder))]:
+        require_part(paper.folder / NAME, part)
+
+
+def part_of(paper: Paper) -> str:
+    """Name the part of the page that a reading has."""
+    return paper.reading.id if paper.reading else "verdicts"

@@ -1,0 +1,274 @@
+"""What a paper prints, and how it is judged.
+
+Tables hold numbers, statements hold claims in the language of `expressions`, figures say what to draw. Nothing here
+knows any one paper.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unbloat._core import InputError
+from unbloat.papers.expressions import Call, calls
+from unbloat.papers.verdicts import Bounds, Printed
+
+
+class PaperError(InputError):
+    """A paper's folder that cannot be used: file, place and what is allowed, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity in one setting: a published value per column, or one per flow where a column has equal flows."""
+
+    name: str
+    quantity: str
+    unit: str
+    published: list[str | list[str]]
+    at: list[str] = field(default_factory=list)
+    flow: int | None = None
+
+    def printed(self) -> list[list[Printed | None]]:
+        """Read its numbers, a list per column: one value, or one per flow; None for what is illegible."""
+        columns = [value if isinstance(value, list) else [value] for value in self.published]
+        flat = iter(Printed.row([text for column in columns for text in column]))
+        return [[next(flat) for _ in column] for column in columns]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows that share a setting."""
+
+    name: str
+    scenario: str
+    rows: list[Row]
+    at: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper; its columns are labels of a sweep's axis."""
+
+    id: str
+    title: str
+    columns: list[str]
+    groups: list[Group]
+
+
+TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
+TAKES_OF_STATEMENTS = ("every", "most", "some")
+"""In every cell of the grid, in more than half of them, in at least one."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
+
+    One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
+    """
+
+    id: str
+    says: str
+    holds: str | None = None
+    direction: str | None = None
+    quantity: str | None = None
+    reduction: str | None = None
+    published: str = ""
+    unit: str = ""
+    over: list[str] = field(default_factory=list)
+    take: str = ""
+    """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
+    without: list[str] = field(default_factory=list)
+    """Labels of the grid that it is not about."""
+
+    def expressions(self) -> Iterator[str]:
+        """Give every expression that the claim evaluates."""
+        for text in (self.holds, self.direction, self.quantity, self.reduction):
+            if text is not None:
+                yield text
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The claims that share a place in the paper and a setting."""
+
+    where: str
+    scenario: str
+    claims: list[Claim]
+    at: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of every group: which flow, which runs."""
+
+    name: str
+    at: list[str] = field(default_factory=list)
+    flow: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One part of a bar chart, with the published heights per bar and group where the paper gives them."""
+
+    name: str
+    scenario: str
+    at: list[str] = field(default_factory=list)
+    published: list[list[float]] | None = None
+
+
+FIGURE_KINDS = ("bars", "window", "lines", "mean_window", "rates")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, by its kind.
+
+    `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
+    quantity over the labels of an axis, `mean_window` cwnd over time, averaged over the flows, a line per label,
+    `rates` goodput over time and a panel per label.
+    """
+
+    id: str
+    title: str
+    kind: str
+    groups: list[str]
+    scenario: str = ""
+    at: list[str] = field(default_factory=list)
+    quantity: str = ""
+    unit: str = ""
+    axis: str = ""
+    """What the groups of `lines` are values of."""
+    lines: list[str] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
+    flows: int | None = None
+    """Draw only so many, the first ones of the run; all without."""
+
+    def places(self) -> list[tuple[str, list[str]]]:
+        """Name the scenarios that it shows, each with the setting."""
+        return [(self.scenario, self.at)] if self.scenario else [(each.scenario, each.at) for each in self.panels]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the claims whose ids match do not come out as published."""
+
+    claims: list[str]
+    text: str
+
+    def is_about(self, claim: str) -> bool:
+        """Tell whether a claim's id matches."""
+        return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another way to read what the paper says of its setting: the same scenarios with keys set anew, judged again."""
+
+    id: str
+    title: str
+    text: str
+    """What is read otherwise."""
+    scenarios: list[str]
+    """Those that it is about."""
+    set: dict[str, object]
+    reasons: list[Reason] = field(default_factory=list)
+    """In place of the paper's."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Everything that a paper prints, and how it is judged."""
+
+    name: str
+    title: str
+    authors: str
+    where: str
+    folder: Path
+    bounds: Bounds
+    seeds: int
+    full: int
+    """Repeats of the paper itself, where they are more; otherwise as `seeds`."""
+    series: dict[str, str]
+    tables: list[Table]
+    statements: list[Statements]
+    figures: list[Figure]
+    reasons: list[Reason]
+    readings: list[Reading] = field(default_factory=list)
+    """Other ones than that of its scenario files."""
+    reading: Reading | None = None
+    """The one that this is judged in; without, that of its scenario files."""
+
+    def scenarios(self) -> list[str]:
+        """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
+        names = [group.scenario for table in self.tables for group in table.groups]
+        names += [statements.scenario for statements in self.statements]
+        names += [scenario for figure in self.figures for scenario, _ in figure.places()]
+        return list(dict.fromkeys(names))
+
+    def other_readings(self) -> list[Paper]:
+        """Give the paper once for each of its other readings, as far as that one is about it."""
+        papers = [self._read(reading) for reading in self.readings]
+        return [paper for paper in papers if paper.scenarios()]
+
+    def _read(self, reading: Reading) -> Paper:
+        part = self.part(lambda scenario, _: scenario in reading.scenarios)
+        figures = [
+            dataclasses.replace(figure, id=f"{figure.id}-{reading.id}", title=f"{figure.title}: {reading.title}")
+            for figure in part.figures
+        ]
+        return dataclasses.replace(part, figures=figures, reasons=reading.reasons, readings=[], reading=reading)
+
+    def part(self, covers: Callable[[str, Sequence[str]], bool]) -> Paper:
+        """Give what is about the scenarios and settings that `covers` picks."""
+        tables = [
+            dataclasses.replace(table, groups=[each for each in table.groups if covers(each.scenario, each.at)])
+            for table in self.tables
+        ]
+        return dataclasses.replace(
+            self,
+            tables=[table for table in tables if table.groups],
+            statements=[each for each in self.statements if covers(each.scenario, each.at)],
+            figures=[each for each in self.figures if all(covers(*place) for place in each.places())],
+        )
+
+    def only(self, prefix: str) -> Paper:
+        """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
+        groups = [
+            dataclasses.replace(group, claims=[claim for claim in group.claims if claim.id.startswith(prefix)])
+            for group in self.statements
+        ]
+        part = dataclasses.replace(
+            self,
+            tables=[table for table in self.tables if table.id.startswith(prefix)],
+            statements=[group for group in groups if group.claims],
+            figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
+        )
+        if not part.scenarios():
+            ids = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+            starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
+        return part
+
+    def reason(self, claim: str) -> str:
+        """Give the reason written down for a claim; empty when none has been found."""
+        return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
+
+    def with_all_repeats(self) -> Paper:
+        """Give the paper with as many repeats as it had itself; raises `PaperError` if it never has more."""
+        if self.full <= self.seeds:
+            raise PaperError(f"{self.name} has no more repeats than it always makes, {self.seeds}")
+        return dataclasses.replace(self, seeds=self.full)
+
+    def expression_calls(self) -> Iterator[tuple[Statements, Claim, Call]]:
+        """Go through every measurement that a claim names, with the setting that it is taken in."""
+        for statements in self.statements:
+            for claim in statements.claims:
+                for expression in claim.expressions():
+                    for call in calls(expression):
+                        yield statements, claim, call

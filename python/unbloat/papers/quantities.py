@@ -1,0 +1,245 @@
+"""The quantities that claims and tables may name: what each takes of a run, and its unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from unbloat.papers import rates, windows
+from unbloat.papers.code_lines import lines_of
+from unbloat.papers.expressions import ClaimError, Selector
+
+RunRecord = Mapping[str, Any]
+Windows = dict[int, windows.Window]
+Rates = dict[int, rates.Rate]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """One finished run: its place in the grid, its seed, what it left behind."""
+
+    axes: Mapping[str, str]
+    """The label of every axis of the sweep."""
+    seed: int
+    record: RunRecord
+    """As `unbloat run --json` prints it."""
+    windows: Windows | None = None
+    """Per flow, from 0: rows of time (s), congestion window and retransmitted packets, where they were asked for."""
+    rates: Rates | None = None
+    """Per flow, from 0: rows of time (s), goodput (Mb/s) and packets in flight, likewise."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measurement that claims and tables may name."""
+
+    unit: str
+    take: Callable[[MeasuredRun, dict[str, Selector]], float]
+
+
+RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
+"""Numbers for measurements of rates, not about flows."""
+
+
+def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[RunRecord]:
+    """Give the flows that `flow=` (from 1, as papers count) and `cc=` leave; `numbers` are not about flows."""
+    flows: list[RunRecord] = list(run.record["flows"])
+    for key, value in selectors.items():
+        if key == "flow":
+            flows = [flow for flow in flows if flow["flow"] + 1 == value]
+        elif key == "cc":
+            flows = [flow for flow in flows if flow["cc"] == value]
+        elif key not in numbers:
+            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', 'cc', *numbers])}")
+    if not flows:
+        chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
+        raise ClaimError(f"no flow of the run has {chosen}")
+    return flows
+
+
+def _sum(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    return lambda run, selectors: float(sum(flow[column] for flow in _flows(run, selectors)))
+
+
+def _mean(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    return lambda run, selectors: fmean(_known(flow[column]) for flow in _flows(run, selectors))
+
+
+def _link(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    return lambda run, _: _known(run.record["links"][0][column])
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _loss(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    flows = _flows(run, selectors)
+    sent = sum(flow["sent_packets"] for flow in flows)
+    return 100 * sum(flow["lost_packets"] for flow in flows) / sent if sent else math.nan
+
+
+def _completion(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Give the last flow's completion time; one that the run's end cut off took longer than any that ended."""
+    times = [flow["completion_s"] for flow in _flows(run, selectors)]
+    return math.inf if None in times else float(max(times))
+
+
+def _jain(run: MeasuredRun, _: dict[str, Selector]) -> float:
+    return _known(run.record["jain_index"])
+
+
+def _rtt_fairness(run: MeasuredRun, _: dict[str, Selector]) -> float:
+    return windows.jain(np.array([_known(flow["rtt_ms_mean"]) for flow in run.record["flows"]]))
+
+
+def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return float(lines_of(_flows(run, selectors)[0]["cc"]))
+
+
+def _number(selectors: dict[str, Selector], key: str) -> float:
+    value = selectors.get(key)
+    if not isinstance(value, int | float):
+        raise ClaimError(f"`{key}=` is missing, a number" if value is None else f"`{key}={value}` must be a number")
+    return float(value)
+
+
+# What a window does over time. `low` and `high` bound a fall (new over old window); it stands still for `seconds`.
+
+
+def _all_windows(run: MeasuredRun) -> Windows:
+    if run.windows is None:
+        raise ClaimError("this scenario's windows were not recorded; name it under `series` in [runs]")
+    return run.windows
+
+
+def _window(run: MeasuredRun, selectors: dict[str, Selector]) -> windows.Window:
+    return _all_windows(run)[int(selectors.get("flow", 1)) - 1]
+
+
+def _window_steps(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return float(len(windows.falls(_window(run, selectors), _number(selectors, "low"), _number(selectors, "high"))))
+
+
+def _window_regrowths(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return float(windows.regrowths(_window(run, selectors), _number(selectors, "low"), _number(selectors, "high")))
+
+
+def _window_held(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    window = _window(run, selectors)
+    time, rests = window[0], windows.rests(window, _number(selectors, "seconds"))
+    return 100 * float(sum(time[end] - time[start] for start, end in rests) / (time[-1] - time[0]))
+
+
+def _window_resumptions(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    window = _window(run, selectors)
+    size, ends = window[1], [end for _, end in windows.rests(window, _number(selectors, "seconds"))]
+    return float(sum(end + 1 < len(size) and size[end + 1] > size[end] for end in ends))
+
+
+def _window_peak(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return float(windows.after_slow_start(_window(run, selectors))[1].max())
+
+
+def _window_reaches(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Give when the window, after slow start, first holds so many packets; later than any time if it never does."""
+    time, size, _ = windows.after_slow_start(_window(run, selectors))
+    there = np.flatnonzero(size >= _number(selectors, "packets"))
+    return float(time[there[0]]) if len(there) else math.inf
+
+
+def _window_converged(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    flows = list(_all_windows(run).values())
+    return windows.converged(flows, _number(selectors, "index"), _number(selectors, "seconds"))
+
+
+# What rates do over time: those of the flows chosen, together, and those of all others.
+
+
+def _rate_of(run: MeasuredRun, flows: Sequence[RunRecord]) -> rates.Rate:
+    if run.rates is None:
+        raise ClaimError("this scenario's rates were not recorded; name it under `series` in [runs]")
+    return rates.sum_of([run.rates[flow["flow"]] for flow in flows])
+
+
+def _others(run: MeasuredRun, chosen: Sequence[RunRecord]) -> rates.Rate:
+    others = [flow for flow in run.record["flows"] if flow not in chosen]
+    if not others:
+        raise ClaimError("every flow of the run is chosen, so that there are no others to give way to")
+    return _rate_of(run, others)
+
+
+def _rate(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    span = _number(selectors, "after"), _number(selectors, "before")
+    return rates.mean(_rate_of(run, _flows(run, selectors, RATE_SELECTORS)), span)
+
+
+def _share(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Give the part that the flows chosen have of all flows' throughput, or of their goodput over a span."""
+    if {"after", "before"} & selectors.keys():
+        all_flows = {key: value for key, value in selectors.items() if key in RATE_SELECTORS}
+        part, whole = _rate(run, selectors), _rate(run, all_flows)
+    else:
+        part, whole = _sum("throughput_mbps")(run, selectors), _sum("throughput_mbps")(run, {})
+    return 100 * part / whole if whole else math.nan
+
+
+def _fill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    flows = _flows(run, selectors, RATE_SELECTORS)
+    return rates.fill_time(_rate_of(run, flows), _number(selectors, "above"), _number(selectors, "seconds"))
+
+
+def _yield_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    flows = _flows(run, selectors, RATE_SELECTORS)
+    below, seconds = _number(selectors, "below"), _number(selectors, "seconds")
+    return rates.yield_time(_rate_of(run, flows), _others(run, flows), below, seconds)
+
+
+def _refill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    flows = _flows(run, selectors, RATE_SELECTORS)
+    above, seconds = _number(selectors, "above"), _number(selectors, "seconds")
+    return rates.refill_time(_rate_of(run, flows), _others(run, flows), above, seconds)
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
+    "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
+    "share": Quantity("%", _share),
+    "loss": Quantity("%", _loss),
+    "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
+    "completion": Quantity("s", _completion),
+    "rtt": Quantity("ms", _mean("rtt_ms_mean")),
+    "cwnd": Quantity("packets", _mean("cwnd_packets_mean")),
+    "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
+    "queue_delay_max": Quantity("ms", _link("queue_delay_ms_max")),
+    "queue_bytes": Quantity("B", _link("queue_bytes_mean")),
+    "buffer": Quantity("%", _link("queue_percent_mean")),
+    "utilisation": Quantity("%", _link("utilisation_percent")),
+    "drops": Quantity("packets", _link("drops")),
+    "jain": Quantity("index", _jain),
+    "rtt_fairness": Quantity("index", _rtt_fairness),
+    "code_lines": Quantity("lines", _code_lines),
+    "window_steps": Quantity("times", _window_steps),
+    "window_regrowths": Quantity("times", _window_regrowths),
+    "window_held": Quantity("%", _window_held),
+    "window_resumptions": Quantity("times", _window_resumptions),
+    "window_peak": Quantity("packets", _window_peak),
+    "window_reaches": Quantity("s", _window_reaches),
+    "window_converged": Quantity("s", _window_converged),
+    "rate": Quantity("Mb/s", _rate),
+    "fill_time": Quantity("s", _fill_time),
+    "yield_time": Quantity("s", _yield_time),
+    "refill_time": Quantity("s", _refill_time),
+}
+
+
+def quantity_named(name: str) -> Quantity:
+    """Give a quantity by its name; raises `ClaimError` that lists what there is."""
+    if name not in QUANTITIES:
+        raise ClaimError(f"no quantity `{name}`; there are {', '.join(QUANTITIES)}")
+    return QUANTITIES[name]

@@ -1,0 +1,157 @@
+"""Repeats papers: runs their scenarios and holds the results against what they printed."""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unbloat.papers import extra_tables as extras
+from unbloat.papers import figures, forecast, kernel, read
+from unbloat.papers.batches import Batch, Simulate, batches_of, measure
+from unbloat.papers.extra_tables import Measured
+from unbloat.papers.judge import JudgedPaper, judge
+from unbloat.papers.kernel import KernelResults, Selection
+from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import Paper, PaperError
+from unbloat.papers.simulate import simulator
+from unbloat.runs.checkpoint import Checkpoint
+from unbloat.scenario.identity import code_hash
+from unbloat.system.paths import PAPERS, cache_folder
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What repeating a paper gave."""
+
+    judged: list[JudgedPaper]
+    """The paper, then the paper in each of its other readings."""
+    measurements: list[Mapping[str, Measurements]]
+    """What was measured for each of them, by scenario."""
+    extra_tables: list[Measured] = field(default_factory=list)
+    """The tables beyond the paper, where they were asked for."""
+
+    @property
+    def paper(self) -> Paper:
+        """The paper as it reads itself."""
+        return self.judged[0].paper
+
+    def draw(self, folder: Path) -> list[Path]:
+        """Draw every figure of the paper as SVG; give the files."""
+        pairs = zip(self.judged, self.measurements, strict=True)
+        return [file for judged, measured in pairs for file in figures.draw(judged.paper, measured, folder)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat reproduce --json` prints: the paper, and its other readings by their ids."""
+        first, *others = self.judged
+        readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}
+        return {**first.as_dict(), "readings": readings}
+
+
+def reproduce(
+    paper: str | Path | Paper,
+    *,
+    table: str | None = None,
+    full: bool = False,
+    extra_tables: bool = False,
+    cache: bool | None = None,
+    jobs: int | None = None,
+) -> Reproduction:
+    """Simulate what a paper's numbers and statements need, and judge them.
+
+    `paper` is the name of one that comes with the package, or a folder with a `published.toml`. `table` limits it to
+    what has an id that begins so. `full` makes as many repeats as the paper itself. `extra_tables` adds the tables
+    beyond the paper. `cache` and `jobs` are those of `unbloat.run`.
+
+    Raises `InputError` if the folder is wrong, `RunError` if a run fails.
+    """
+    chosen = paper_of(paper, table=table, full=full)
+    papers = [chosen, *chosen.other_readings()]
+    if full:
+        log.info(forecast.timed(papers, jobs))
+    else:
+        batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
+        log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs))
+    simulate = simulator(cache=cache, jobs=jobs)
+    measured = [measure(batches_of(each), each.seeds, simulate) for each in papers]
+    judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
+    return Reproduction(judged, [*measured], _measured_tables(chosen, simulate) if extra_tables else [])
+
+
+def measure_extra_tables(
+    paper: str | Path | Paper, *, cache: bool | None = None, jobs: int | None = None
+) -> list[Measured]:
+    """Simulate and lay out the tables beyond a paper, as its `choices.toml` has them."""
+    chosen = paper_of(paper)
+    log.info(forecast.counted(_beyond(chosen), jobs))
+    return _measured_tables(chosen, simulator(cache=cache, jobs=jobs))
+
+
+def reproduce_on_kernel(
+    paper: str | Path | Paper,
+    on: str,
+    *,
+    table: str | None = None,
+    full: bool = False,
+    kernel_release: str | None = None,
+    cache: bool | None = None,
+    jobs: int | None = None,
+) -> KernelResults:
+    """Run what a paper's `kernel.toml` names on the running kernel, or in guests (`on` is "kernel" or "vm").
+
+    Raises `PaperError` for what the paper's folder lacks, `RunError` if a run fails.
+    """
+    chosen = paper_of(paper, table=table, full=full)
+    plan = kernel.load(chosen).on(on)
+    log.info(forecast.of_plan(chosen, plan, on, jobs))
+    # Runs in guests need no such mark: a kept one is as good as a new one.
+    identity = [chosen.name, str(plan), code_hash(), platform.release()]
+    checkpoint = Checkpoint(cache_folder() / "runs", identity) if on == "kernel" else None
+
+    def run(selection: Selection) -> Simulate:
+        at_a_time = jobs or (selection.side_by_side if on == "kernel" else None)
+        return simulator(on=on, kernel=kernel_release, cache=cache, jobs=at_a_time, checkpoint=checkpoint)
+
+    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=None), run)
+    if checkpoint:
+        checkpoint.finish()
+    return results
+
+
+def paper_of(paper: str | Path | Paper, *, table: str | None = None, full: bool = False) -> Paper:
+    """Read a paper, or the part of it whose ids begin with `table`, maybe with all its repeats."""
+    whole = paper if isinstance(paper, Paper) else read.load(folder_of(paper))
+    if full:
+        whole = whole.with_all_repeats()
+    return whole.only(table) if table else whole
+
+
+def folder_of(name: str | Path) -> Path:
+    """Find a paper by its folder's path, or by its name among those that come with the package."""
+    path = Path(name)
+    if (path / "published.toml").exists():
+        return path
+    if (PAPERS / name / "published.toml").exists():
+        return (PAPERS / name).resolve()
+    known = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+    raise PaperError(f"no paper `{name}`; there are {', '.join(known)}, and any folder with a published.toml")
+
+
+def _beyond(paper: Paper) -> list[tuple[Batch, int]]:
+    """List the runs of the tables beyond the paper, and with how many seeds each."""
+    folder = paper.folder
+    return [(batch, table.seeds) for table in extras.load(folder) for batch in extras.batches(table, folder)]
+
+
+def _measured_tables(paper: Paper, simulate: Simulate) -> list[Measured]:
+    """Run and lay out the tables beyond the paper."""
+    found = []
+    for table in extras.load(paper.folder):
+        measurements = measure(extras.batches(table, paper.folder), table.seeds, simulate)
+        found.append((table, extras.lay_out(table, measurements)))
+    return found

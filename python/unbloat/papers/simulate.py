@@ -1,0 +1,66 @@
+"""The runs that a paper's numbers need, made by `unbloat.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from unbloat.papers.batches import Axes, Batch, Simulate
+from unbloat.papers.quantities import MeasuredRun
+from unbloat.runs.checkpoint import Checkpoint
+from unbloat.runs.experiment import run as run_scenario
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+def simulator(
+    *,
+    on: str = "simulator",
+    kernel: str | None = None,
+    cache: bool | None,
+    jobs: int | None,
+    checkpoint: Checkpoint | None = None,
+) -> Simulate:
+    """Give the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
+
+    def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[MeasuredRun]:
+        results = run_scenario(
+            batch.file,
+            {**batch.overrides, "sweep.seed": list(seeds)},
+            only=lambda axes: only(_without_seed(axes)),
+            on=on,
+            kernel=kernel,
+            series=batch.series or False,
+            cache=cache,
+            jobs=jobs,
+            checkpoint=checkpoint,
+        )
+        windows = _columns_of(results.series, WINDOW) if batch.series else {}
+        rates = _columns_of(results.series, RATE) if batch.series else {}
+        return [
+            MeasuredRun(
+                _without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)
+            )
+            for number, record in enumerate(results.records)
+        ]
+
+    return simulate
+
+
+def _without_seed(axes: Axes) -> Axes:
+    return {name: label for name, label in axes.items() if name != "seed"}
+
+
+WINDOW = ["time_s", "cwnd_packets", "retransmitted_packets"]
+RATE = ["time_s", "goodput_mbps", "in_flight_packets"]
+
+
+def _columns_of(series: pd.DataFrame, columns: list[str]) -> dict[int, dict[int, np.ndarray]]:
+    """Give these columns of every run by its number, for each of its flows: a row per column."""
+    found: dict[int, dict[int, np.ndarray]] = {}
+    for key, rows in series.groupby(["run", "flow"], sort=True):
+        run, flow = cast("tuple[int, int]", key)
+        found.setdefault(int(run), {})[int(flow)] = rows[columns].to_numpy(dtype=float).T
+    return found

@@ -1,0 +1,146 @@
+"""What `unbloat run` prints: a line about the experiment, a table of its flows, a table of its links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from statistics import fmean
+from typing import Any
+
+from unbloat.report.table import Column, render, show
+from unbloat.results.results import Record, Results, why_unsound
+
+MANY = 12
+"""A run with more flows than this shows one row for each group; with more groups, one for each congestion control."""
+
+FLOW_COLUMNS = [
+    ("goodput", "Mbit/s", "goodput_mbps"),
+    ("RTT mean", "ms", "rtt_ms_mean"),
+    ("95 %", "ms", "rtt_ms_p95"),
+    ("max", "ms", "rtt_ms_max"),
+    ("loss", "%", "loss_percent"),
+    ("resent", "packets", "retransmitted_packets"),
+    ("cwnd", "packets", "cwnd_packets_mean"),
+    ("completed", "s", "completion_s"),
+]
+LINK_COLUMNS = [
+    ("used", "%", "utilisation_percent"),
+    ("queue", "%", "queue_percent_mean"),
+    ("waiting mean", "ms", "queue_delay_ms_mean"),
+    ("95 %", "ms", "queue_delay_ms_p95"),
+    ("max", "ms", "queue_delay_ms_max"),
+    ("dropped", "packets", "drops"),
+    ("lost", "packets", "wire_losses"),
+]
+REAL_COLUMNS = [("late 99 %", "us", "lateness_us_p99"), ("idle", "%", "cpu_idle_percent")]
+"""How well the machine kept up with a run in real time."""
+
+
+def text_of(results: Results) -> str:
+    """Give all of it."""
+    doubts = [f"warning: {doubt}" for doubt in results.doubts]
+    parts = [headline(results), flows_table(results), links_table(results), *doubts, *warnings(results.records)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def headline(results: Results) -> str:
+    """Say what ran."""
+    run = results.records[0].run
+    seeds = sorted({record.run["seed"] for record in results.records})
+    parts = [
+        run["scenario"],
+        f"{len(results.records)} runs of {show(run['duration_s'])} s"
+        if results.axes
+        else f"{show(run['duration_s'])} s",
+        f"seed {', '.join(map(str, seeds))}",
+        " ".join(filter(None, (run["on"], run.get("kernel")))),
+    ]
+    if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
+        parts.append(f"Jain index {run['jain_index']:.3f}")
+    return " · ".join(parts)
+
+
+def flows_table(results: Results) -> str:
+    """Draw the flows."""
+    rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
+    columns = axis_columns(results, [record for record, _ in rows])
+    columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
+    columns.append(Column("control", "", [row["cc"] for _, row in rows]))
+    columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
+    return render([*columns, soundness(record for record, _ in rows)])
+
+
+def soundness(records: Iterable[Record]) -> Column:
+    """Mark the runs that are not to be believed; empty where all are."""
+    return Column("", "", ["" if record.run["sound"] else "unsound" for record in records])
+
+
+def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give a row for each flow; where many, for each group; where these are many, for each congestion control."""
+    flows: list[dict[str, Any]] = run["flows"]
+    sizes: list[int] = run.get("groups", [])
+    if len(flows) <= MANY:
+        return flows
+    if 0 < sum(map(bool, sizes)) <= MANY:
+        ends = list(accumulate(sizes))
+        groups = [flows[end - size : end] for size, end in zip(sizes, ends, strict=True) if size]
+    else:
+        controls = dict.fromkeys(flow["cc"] for flow in flows)
+        groups = [[flow for flow in flows if flow["cc"] == cc] for cc in controls]
+    return [group[0] if len(group) == 1 else mean_of(group) for group in groups]
+
+
+def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
+    unfinished = sum(flow["completion_s"] is None for flow in flows)
+    remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
+    row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"]}
+    for _, _, key in FLOW_COLUMNS:
+        known = [flow[key] for flow in flows if flow[key] is not None]
+        row[key] = fmean(known) if known else None
+    return row
+
+
+def links_table(results: Results) -> str:
+    """Draw the links whose queues are bounded, and those that lost packets."""
+    rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
+    columns = axis_columns(results, [record for record, _ in rows])
+    columns.append(Column("link", "", [link["link"] for _, link in rows]))
+    columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
+    columns += [Column(head, unit, [own(*row, key) for row in rows]) for head, unit, key in REAL_COLUMNS]
+    return render([*columns, soundness(record for record, _ in rows)])
+
+
+def own(record: Record, link: dict[str, Any], key: str) -> float | None:
+    """Give a figure of the run as a whole, which stands beside the first of its links."""
+    value: float | None = record.run.get(key) if link is record.run["links"][0] else None
+    return value
+
+
+def matters(link: dict[str, Any]) -> bool:
+    """Tell a bottleneck from a reverse direction or an access link at which nothing happens."""
+    return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
+
+
+def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
+    """Give the sweep's axes, each under the last part of its name."""
+    return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
+
+
+def value_columns(columns: Iterable[tuple[str, str, str]], rows: Sequence[dict[str, Any]]) -> list[Column]:
+    """Give the figures."""
+    return [Column(head, unit, [row[key] for row in rows]) for head, unit, key in columns]
+
+
+def warnings(records: Iterable[Record]) -> list[str]:
+    """Say which runs are not to be believed."""
+    return [
+        f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
+        for n, record in enumerate(records)
+        if not record.run["sound"]
+    ]
+
+
+def called(record: Record, number: int) -> str:
+    """Name a run: by its labels, or its number."""
+    return f"run {number} ({', '.join(record.axes.values())})" if record.axes else "the run"

@@ -1,0 +1,87 @@
+"""What `unbloat sweep` prints: a line about the sweep, a table of its cells, what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unbloat.report.table import Column, render, show
+from unbloat.results.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
+from unbloat.results.results import why_unsound
+from unbloat.results.statistics import Difference, Estimate
+from unbloat.results.sweep import Sweep, SweepCell, estimates
+
+LISTED = 20
+"""Not more failures than this are listed."""
+
+
+def text_of(sweep: Sweep) -> str:
+    """Give all of it."""
+    doubts = [f"warning: {doubt}" for doubt in sweep.doubts]
+    parts = [headline(sweep), table(sweep), *doubts, *failures(sweep), *warnings(sweep)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def headline(sweep: Sweep) -> str:
+    """Say what ran."""
+    cells = sweep.cells
+    repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
+    parts = [f"{len(cells)} cells, {repeats} runs each" if repeats > 1 else f"{len(cells)} cells, one run each"]
+    if sweep.records:
+        run = sweep.records[0].run
+        parts = [run["scenario"], *parts, " ".join(filter(None, (run["on"], run.get("kernel"))))]
+    if repeats > 1:
+        parts.append("mean ± half of the 95 % confidence interval")
+    return " · ".join(parts)
+
+
+def table(sweep: Sweep) -> str:
+    """Draw the cells."""
+    cells = sweep.cells
+    sums = [estimates(cell.sound) for cell in cells]
+    columns = [Column(axis.rpartition(".")[2], "", [cell.axes[axis] for cell in cells]) for axis in sweep.axes]
+    columns.append(Column("runs", "", [len(cell.sound) for cell in cells]))
+    link = next((record.run["links"][0]["link"] for record in sweep.records), "")
+    for of, wanted in ((ALL, FLOW_COLUMNS), (link, LINK_COLUMNS)):
+        columns += [
+            Column(head, unit, [written(each.get((of, key))) for each in sums], True) for head, unit, key in wanted
+        ]
+    columns.append(Column("", "", [note(cell) for cell in cells]))
+    return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
+
+
+def written(value: Estimate | Difference | None) -> str:
+    """Write a mean with its interval, where there is one."""
+    if value is None or value.mean is None:
+        return "-"
+    mean = show(float(value.mean))
+    return f"{mean} ± {show(value.half_width)}" if value.half_width else mean
+
+
+def note(cell: SweepCell) -> str:
+    """Say how many runs of a cell are missing."""
+    unsound = len(cell.records) - len(cell.sound)
+    counts = [(len(cell.failures), "failed"), (unsound, "unsound")]
+    return ", ".join(f"{number} {what}" for number, what in counts if number)
+
+
+def failures(sweep: Sweep) -> list[str]:
+    """List the runs that failed."""
+    lines = [f"{place(failure.axes)}repeat {failure.repeat}: {failure.reason}" for failure in sweep.failures]
+    return [_listed(f"{len(lines)} of {len(sweep.runs)} runs failed:", lines)] if lines else []
+
+
+def warnings(sweep: Sweep) -> list[str]:
+    """List the runs that are not to be believed."""
+    unsound = [record for record in sweep.records if not record.run["sound"]]
+    lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]
+    return [_listed(f"{len(lines)} runs are unsound, and not in the table:", lines)] if lines else []
+
+
+def place(axes: dict[str, str]) -> str:
+    """Name a cell."""
+    return f"({', '.join(axes.values())}) " if axes else ""
+
+
+def _listed(head: str, lines: Sequence[str]) -> str:
+    more = [f"* and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    return "\n".join([head, *(f"* {line}" for line in lines[:LISTED]), *more])

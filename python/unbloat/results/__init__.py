@@ -1,0 +1,1 @@
+"""What runs came to: records, data frames, files, metrics and their statistics."""

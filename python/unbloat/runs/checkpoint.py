@@ -1,0 +1,31 @@
+"""A grid of real runs, which may be interrupted and then goes on where it stopped.
+
+A simulated run is a pure function of its scenario and the code, so a kept one is as good as a new one. A run on the
+kernel is not: whoever asks again wants it to be done again. But what an interrupted grid has finished is not lost: from
+its beginning until all of its runs are there the grid is marked as begun, and runs kept since then count as finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class Checkpoint:
+    """The mark of one grid, named after the keys of all its runs."""
+
+    def __init__(self, folder: Path, keys: Iterable[str]) -> None:
+        name = hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()
+        self._mark = folder / "begun" / name
+
+    def begin(self) -> int:
+        """Mark the grid as begun, unless it is; give since when, in ns of the file system's clock."""
+        self._mark.parent.mkdir(parents=True, exist_ok=True)
+        if not self._mark.exists():
+            self._mark.touch()
+        return self._mark.stat().st_mtime_ns
+
+    def finish(self) -> None:
+        """Forget it: the next time all runs are made anew."""
+        self._mark.unlink(missing_ok=True)

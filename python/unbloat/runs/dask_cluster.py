@@ -1,0 +1,169 @@
+"""Runs a sweep on a Dask cluster: one Dask task for each run, each result kept here as soon as it is there.
+
+What a lost worker was about Dask gives to others. A run has one key, the store's, and its result is put there once, so
+that nothing is lost and nothing counts twice. What a worker needs of a run goes with the run: no shared files.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from unbloat._core import Error, InputError, RunError
+from unbloat.runs import dask_worker
+from unbloat.runs.experiment import Planned
+from unbloat.runs.store import Store
+from unbloat.runs.task import Failed, Task, Watch
+from unbloat.scenario import identity
+from unbloat.scenario.identity import code_files, code_hash
+from unbloat.scenario.portable import located, pack
+from unbloat.system import interrupts
+
+if TYPE_CHECKING:
+    import distributed
+
+LOCAL = "local"
+UNDER_WAY = 1000
+"""Runs that the scheduler knows of at a time: enough for every worker, few enough for its memory."""
+SILENCE = logging.CRITICAL + 1
+PATIENCE_S = 20
+"""How long a scheduler may take to answer."""
+
+
+def run_all(
+    address: str, store: Store, tasks: Mapping[Task, Planned], processes: int, watch: Watch, failed: Failed
+) -> None:
+    """Do every task on the cluster at `address`, or on `processes` local workers if that is "local".
+
+    Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
+    cluster is lost in the middle.
+    """
+    with interrupts.kept(), interrupts.orderly_end(), _connected(address, processes) as client:
+        _check_workers(client, address)
+        for task, answer in _answers(client, address, tasks):
+            if isinstance(answer, Error):
+                failed(task, answer)
+            elif "error" in answer:
+                kind = InputError if answer["wrong_input"] else RunError
+                failed(task, kind(located(answer["error"], tasks[task].cell)))
+            else:
+                store.put(task.key, answer["record"], None, None)
+                watch(task, 1)
+
+
+def _answers(
+    client: distributed.Client, address: str, tasks: Mapping[Task, Planned]
+) -> Iterator[tuple[Task, dict[str, Any] | Error]]:
+    """Give each task with what a worker made of it, in the order in which they end."""
+    import distributed
+
+    waiting = iter(tasks.items())
+    files, code = code_files(), code_hash()
+
+    def submit(task: Task, run: Planned) -> distributed.Future[dict[str, Any]]:
+        packed = pack(run.cell)
+        identity.refuse_changed(run.cell, files, run.stamp)
+        return client.submit(dask_worker.run, packed, task.as_dict(), code, key=f"unbloat-{task.key}")
+
+    under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
+    ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
+    # What a future is by now says nothing: with its worker lost since, it waits again, though its result is here.
+    for future, result in ended:
+        task = under_way.pop(future)
+        if isinstance(result, distributed.CancelledError):
+            raise RunError(f"the Dask cluster at {address} was lost; the runs that were finished are kept")
+        yield task, result if isinstance(result, dict) else _why(result[1])
+        for item in islice(waiting, 1):
+            future = submit(*item)
+            under_way[future] = item[0]
+            ended.add(future)
+
+
+def _why(error: Exception) -> RunError:
+    """Say why Dask has given a task up."""
+    if type(error).__name__ == "KilledWorker":
+        return RunError("each of several Dask workers that ran it was killed; perhaps the machines ran out of memory")
+    return RunError(f"the Dask worker failed: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
+    """Connect to a cluster, or start one; end only what was started."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("dask: needs Dask, which is not installed: pip install 'unbloat[dask]'") from None
+    if address == LOCAL:
+        with _local(processes) as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=PATIENCE_S)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"dask {address}: no Dask scheduler answers there ({error})") from None
+    with client:
+        yield client
+
+
+@contextmanager
+def _local(processes: int) -> Iterator[distributed.Client]:
+    """Start a cluster on this machine that nobody else can give work to: a scheduler does what it is told."""
+    import dask
+    import distributed
+
+    try:
+        security = distributed.Security.temporary()
+    except ImportError:
+        raise InputError("dask local: needs the package cryptography: pip install 'unbloat[dask]'") from None
+    # It cries out over what it loses while it goes down, which is when we have lost interest.
+    logging.getLogger("distributed").setLevel(SILENCE)
+    no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):
+        local = distributed.LocalCluster(
+            n_workers=processes,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            silence_logs=SILENCE,
+            preload=[dask_worker.__name__],
+            security=security,
+        )
+        with local, distributed.Client(local) as client:
+            yield client
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables for processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+def _check_workers(client: distributed.Client, address: str) -> None:
+    """Refuse workers whose runs would not be those of this machine."""
+    try:
+        codes = client.run(dask_worker.code)
+    except Exception as error:
+        raise InputError(
+            f"dask {address}: the workers lack unbloat ({error}); install it there as it is here"
+        ) from None
+    if not codes:
+        raise InputError(f"dask {address}: the cluster has no workers yet; start some with `dask worker {address}`")
+    others = [worker for worker, code in codes.items() if code != code_hash()]
+    if others:
+        raise InputError(
+            f"dask {address}: another build of unbloat is on {', '.join(sorted(others))}; "
+            "install the same wheel there as here, so that all runs are alike"
+        )

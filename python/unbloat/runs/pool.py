@@ -1,0 +1,225 @@
+"""Runs many cells at once, each in one of a few processes, and watches their progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO
+
+from unbloat import _core
+from unbloat._core import Error, InputError, RunError, sweep_compilations
+from unbloat.runs.task import Failed, Task, Watch
+from unbloat.scenario.portable import located
+from unbloat.system import compiler_warnings, interrupts
+
+
+def run_all(
+    folder: Path,
+    tasks: Mapping[Task, _core.Cell],
+    processes: int,
+    watch: Watch,
+    guest: Path | None = None,
+    failed: Failed | None = None,
+) -> None:
+    """Do every task; each result is in the store of `folder` as soon as it is finished.
+
+    Runs on "vm" start from what the folder `guest` holds.
+
+    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is.
+    """
+    with interrupts.orderly_end(), Pool(tasks, watch, failed) as pool:
+        for number in range(processes):
+            pool.add(Worker(folder, guest, number))
+        pool.work()
+
+
+class Pool:
+    """Workers that share a row of tasks; leaving its context ends them."""
+
+    def __init__(self, tasks: Mapping[Task, _core.Cell], watch: Watch, failed: Failed | None) -> None:
+        self._cells = tasks
+        self._waiting = iter(tasks)
+        self._watch = watch
+        self._failed = failed
+        self._workers = ExitStack()
+        self._busy = selectors.DefaultSelector()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._busy.close()
+        self._workers.close()
+
+    def add(self, worker: Worker) -> None:
+        """Give a new worker its first task."""
+        self._start(self._workers.enter_context(worker))
+
+    def work(self) -> None:
+        """Wait until all tasks are done."""
+        while self._busy.get_map():
+            for ready, _ in self._busy.select():
+                self._hear(ready.data)
+
+    def _start(self, worker: Worker) -> None:
+        """Give a worker the next task, if there is one."""
+        for task in self._waiting:
+            try:
+                worker.take(task, self._cells[task].portable())
+            except Error as error:
+                self._give_up(worker, task, error)
+                continue
+            self._busy.register(worker.answers, selectors.EVENT_READ, worker)
+            return
+
+    def _hear(self, worker: Worker) -> None:
+        task = worker.task
+        try:
+            shares = list(worker.listen())
+        except Error as error:
+            self._busy.unregister(worker.answers)
+            self._give_up(worker, task, error)
+            self._start(worker)
+            return
+        for share in shares:
+            self._watch(task, share)
+            if share == 1:
+                self._busy.unregister(worker.answers)
+                self._start(worker)
+
+    def _give_up(self, worker: Worker, task: Task, error: Error) -> None:
+        error = type(error)(located(str(error), self._cells[task]))
+        if self._failed is None:
+            raise error
+        self._failed(task, error)
+        worker.revive()
+
+
+class Worker:
+    """A process that does one task at a time; leaving its context ends it."""
+
+    task: Task
+    """What it does, or did last."""
+
+    def __init__(self, folder: Path, guest: Path | None = None, number: int = 0) -> None:
+        """Start it; results go into the store of `folder`."""
+        self._opening = {
+            "folder": str(folder),
+            "guest": str(guest) if guest else None,
+            "number": number,
+            "parent": os.getpid(),
+        }
+        self._start()
+
+    def _start(self) -> None:
+        # -P: nothing is imported from the folder that the user happens to be in.
+        command = [sys.executable, "-P", "-m", "unbloat.runs.worker"]
+        package = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": paths},
+            # An interrupt at the terminal reaches the parent alone; the worker can be ended with all that it started.
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._tasks: IO[bytes] = self._process.stdin
+        self.answers: IO[bytes] = self._process.stdout
+        self._rest = b""
+        self._is_over = False
+        self._tell(self._opening)
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        with suppress(Error):  # A cache that cannot be written has been told of before.
+            sweep_compilations()
+
+    def _end(self) -> None:
+        """End the process with all that it started, such as a compiler."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def take(self, task: Task, scenario: str) -> None:
+        """Start a task: the run of `scenario`, which is what `Cell.portable` gives."""
+        self.task = task
+        self._tell({"task": task.as_dict(), "scenario": scenario})
+
+    def revive(self) -> None:
+        """Start the process anew if it has ended, or is to end."""
+        if self._is_over or self._process.poll() is not None:
+            self._end()
+            self._start()
+
+    def listen(self) -> Iterator[float]:
+        """Give the shares that have come in; raises what ended the task otherwise."""
+        news = os.read(self.answers.fileno(), 1 << 16)
+        if not news:
+            raise RunError(self._death())
+        *lines, self._rest = (self._rest + news).split(b"\n")
+        for line in lines:
+            share = self._share(line)
+            if share is not None:
+                yield share
+
+    def _share(self, line: bytes) -> float | None:
+        """Read an answer: the share of the task that is done, if it is about that."""
+        try:
+            answer = json.loads(line)
+            if "error" in answer:
+                self._is_over = "ended" in answer
+                raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
+            if "warned" in answer:
+                compiler_warnings.show(answer["warned"], answer["text"])
+                return None
+            return 1.0 if "finished" in answer else min(float(answer["share"]), 0.999)
+        except (ValueError, TypeError, KeyError):
+            self._is_over = True
+            raise RunError("a congestion control, or another program, wrote into the run's answers") from None
+
+    def _tell(self, message: object) -> None:
+        try:
+            self._tasks.write(json.dumps(message).encode() + b"\n")
+            self._tasks.flush()
+        except BrokenPipeError:
+            raise RunError(self._death()) from None
+
+    def _death(self) -> str:
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        self._end()
+        status = self._process.returncode
+        if status >= 0:
+            return f"the run's process ended by itself, with status {status}; its own words stand above"
+        return f"the run's process was killed ({name_of(-status)}){MEANING.get(-status, '')}"
+
+
+MEANING: dict[int, str] = {
+    signal.SIGKILL: "; perhaps the machine ran out of memory",
+    signal.SIGABRT: ": it gave up, most likely because it was refused memory; its own words stand above",
+    signal.SIGXCPU: ", the limit of processor time that it was given",
+    signal.SIGXFSZ: ", the limit of a file's size that it was given",
+    signal.SIGTERM: " from outside",
+    signal.SIGHUP: " from outside",
+    signal.SIGSEGV: ": unbloat has a fault, or a congestion control has damaged its memory before",
+    signal.SIGBUS: ": unbloat has a fault, or a congestion control has damaged its memory before",
+}
+
+
+def name_of(number: int) -> str:
+    """Name a signal; real-time ones have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,141 @@
+"""A line that tells how far the runs are, for whoever waits longer than two seconds."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 2.0
+BETWEEN_S = 0.1
+WIDTH = 24
+WIPE = "\r\x1b[K"
+
+
+class Progress:
+    """Counts the seconds of all runs and draws them on stderr, if that is a terminal."""
+
+    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
+        """Expect runs of these lengths on a backend; `shown` overrides the question whether stderr is a terminal."""
+        self._on = on
+        self._durations = list(durations_s)
+        self._shares = [0.0] * len(self._durations)
+        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._start = time.monotonic()
+        self._next = self._start + PATIENCE_S
+        self._drawn = False
+
+    def update(self, run: int, share: float) -> None:
+        """Note that a run is this far; 1 is finished."""
+        self._shares[run] = share
+        now = time.monotonic()
+        if self._shown and now >= self._next:
+            self._next = now + BETWEEN_S
+            self._drawn = True
+            print(f"{WIPE}{self.line(now - self._start)}", end="", file=sys.stderr, flush=True)
+
+    def line(self, elapsed_s: float) -> str:
+        """Give the line: bar, share, finished runs, how fast time passes there, time left."""
+        done = sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
+        total = sum(self._durations)
+        share = done / max(total, 1e-9)
+        filled = round(share * WIDTH)
+        bar = "█" * filled + "░" * (WIDTH - filled)
+        finished = sum(share == 1 for share in self._shares)
+        runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
+        left = elapsed_s * (1 - share) / share if share else float("inf")
+        return f"{bar} {share:4.0%}  {runs}{self._pace(done, total, elapsed_s)}{clock(left)} left"
+
+    def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
+        """Hold the time there against the time here; real runs have no pace worth telling."""
+        pace = done_s / max(elapsed_s, 1e-9)
+        match self._on:
+            case "simulator":
+                return f"{pace:.3g} simulated s/s, "
+            case "vm":
+                return f"guest {done_s:.1f} s of {total_s:.1f} s, {pace:.3g} guest s/s, "
+            case _:
+                return ""
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self._drawn:
+            print(WIPE, end="", file=sys.stderr, flush=True)
+
+
+class SweepProgress(Progress):
+    """Tells how many runs and packets there are a second, because their lengths alone say little about a sweep's."""
+
+    def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
+        """Expect runs of these lengths."""
+        super().__init__(durations_s, shown, on=on)
+        self.finished = 0
+        self._packets = 0
+
+    def finish(self, run: int, packets: int) -> None:
+        """Note that a run has ended that moved so many data packets; a failed one none that we know of."""
+        self.finished += 1
+        self._packets += packets
+        self.update(run, 1)
+
+    def rate(self, elapsed_s: float | None = None) -> str:
+        """Say how fast it went, up to now if no time is given."""
+        elapsed_s = max(time.monotonic() - self._start if elapsed_s is None else elapsed_s, 1e-9)
+        packets = f", {count(self._packets / elapsed_s)} packets/s" if self._packets else ""
+        return f"{self.finished / elapsed_s:.3g} runs/s{packets}"
+
+    def elapsed(self) -> str:
+        """Say how long it took up to now."""
+        return clock(time.monotonic() - self._start)
+
+    def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
+        return f"{self.rate(elapsed_s)}, "
+
+
+class Waiting:
+    """Says what has to be waited for before runs begin: on a terminal with how long already, otherwise in the log."""
+
+    def __init__(self, shown: bool | None = None) -> None:
+        """Get ready; `shown` overrides the question whether stderr is a terminal."""
+        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._what = self._line = ""
+        self._since = 0.0
+
+    def __call__(self, what: str) -> None:
+        """Note that this is what goes on now; called now and then while it does."""
+        now = time.monotonic()
+        if what != self._what:
+            self.close()
+            self._what, self._since = what, now
+            if not self._shown:
+                log.info(what)
+        line = f"unbloat: {what}: {clock(now - self._since)}"
+        if self._shown and line != self._line:
+            self._line = line
+            print(f"{WIPE}{line}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave what was said."""
+        if self._what and self._shown:
+            print(file=sys.stderr, flush=True)
+        self._what = ""
+
+
+def clock(seconds: float) -> str:
+    """Write a time as m:ss or h:mm:ss."""
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def count(number: float) -> str:
+    """Write a large number in words: 8.12 million."""
+    for size, word in ((1e9, " billion"), (1e6, " million")):
+        if number >= size:
+            return f"{number / size:.3g}{word}"
+    return f"{number:.0f}"

@@ -1,0 +1,125 @@
+"""Finished runs on disk, under the hash of everything that they depend on."""
+
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from unbloat import _core
+from unbloat.scenario.identity import code_hash, hash_files
+from unbloat.system.paths import ALGORITHMS
+from unbloat.system.scratch import Scratch
+
+Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
+"""A run's series: tables by name, each a dictionary of columns."""
+
+
+def key_of(cell: _core.Cell, where: Sequence[str] = (), code: str | None = None) -> str:
+    """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, nothing else does.
+
+    `where` identifies what a run in that place depends on besides: nothing in the simulator. `code` is `code_hash()`.
+    """
+    parts = [cell.json(), code or code_hash(), hash_files(cell.sources(ALGORITHMS)), *where]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class Store:
+    """A folder of finished runs.
+
+    Files appear whole or not at all, so it survives any end of any process and of the machine. What cannot be read,
+    because a disk or a person has damaged it, counts as absent and is run again.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """Use `folder`, or without one a temporary folder that goes away with this object."""
+        self._scratch = Scratch() if folder is None else None
+        self.folder = self._scratch.folder if self._scratch else Path(folder or "")
+
+    def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
+        """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
+        try:
+            kept_ns = self._record(key).stat().st_mtime_ns
+            unsealed(self._record(key).read_bytes())
+            if series_ns is not None:
+                self.series(key, series_ns)
+        except UNREADABLE:
+            return False
+        return kept_ns > since_ns
+
+    def record(self, key: str) -> dict[str, Any]:
+        """Read the records of a run."""
+        record: dict[str, Any] = json.loads(unsealed(self._record(key).read_bytes()))
+        return record
+
+    def series(self, key: str, series_ns: int) -> Tables:
+        """Read the series of a run."""
+        tables: Tables = {}
+        with np.load(self._series(key, series_ns)) as columns:
+            for name in columns.files:
+                table, column = name.split(".")
+                tables.setdefault(table, {})[column] = columns[name]
+        return tables
+
+    def put(self, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+        """Keep a run; the record comes last, since it is what makes a run count as finished."""
+        if series_ns is not None and tables is not None:
+            columns: dict[str, Any] = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
+            write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
+        write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
+
+    def take_out(self, key: str) -> str:
+        """Give the record of a run as it was put in, and forget the run."""
+        record = unsealed(self._record(key).read_bytes()).decode()
+        self._record(key).unlink()
+        return record
+
+    def _record(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+    def _series(self, key: str, series_ns: int) -> Path:
+        return self.folder / key[:2] / f"{key}.{series_ns}.npz"
+
+
+UNREADABLE = (
+    *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError),
+    *(BadZipFile, zlib.error, RuntimeError),
+)
+"""What reading a damaged file may raise: NumPy and zipfile take what they read at its word."""
+HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"
+DIGITS = 64
+
+
+def sealed(record: bytes) -> bytes:
+    """Put a record, which is JSON, together with its hash; that is JSON too."""
+    return HEAD + hashlib.sha256(record).hexdigest().encode() + MIDDLE + record + TAIL
+
+
+def unsealed(data: bytes) -> bytes:
+    """Give the record again; raises `ValueError` if any byte is not what it was."""
+    start = len(HEAD) + DIGITS + len(MIDDLE)
+    record = data[start : -len(TAIL)]
+    if data != sealed(record):
+        raise ValueError("the record is damaged")
+    return record
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file beside `path` and rename it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(handle)  # Or else a power cut may leave the new name with nothing in it.
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

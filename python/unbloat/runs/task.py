@@ -1,0 +1,38 @@
+"""A run to do, and how those who do it report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unbloat._core import Error
+from unbloat.scenario.recording import Recording
+
+NOTHING = Recording()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do: the key to keep it under, where to run, what to keep besides the records."""
+
+    key: str
+    stamp: str
+    """That of the files that the key is a hash of (`Code.stamp_with`)."""
+    on: str = "simulator"
+    recording: Recording = NOTHING
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it for another process."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Task:
+        """Read what `as_dict` gave."""
+        return cls(**{**data, "recording": Recording(**data["recording"])})
+
+
+Watch = Callable[[Task, float], None]
+"""Told a task and the share of it that is done; 1 when it is finished."""
+Failed = Callable[[Task, Error], None]
+"""Told a task and why it has no result."""

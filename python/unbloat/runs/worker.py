@@ -1,0 +1,125 @@
+"""A process that does runs: a line of JSON in is a run to do, lines of JSON out are its progress and its end.
+
+Runs live in processes of their own because a congestion control is native code: should it crash, its run fails with a
+sentence, and neither the other runs nor the user's session are harmed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from unbloat import _core
+from unbloat.runs.store import Store, Tables
+from unbloat.runs.task import Task
+from unbloat.scenario.identity import code_files, refuse_changed
+from unbloat.system.paths import ALGORITHMS
+
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+OnProgress = Callable[[float], None]
+Runner = Callable[[_core.Cell, Task, OnProgress], tuple[str, Columns | None]]
+"""Runs a cell; gives the records as JSON and the series, if the task asks for them."""
+
+
+def main() -> None:
+    """Do run after run until the other side closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
+    answers = take_stdout()
+    opening = json.loads(sys.stdin.readline())
+    _core.end_with(opening["parent"])
+    store = Store(Path(opening["folder"]))
+    if opening["guest"]:
+        run = in_guest(Path(opening["guest"]), opening["number"])
+    else:
+        _core.watch_controls(answers.fileno())
+        run = here
+    files = code_files()
+    for line in sys.stdin:
+        message = json.loads(line)
+        cell, task = _core.resolved(message["scenario"]), Task.of(message["task"])
+        end = attempt(run, store, cell, task, files, answers)
+        for path, text in _core.take_warnings():
+            say(answers, warned=str(path), text=text)
+        say(answers, **end)
+
+
+def here(cell: _core.Cell, task: Task, progress: OnProgress) -> tuple[str, Columns | None]:
+    """Run a cell in this process."""
+    return cell.run(
+        ALGORITHMS,
+        on=task.on,
+        **vars(task.recording),
+        progress=progress,
+    )
+
+
+def in_guest(folder: Path, number: int) -> Runner:
+    """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
+    from unbloat.guest import guest
+
+    stay_on_one_processor(number)
+
+    def run(cell: _core.Cell, task: Task, progress: OnProgress) -> tuple[str, Columns | None]:
+        return guest.run(guest.Guest(folder), cell, task.recording, progress)
+
+    return run
+
+
+def stay_on_one_processor(number: int) -> None:
+    """Keep this process and its guests on one processor: QEMU's threads take turns, and wake no other one up.
+
+    Workers of the same `unbloat` get different ones; another `unbloat` starts counting somewhere else.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
+
+
+def attempt(
+    run: Runner, store: Store, cell: _core.Cell, task: Task, files: Sequence[Path], answers: IO[str]
+) -> dict[str, Any]:
+    """Run a cell and keep what it came to; give the answer that ends the task. `files` are those of the code."""
+    try:
+        record, columns = run(cell, task, lambda share: say(answers, share=share))
+        tables = None if columns is None else tables_of(columns)
+        refuse_changed(cell, files, task.stamp)
+        store.put(task.key, record, task.recording.series_ns, tables)
+    except _core.Error as error:
+        return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+    except OSError as error:
+        return {"error": f"the result cannot be kept: {error}", "wrong_input": False}
+    return {"finished": True}
+
+
+def tables_of(columns: Columns) -> Tables:
+    """Give the core's columns as arrays."""
+    return {
+        table: {name: np.frombuffer(data, dtype) for name, (dtype, data) in rows.items()}
+        for table, rows in columns.items()
+    }
+
+
+def say(answers: IO[str], **answer: object) -> None:
+    """Answer with one line; when nobody listens any more there is nothing left to do."""
+    try:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def take_stdout() -> IO[str]:
+    """Keep the answers' channel for ourselves: what a congestion control prints goes to stderr."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "w")
+
+
+if __name__ == "__main__":
+    main()

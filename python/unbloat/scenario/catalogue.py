@@ -1,0 +1,89 @@
+"""What there is to run: mechanisms, queue disciplines, link models, scenarios, papers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
+
+Entry = dict[str, Any]
+"""A thing's `name`, a line `about` it, and where it has them its `parameters`."""
+
+QUEUES = {"droptail": "first in, first out; what finds the queue full is dropped; marks ECN above a threshold"}
+LINKS = {"rate": "a transmitter of constant rate", "trace": "recorded delivery opportunities, as of a cellular link"}
+IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
+"""Keys of a link that are models too, as the scenario reader's own register describes them."""
+
+
+def catalogue() -> dict[str, list[Entry]]:
+    """Give everything that there is by kind, each with its name and a line about it."""
+    keys = json.loads(_core.scenario_keys())
+    return {
+        "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
+        "queues": queues(keys),
+        "links": links(keys),
+        "scenarios": scenarios(),
+        "papers": papers(),
+    }
+
+
+def queues(keys: list[Entry]) -> list[Entry]:
+    """Give the queue disciplines, from the scenario reader's own register."""
+    kinds = {key["section"]: key for key in keys if key["name"] == "kind"}
+    disciplines = kinds["queue"]["kind"]["choice"]
+    sections = {name: "queue" if name in QUEUES else name for name in disciplines}
+    return [
+        {
+            "name": name,
+            "about": QUEUES.get(name, kinds[section]["meaning"]),
+            "parameters": table_keys(keys, section),
+        }
+        for name, section in sections.items()
+    ]
+
+
+def links(keys: list[Entry]) -> list[Entry]:
+    """Give the models of links: transmitters, and what may impair either direction."""
+    transmitters: list[Entry] = [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()]
+    own = {key["name"]: key["meaning"] for key in keys if key["section"] == "link.NAME"}
+    impairments: list[Entry] = []
+    for name in IMPAIRMENTS:
+        beside = [{"name": key, "about": about} for key, about in own.items() if key.startswith(f"{name}_")]
+        parameters = beside + table_keys(keys, name)
+        impairments.append({"name": name, "about": own[name], "parameters": parameters})
+    return transmitters + impairments
+
+
+def table_keys(keys: list[Entry], section: str) -> list[Entry]:
+    """Give what the table of a queue, or of a link's impairment, may hold."""
+    own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
+    return [{"name": key["name"], "about": key["meaning"]} for key in own]
+
+
+def scenarios() -> list[Entry]:
+    """Give the scenarios that come along; the comment that opens a file says what it is."""
+    return [{"name": file.stem, "about": opening_comment(file)} for file in sorted(SCENARIOS.glob("*.toml"))]
+
+
+def opening_comment(file: Path) -> str:
+    """Join the comment lines at the top of a file."""
+    words = []
+    for line in file.read_text().splitlines():
+        if not line.startswith("#"):
+            break
+        words.append(line.lstrip("# "))
+    return " ".join(words)
+
+
+def papers() -> list[Entry]:
+    """Give the papers that can be repeated."""
+    entries = []
+    for file in sorted(PAPERS.glob("*/published.toml")):
+        paper = tomllib.loads(file.read_text())["paper"]
+        about = f"{paper['title']} ({paper['authors']}; {paper['where']})"
+        entries.append({"name": file.parent.name, "about": about})
+    return entries

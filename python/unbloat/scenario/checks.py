@@ -1,0 +1,29 @@
+"""Values that a user chose among a few: what is none of them gets one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unbloat._core import InputError
+
+BACKENDS = ("simulator", "kernel", "vm")
+"""Where a scenario can run."""
+
+
+def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
+    """Give `value` if it is allowed, or say what is."""
+    if value not in allowed:
+        raise InputError(f"{what}: {value} is none of {', '.join(allowed)}")
+    return value
+
+
+def check_kernel(kernel: str | None, on: str) -> None:
+    """Refuse a kernel where there is no choice of one."""
+    if kernel is not None and on != "vm":
+        raise InputError(f"kernel {kernel}: only guests (on = vm) have a choice of kernels, not runs with on = {on}")
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse a number of processes that is none."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs {jobs}: there must be at least one process; by default there is one for each core")

@@ -1,0 +1,76 @@
+"""What a run depends on besides its scenario: the compiled core, algorithms/ and the user's own congestion controls.
+
+A run is kept under a hash of all that. Whoever runs it reads the same files later: should one of them have been changed
+in between, the result is not that of what was hashed, and must not be kept as if it were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unbloat import _core
+from unbloat._core import RunError
+from unbloat.system.paths import ALGORITHMS
+
+SOURCES = (".c", ".h")
+
+
+def code_files() -> list[Path]:
+    """List the compiled core and every source in algorithms/, which a user's own file may include."""
+    return [Path(_core.__file__), *sorted(path for path in ALGORITHMS.rglob("*") if path.suffix in SOURCES)]
+
+
+def code_hash() -> str:
+    """Hash them: what a run's outcome depends on besides its scenario and files of the user's."""
+    return hash_files(code_files())
+
+
+def hash_files(files: Iterable[Path]) -> str:
+    """Hash names and contents, so that no two lists of files look alike."""
+    total = hashlib.sha256()
+    for file in files:
+        total.update(os.fsencode(file.name) + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def stamp(files: Iterable[Path]) -> str:
+    """Identify the present state of files without reading them: any change to one of them gives another stamp.
+
+    The time of the last change of a file's inode counts, which no program can set back.
+    """
+    states = []
+    for file in files:
+        state = file.stat()
+        states.append(f"{file} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}")
+    return hashlib.sha256("\n".join(states).encode(errors="surrogateescape")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Code:
+    """What all runs depend on, as it was when this was made."""
+
+    files: Sequence[Path]
+    stamp: str
+    hash: str
+
+    @classmethod
+    def now(cls) -> Code:
+        """Read it. The stamp comes first: what is changed after it has another stamp than the one here."""
+        files = code_files()
+        return cls(files, stamp(files), hash_files(files))
+
+    def stamp_with(self, cell: _core.Cell) -> str:
+        """Give the stamp of all that a run of `cell` depends on."""
+        return f"{self.stamp}{stamp(cell.sources(ALGORITHMS))}"
+
+
+def refuse_changed(cell: _core.Cell, files: Sequence[Path], before: str) -> None:
+    """Raise `RunError` if any of `files` or of the cell's own was changed since they had the stamp `before`."""
+    sources = cell.sources(ALGORITHMS)
+    if f"{stamp(files)}{stamp(sources)}" != before:
+        latest = max([*sources, *files], key=lambda file: file.stat().st_ctime_ns)
+        raise RunError(f"{latest} was changed after the runs had begun; this one is not kept: start again")

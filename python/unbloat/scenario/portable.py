@@ -1,0 +1,61 @@
+"""A cell for another process or machine, and sentences from there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from unbloat import _core
+from unbloat.system.paths import ALGORITHMS
+
+PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
+"""What an error in another process has in place of file and line."""
+
+Packed = dict[str, Any]
+"""A cell for another machine: its scenario, and the user's own files by their paths."""
+
+
+def located(sentence: str, cell: _core.Cell) -> str:
+    """Put file and line into a sentence from another process."""
+    return PLACE.sub(lambda place: cell.locate(place[1]), sentence)
+
+
+def scenario_of(cell: _core.Cell) -> str:
+    """Give the cell's scenario in the form that `_core.resolved` reads, always in the same order."""
+    return json.dumps(json.loads(cell.portable()), sort_keys=True)
+
+
+def encoded_objects(cell: _core.Cell) -> dict[str, str]:
+    """Compile a cell's congestion controls for a machine that has no compiler; as text."""
+    return {name: base64.b64encode(data).decode() for name, data in sorted(cell.objects(ALGORITHMS).items())}
+
+
+def pack(cell: _core.Cell) -> Packed:
+    """Give a cell with the user's own files, by their absolute paths."""
+    files = {str(absolute(file)): file.read_bytes() for file in cell.sources(ALGORITHMS)}
+    there = cell.with_own_controls({path: absolute(path) for path in cell.own_controls})
+    return {"scenario": there.portable(), "files": files}
+
+
+def unpack(packed: Packed, folder: Path) -> _core.Cell:
+    """Write the files into `folder`, each under its absolute path; give the cell, which finds them there."""
+    for path, content in packed["files"].items():
+        file = below(folder, Path(path))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    cell = _core.resolved(packed["scenario"])
+    return cell.with_own_controls({path: below(folder, path) for path in cell.own_controls})
+
+
+def absolute(path: Path) -> Path:
+    """Give a path from the root, without steps back."""
+    return Path(os.path.normpath(path.absolute()))
+
+
+def below(folder: Path, path: Path) -> Path:
+    """Give an absolute path with `folder` as its root."""
+    return folder / path.relative_to(path.anchor)

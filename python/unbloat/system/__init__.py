@@ -1,0 +1,1 @@
+"""What the operating system gives: folders, signals, temporary files, boot services."""
