@@ -11,6 +11,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat._core import Cell
+from unbloat.report.run_table import FLOW_COLUMNS
 from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.store import Store, Tables
@@ -47,17 +48,11 @@ class Kernel:
             watch(task, 1)
 
     def record(self, task: Task) -> dict[str, Any]:
-        flow = {key: None for _, _, key in runner_columns()} | FLOW | {"goodput_mbps": float(self.runs)}
+        flow = dict.fromkeys(FLOW_COLUMNS) | FLOW | {"goodput_mbps": float(self.runs)}
         link = {"queue_delay_ms_mean": 5.0, "queue_delay_ms_p95": 6.0, "queue_delay_ms_max": 7.0, **LINK}
         real = {"sound": not self.why, "unsound_because": self.why or None}
         head = {"scenario": "small", "on": task.on, "seed": 1, "duration_s": 2.0, "jain_index": 1.0}
         return {**head, **real, "lateness_us_p99": 41.0, "cpu_idle_percent": 73.0, "flows": [flow], "links": [link]}
-
-
-def runner_columns() -> list[tuple[str, str, str]]:
-    from unbloat.report.run_table import FLOW_COLUMNS
-
-    return FLOW_COLUMNS
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from unbloat.comparison.tolerance_report import (
     sides_named,
 )
 from unbloat.report.report import Listing, Part, Report, Table
-from unbloat.report.sweep_table import written
+from unbloat.report.sweep_table import FLOW_COLUMNS, LINK_COLUMNS, written
 from unbloat.report.table import Column
-from unbloat.results.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
+from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
 
 MARKS = {True: "*", False: "", None: "?"}
@@ -47,21 +47,22 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
     return ((cell, metric) for cell in comparison.cells for metric in cell.metrics)
 
 
-def _shown(cell: CellDifference) -> Iterator[tuple[str, str, MetricDifference]]:
-    """Give the metrics that `unbloat sweep` prints too, where they differ: head, unit, metric."""
+def _shown(cell: CellDifference) -> Iterator[MetricDifference]:
+    """Give the metrics that `unbloat sweep` prints too, where they differ."""
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
-    for of, columns in ((ALL, FLOW_COLUMNS), (cell.link, LINK_COLUMNS)):
-        for head, unit, name in columns:
+    for of, names in ((ALL, FLOW_COLUMNS), (cell.link, LINK_COLUMNS)):
+        for name in names:
             metric = metrics.get((of, name))
             if metric and metric.difference and metric.difference.mean:
-                yield head, unit, metric
+                yield metric
 
 
 def _columns(comparison: SweepComparison) -> list[Column]:
-    rows = [(cell.place, *shown) for cell in comparison.cells for shown in _shown(cell)]
-    columns = cell_columns([place for place, *_ in rows]) if rows else []
-    columns.append(Column("metric", "", [f"{head} {unit}".strip() for _, head, unit, _ in rows]))
-    metrics = [metric for *_, metric in rows]
+    rows = [(cell.place, metric) for cell in comparison.cells for metric in _shown(cell)]
+    columns = cell_columns([place for place, _ in rows]) if rows else []
+    metrics = [metric for _, metric in rows]
+    described = [METRICS[metric.name] for metric in metrics]
+    columns.append(Column("metric", "", [f"{each.head} {each.unit}".strip() for each in described]))
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from unbloat.results.metrics import MANY
 from unbloat.scenario.checks import one_of
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
 DASHES = ["-", "--", ":", "-."]
 """Tell apart the flows of one run, where colours tell runs apart."""
-MANY = 12
-"""More lines than this are not named one by one."""
 KINDS = ["cwnd", "rtt", "queue", "goodput", "rtt_cdf", "queue_delay_cdf"]
 SHORT = {"cdf": ["rtt_cdf", "queue_delay_cdf"]}
 DEFAULT = ["cwnd", "rtt", "queue", "goodput"]

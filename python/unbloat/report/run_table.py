@@ -8,31 +8,18 @@ from statistics import fmean
 from typing import Any
 
 from unbloat.report.table import Column, render, show
+from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.results import Record, Results, why_unsound
 
-MANY = 12
-"""A run with more flows than this shows one row for each group; with more groups, one for each congestion control."""
-
-FLOW_COLUMNS = [
-    ("goodput", "Mbit/s", "goodput_mbps"),
-    ("RTT mean", "ms", "rtt_ms_mean"),
-    ("95 %", "ms", "rtt_ms_p95"),
-    ("max", "ms", "rtt_ms_max"),
-    ("loss", "%", "loss_percent"),
-    ("resent", "packets", "retransmitted_packets"),
-    ("cwnd", "packets", "cwnd_packets_mean"),
-    ("completed", "s", "completion_s"),
-]
-LINK_COLUMNS = [
-    ("used", "%", "utilisation_percent"),
-    ("queue", "%", "queue_percent_mean"),
-    ("waiting mean", "ms", "queue_delay_ms_mean"),
-    ("95 %", "ms", "queue_delay_ms_p95"),
-    ("max", "ms", "queue_delay_ms_max"),
-    ("dropped", "packets", "drops"),
-    ("lost", "packets", "wire_losses"),
-]
-REAL_COLUMNS = [("late 99 %", "us", "lateness_us_p99"), ("idle", "%", "cpu_idle_percent")]
+FLOW_COLUMNS = (
+    *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
+    *("cwnd_packets_mean", "completion_s"),
+)
+LINK_COLUMNS = (
+    *("utilisation_percent", "queue_percent_mean", "queue_delay_ms_mean", "queue_delay_ms_p95", "queue_delay_ms_max"),
+    *("drops", "wire_losses"),
+)
+REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
 
@@ -95,7 +82,7 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     unfinished = sum(flow["completion_s"] is None for flow in flows)
     remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"]}
-    for _, _, key in FLOW_COLUMNS:
+    for key in FLOW_COLUMNS:
         known = [flow[key] for flow in flows if flow[key] is not None]
         row[key] = fmean(known) if known else None
     return row
@@ -107,7 +94,7 @@ def links_table(results: Results) -> str:
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
     columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
-    columns += [Column(head, unit, [own(*row, key) for row in rows]) for head, unit, key in REAL_COLUMNS]
+    columns += [Column(METRICS[key].head, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS]
     return render([*columns, soundness(record for record, _ in rows)])
 
 
@@ -127,9 +114,9 @@ def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
     return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
 
 
-def value_columns(columns: Iterable[tuple[str, str, str]], rows: Sequence[dict[str, Any]]) -> list[Column]:
-    """Give the figures."""
-    return [Column(head, unit, [row[key] for row in rows]) for head, unit, key in columns]
+def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[Column]:
+    """Give the metrics of these names."""
+    return [Column(METRICS[name].head, METRICS[name].unit, [row[name] for row in rows]) for name in names]
 
 
 def warnings(records: Iterable[Record]) -> list[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unbloat.report.table import Column, render, show
-from unbloat.results.metrics import ALL, FLOW_COLUMNS, LINK_COLUMNS
+from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.results import why_unsound
 from unbloat.results.statistics import Difference, Estimate
 from unbloat.results.sweep import Sweep, SweepCell, estimates
 
+FLOW_COLUMNS = ("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index")
+LINK_COLUMNS = ("utilisation_percent", "queue_delay_ms_mean")
+"""What is shown of all flows and of the bottleneck."""
 LISTED = 20
 """Not more failures than this are listed."""
 
@@ -43,7 +46,8 @@ def table(sweep: Sweep) -> str:
     link = next((record.run["links"][0]["link"] for record in sweep.records), "")
     for of, wanted in ((ALL, FLOW_COLUMNS), (link, LINK_COLUMNS)):
         columns += [
-            Column(head, unit, [written(each.get((of, key))) for each in sums], True) for head, unit, key in wanted
+            Column(METRICS[key].head, METRICS[key].unit, [written(each.get((of, key))) for each in sums], True)
+            for key in wanted
         ]
     columns.append(Column("", "", [note(cell) for cell in cells]))
     return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
