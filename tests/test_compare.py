@@ -73,6 +73,15 @@ def test_nothing_lost_on_both_sides_is_near(tmp_path: Path) -> None:
     assert outside(tmp_path, run(lost=0), run(lost=0)) == []
 
 
+def test_python_compares_files(tmp_path: Path) -> None:
+    a, b = write(tmp_path, "a", run()), write(tmp_path, "b", run(goodput=20.0))
+    assert ub.compare(a, a).counts()["within"] == ub.compare(a, b).counts()["outside"] == 1
+    three = ub.compare(a, b, b)
+    assert [each.counts()["within"] for each in (three.first, three.second)] == [0, 1]
+    with pytest.raises(ub.InputError, match="compare needs two sets of results, or one and `between`"):
+        ub.compare(a)
+
+
 def test_seeds_are_repeats_and_their_means_are_compared(tmp_path: Path) -> None:
     a = write(tmp_path, "a", run(seed=1, goodput=9.0), run(seed=2, goodput=11.0))
     b = write(tmp_path, "b", run(seed=3, goodput=10.0))

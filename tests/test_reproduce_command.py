@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import unbloat as ub
 from unbloat import _core
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
@@ -116,6 +117,17 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert "= Reno's window falls" in words
     assert "4 published numbers and statements: " in words
     assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
+
+
+def test_python_gets_what_the_command_prints(tiny, capsys, caplog):
+    caplog.set_level("INFO", "unbloat")
+    found = ub.reproduce(tiny, jobs=1)
+    assert capsys.readouterr() == ("", "") and "12 runs of 8000 packets at most" in caplog.text
+    assert found.paper.name == "tiny" and found.extra_tables == []
+    assert main(["reproduce", str(tiny), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found.as_dict()
+    with pytest.raises(ub.InputError, match="nothing of tiny begins with `tab9`"):
+        ub.reproduce(tiny, table="tab9")
 
 
 def test_runs_are_counted_beforehand(tiny, capsys):
