@@ -286,7 +286,7 @@ fn wrong_values_name_what_is_allowed() {
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("\"linux\"", "\"linx\"",
      "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean \
          linux?)"),
@@ -480,7 +480,7 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\n\"link..rate\" = [\"a\"]",
      "base.toml:16: link..rate: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
     ("count = 2", "[sweep]\n\"link.bottleneck.que.limit\" = [\"5kb\", \"6kb\"]",
-     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse"),
+     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"),
     ("count = 2", "[sweep]\nseed = [1, \"b\"]",
      "base.toml:16: seed: must be a whole number, not \"b\""),
 ];
@@ -550,7 +550,7 @@ const OVERRIDES: &[Case] = &[
      "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
          kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("link.bottleneck.rat", "1",
-     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("a", "1",
      "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
@@ -558,8 +558,9 @@ const OVERRIDES: &[Case] = &[
     ("flows.3.cc", "x",
      "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
     ("link.bottleneck", "3",
-     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, \
-         reorder, reorder_gap, reorder_by, duplicate, outages, reverse; here it is a whole number"),
+     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse, rates, jitter, \
+         jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages; here it is a whole \
+         number"),
     ("sweep.x", "3",
      "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
          profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
