@@ -138,8 +138,16 @@ impl Scenario {
 
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
-        let group = self.flows.iter().position(|group| group.clock.drift != Drift(0))?;
-        Some(OnlyInTheSimulator { group, drift: self.flows[group].clock.drift })
+        let first = |(number, group): (usize, &FlowGroup)| {
+            let key = |key| format!("flows.{number}.{key}");
+            if group.clock.drift != Drift(0) {
+                let Clock { drift, .. } = group.clock;
+                return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
+            }
+            let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
+            group.access.small_queues.then_some(small_queues)
+        };
+        self.flows.iter().enumerate().find_map(first)
     }
 
     /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never what limits a flow. With a queue
@@ -198,29 +206,36 @@ impl std::fmt::Display for OnlyInTheKernel {
     }
 }
 
-/// What a scenario asks for that no kernel has: clocks that drift apart, for both ends of a real run read the same one.
+/// What a scenario asks for that cannot be had on a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnlyInTheSimulator {
-    /// The flow group that asks for it.
-    pub group: usize,
-    /// As it is written.
-    pub drift: Drift,
+    /// The dotted key that asks for it.
+    pub key: String,
+    /// What it asks for.
+    pub what: OnlyThere,
 }
 
-impl OnlyInTheSimulator {
-    /// The dotted key that asks for it.
-    pub fn key(&self) -> String {
-        format!("flows.{}.clock.drift", self.group)
-    }
+/// What only the simulator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnlyThere {
+    /// Clocks that drift apart: both ends of a real run read the same one.
+    Drift(Drift),
+    /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
+    /// left its own device.
+    SmallQueues,
 }
 
 impl std::fmt::Display for OnlyInTheSimulator {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(
-            f,
-            "{} cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate",
-            self.drift
-        )
+        match self.what {
+            OnlyThere::Drift(drift) => {
+                write!(f, "{drift} cannot be had on a kernel, where both ends read the same clock")?;
+            }
+            OnlyThere::SmallQueues => {
+                write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
+            }
+        }
+        write!(f, ": leave it out, or simulate")
     }
 }
 
@@ -537,6 +552,9 @@ pub struct Access {
     /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Whether the sender is told when its packets have left its host, so that TCP keeps few of them there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub small_queues: bool,
     /// One way; acknowledgements take it too.
     pub delay: Nanos,
 }

@@ -406,6 +406,7 @@ pub const KEYS: &[Key] = &[
     key("exponential", "mean", Kind::Size, Required, SIZES_RANGE, "the mean size"),
     key("access", "rate", Kind::Rate, Means("no constraint"), RATES, "what a sender's own link carries"),
     key("access", "queue", Kind::Table, Means("a queue that never drops"), "", "where a sender's packets wait for its own link, which needs a rate then: any but the kernel's"),
+    key("access", "small_queues", Kind::Flag, Default("false"), "", "each sender is told when a packet has left its host, and keeps few there (TCP small queues); needs a rate; simulator only"),
     key("access", "delay", Kind::Time, Default("0s"), DELAYS, "propagation from the sender to the bottleneck, one way; acknowledgements take it too"),
     key("clock", "offset", Kind::Offset, Default("0s"), "-1000000s..1000000s", "how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its place"),
     key("clock", "drift", Kind::Drift, Default("0ppm"), "-10000ppm..10000ppm", "how much faster it runs than the sender's (clock skew, as RFC 6817 calls it); simulator only"),
