@@ -226,7 +226,12 @@ impl Reader {
 
 /// A sender's own link, whose queue is not read yet, as those of links.
 fn read_access(section: &Section) -> Access {
-    Access { rate: section.read("rate"), queue: None, delay: section.read("delay").unwrap_or_default() }
+    Access {
+        rate: section.read("rate"),
+        queue: None,
+        small_queues: section.read("small_queues").unwrap_or_default(),
+        delay: section.read("delay").unwrap_or_default(),
+    }
 }
 
 /// The links that a list of names says; none without the key.

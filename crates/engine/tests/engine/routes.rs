@@ -184,7 +184,7 @@ fn a_sender_s_own_link_has_a_queue_like_any_other() {
     s.links = vec![duplex("core", 100.0, 10)];
     let window = |packets| {
         let access =
-            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), delay: Nanos::ZERO };
+            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), ..Access::default() };
         let mut s = s.clone();
         s.flows[0] = FlowGroup { cc: fixed_window(packets), stack: PROMPT, access, ..flow("reno") };
         run(&s, &Options::default()).run
@@ -210,7 +210,7 @@ fn a_discipline_acts_before_a_sender_s_own_link() {
         let mut s = scenario(60);
         s.warmup = Nanos::from_secs(10);
         s.links = vec![duplex("core", 100.0, 10)];
-        let access = Access { rate: Some(Rate(10_000_000)), queue, delay: Nanos::ZERO };
+        let access = Access { rate: Some(Rate(10_000_000)), queue, ..Access::default() };
         s.flows[0] = FlowGroup { access, ..flow("cubic") };
         run(&s, &Options::default()).run.links[2].queue_delay.queue_delay_ms_mean.unwrap()
     };

@@ -79,6 +79,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "rate" = Rate, Means("no constraint"), RATES => "what a sender's own link carries";
         "queue" = Table, Means("a queue that never drops") =>
             "where a sender's packets wait for its own link, which needs a rate then: any but the kernel's";
+        "small_queues" = Flag, Default("false") =>
+            "each sender is told when a packet has left its host, and keeps few there (TCP small queues); needs a \
+             rate; simulator only";
         "delay" = Time, Default("0s"), DELAYS =>
             "propagation from the sender to the bottleneck, one way; acknowledgements take it too";
     },
