@@ -1,6 +1,7 @@
 //! A queue for what comes and goes by the million.
 
-/// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to compare.
+/// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to
+/// compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     /// A power of two of them.
