@@ -91,11 +91,12 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     panic::catch_unwind(AssertUnwindSafe(|| invariants::check(scenario))).map_err(|_| PANIC.take())
 }
 
-/// The same by way of its file in `folder`, so that what is found can be repeated from there.
+/// The same by way of its file, so that what is found can be repeated from there. The traces stand in `folder`.
 fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
     let read = || {
-        written::write(scenario, folder).map_err(|why| why.to_string())?;
-        scenario::load(&folder.join("scenario.toml"), &[]).map_err(|why| format!("cannot be read again: {why}"))
+        written::write_traces(scenario, folder).map_err(|why| why.to_string())?;
+        let text = written::text(scenario);
+        scenario::load_text(&text, "scenario.toml", folder, &[]).map_err(|why| format!("cannot be read again: {why}"))
     };
     let experiment = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(PANIC.take()))?;
     check(&experiment.cells[0].scenario)
@@ -112,6 +113,7 @@ fn search(count: u64, first: u64) -> ExitCode {
             let (next, done, stop, found) = (&next, &done, &stop, &found);
             let folder = PathBuf::from(FOLDER).join(format!("worker-{}-{worker}", std::process::id()));
             scope.spawn(move || {
+                std::fs::create_dir_all(&folder).expect("a folder for traces");
                 while !stop.load(Relaxed) {
                     let number = next.fetch_add(1, Relaxed);
                     if number >= first + count {

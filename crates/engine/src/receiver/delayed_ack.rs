@@ -123,6 +123,11 @@ impl DelayedAck {
         self.syn_answered = now;
     }
 
+    /// A packet has come that shows that its sender has the answer to the SYN.
+    pub fn is_established(&self) -> bool {
+        self.round_trip > Nanos::ZERO
+    }
+
     /// The first segment after the handshake shows the round-trip time.
     #[inline]
     pub fn measure_round_trip(&mut self, now: Nanos) {
