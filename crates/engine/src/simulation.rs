@@ -157,10 +157,25 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// do.
     #[inline(always)]
     fn packet_moves(&mut self, now: Nanos, port: PortId) {
-        let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
+        let Some(id) = self.network.step(now, port, &mut self.monitor) else {
+            if !self.monitor.departed.is_empty() {
+                self.packets_depart(now);
+            }
+            return;
+        };
         match *self.network.packets.remove(id) {
             Packet::Data(data) => self.data_arrives(now, &data),
             Packet::Ack(ack) => self.ack_arrives(now, &ack),
+        }
+    }
+
+    /// Tells senders of the packets that have left their hosts.
+    #[cold]
+    #[inline(never)]
+    fn packets_depart(&mut self, now: Nanos) {
+        while let Some(data) = self.monitor.departed.pop() {
+            let deadline = self.with_sender(now, data.flow, |sender, env| sender.on_departure(env, &data));
+            self.set_timer_no_later(Timer::Sender(data.flow), deadline);
         }
     }
 
@@ -244,6 +259,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     /// Makes the records. `fingerprint` is taken from the tap by the caller.
     pub fn finish(mut self) -> (Outcome, T) {
+        #[cfg(debug_assertions)]
+        if self.network.packets.count() == 0 {
+            assert!(
+                self.senders.iter().all(|sender| sender.in_host() == (0, false)),
+                "nothing in the network, but in hosts"
+            );
+        }
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
             let control = &self.controls[self.group_of[flow] as usize];

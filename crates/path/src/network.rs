@@ -5,6 +5,7 @@
 
 use crate::agenda::Agenda;
 use crate::channel::Transit;
+use crate::egress::Step;
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
@@ -62,6 +63,9 @@ pub trait Observer<P> {
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
     /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
     fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
+    /// A packet is out of its sender's host, or was dropped by a queue there: told of what comes to an
+    /// [`EgressPort`](crate::EgressPort).
+    fn departed(&mut self, _now: Nanos, _packet: &P) {}
     /// A packet is at the far end of a port.
     fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}
 }
@@ -387,6 +391,22 @@ impl<P: Packet, X> Network<P, X> {
                 gone.append(&mut queued.gone);
                 (taken, queued.next())
             }
+            Port::Egress(egress) => {
+                let taken = match egress.step(now, packets) {
+                    Step::Arrived(transit) => transit,
+                    Step::Left(id) => {
+                        context.departed(now, packets.get(id));
+                        Transit::NOTHING
+                    }
+                    Step::Dropped(mut dropped) => {
+                        dropped.iter().for_each(|Gone { id, .. }| context.departed(now, packets.get(*id)));
+                        gone.append(&mut dropped);
+                        Transit::NOTHING
+                    }
+                    Step::Nothing => Transit::NOTHING,
+                };
+                (taken, egress.next())
+            }
             Port::External(port) => (port.step(now, packets, context, &mut gone), port.next()),
             Port::Fifo(fifo) => (fifo.take(), fifo.next()),
             Port::Access(access) => (access.take(), access.next()),
@@ -410,6 +430,10 @@ impl<P: Packet, X> Network<P, X> {
                 queued.offer(now, transit, packets);
                 gone.append(&mut queued.gone);
                 queued.next()
+            }
+            Port::Egress(egress) => {
+                egress.offer(now, transit, packets);
+                egress.next()
             }
             Port::External(port) => {
                 port.offer(now, transit, packets, context, &mut gone);

@@ -28,6 +28,8 @@ impl Sender {
             self.timer,
             self.pace_at
         );
+        let (in_host, waits) = self.in_host();
+        assert!(in_host > 0 || !waits, "flow {}: waits until something leaves its host, where nothing is", self.flow);
         assert!(
             self.phase != Phase::SynSent || self.timer.at != Nanos::NEVER,
             "flow {}: nothing will repeat a lost SYN",

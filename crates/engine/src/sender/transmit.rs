@@ -1,5 +1,6 @@
 //! What is sent when: new data within the windows, lost segments first.
 
+use super::small_queues::Send;
 use super::{Env, Sender, rate, window};
 use crate::clock;
 use crate::packet::{Data, SYN_BYTES, flag};
@@ -28,14 +29,18 @@ impl Sender {
         self.sk.snd_cwnd.saturating_sub(in_flight)
     }
 
-    /// `tcp_write_xmit`: new segments, as many as the windows and the pacer allow.
+    /// `tcp_write_xmit`: new segments, as many as the windows, the pacer and the host allow.
     pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
         }
         let mut sent = 0;
         let mut quota = self.quota();
-        while quota > 0 && self.has_new_data() && !self.pacer_holds(env) {
+        while quota > 0
+            && self.has_new_data()
+            && !self.pacer_holds(env)
+            && !self.small_queue_holds(self.board.nxt, Send::First)
+        {
             self.send_new_segment(env);
             quota -= 1;
             sent += 1;
@@ -113,7 +118,7 @@ impl Sender {
 
     /// `tcp_xmit_retransmit_queue`: lost segments, lowest first, as the window allows.
     pub(super) fn retransmit_lost<T: Tap>(&mut self, env: &mut Env<T>) {
-        let mut rearm = false;
+        let (mut rearm, mut held) = (false, false);
         while let Some(segment) = self.board.next_to_resend() {
             let room = self.sk.packets_in_flight() < self.sk.snd_cwnd;
             if !room && !self.free_retransmission {
@@ -124,15 +129,18 @@ impl Sender {
             if all_sent || self.pacer_holds(env) {
                 break;
             }
+            held = self.small_queue_holds(segment, Send::Again) || !self.resend(env, segment);
+            if held {
+                break;
+            }
             self.free_retransmission = false;
-            self.resend(env, segment);
             self.high_rxt = self.high_rxt.max(segment + 1);
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += 1;
             }
             rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
         }
-        self.free_retransmission = false;
+        self.free_retransmission &= held;
         if rearm {
             self.arm_retransmit(env.now);
         }
@@ -149,11 +157,17 @@ impl Sender {
     pub(super) fn send_next_segments<T: Tap>(&mut self, env: &mut Env<T>) {
         self.retransmit_lost(env);
         self.transmit_new(env);
-        while !self.has_new_data() && self.sk.packets_in_flight() < self.sk.snd_cwnd && !self.pacer_holds(env) {
+        while !self.has_new_data()
+            && self.sk.packets_in_flight() < self.sk.snd_cwnd
+            && !self.pacer_holds(env)
+            && !self.small_queue_holds(self.board.una, Send::Again)
+        {
             let from = self.high_rxt.max(self.lost_below);
             let suspected = self.board.undelivered_in(from, self.board.highest_sacked);
             let Some(segment) = suspected.or_else(|| self.rescue()) else { break };
-            self.resend(env, segment);
+            if !self.resend(env, segment) {
+                break;
+            }
             if suspected.is_some() {
                 self.high_rxt = segment + 1;
             }
@@ -172,22 +186,27 @@ impl Sender {
         self.board.highest_undelivered().filter(|segment| self.board.get(*segment).state & state::RETRANS == 0)
     }
 
-    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight.
-    pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
-        self.send_again(env, segment);
+    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight. False if it has not even left the
+    /// host, which counts for an undo all the same.
+    pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+        let sent = self.send_again(env, segment);
         let s = self.board.get_mut(segment);
-        if s.state & state::RETRANS == 0 {
+        if sent && s.state & state::RETRANS == 0 {
             s.state |= state::RETRANS;
             self.sk.retrans_out += 1;
         }
         if self.sk.retrans_stamp == 0 {
-            self.sk.retrans_stamp = self.sk.tcp_mstamp;
+            self.sk.retrans_stamp = s.sent_us;
         }
         self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
+        sent
     }
 
-    /// `__tcp_retransmit_skb`: puts a segment on the wire again.
-    pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
+    /// `__tcp_retransmit_skb`: puts a segment on the wire again. False if it has not left the host.
+    pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+        if self.is_still_in_host(segment) {
+            return false;
+        }
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
         let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
@@ -201,6 +220,7 @@ impl Sender {
         self.sk.bytes_retrans += (self.segment_bytes(segment) - self.header) as u64;
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         self.emit(env, segment, flag::RETRANSMISSION | if ect { flag::ECT } else { 0 });
+        true
     }
 
     /// Hands a segment to the network and keeps the counters that go with it.
@@ -223,7 +243,15 @@ impl Sender {
         if sk.inet_conn.sk.sk_pacing_status != 0 {
             self.charge_pacer(env.now, bytes - self.header);
         }
-        env.send(data);
+        self.hand_over(env, data);
+    }
+
+    /// Gives a packet to the host's network card.
+    #[inline(always)]
+    fn hand_over<T: Tap>(&mut self, env: &mut Env<T>, data: Data) {
+        if env.send(data) && self.small_queue.is_some() {
+            self.enters_host(&data);
+        }
     }
 
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
@@ -241,7 +269,7 @@ impl Sender {
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
         let (flow, tos) = (self.flow, self.tos);
-        env.send(Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos });
+        self.hand_over(env, Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos });
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

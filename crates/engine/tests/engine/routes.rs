@@ -217,3 +217,64 @@ fn a_discipline_acts_before_a_sender_s_own_link() {
     let (long, short) = (delay_ms(None), delay_ms(Some(Queue::Discipline(Discipline::Codel(Codel::default())))));
     assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
 }
+
+/// CUBIC over a link of its own at 10 Mbit/s with room for 1000 packets; then 100 Mbit/s, 10 ms there and back.
+fn bulk_on_an_own_link(small_queues: bool, loss: f64) -> Run {
+    let mut s = scenario(60);
+    s.warmup = Nanos::from_secs(10);
+    s.links = vec![duplex("core", 100.0, 10)];
+    s.links[0].forward.loss = Loss::Uniform(loss);
+    let queue = Some(droptail(Limit::Packets(1000)));
+    let access = Access { rate: Some(Rate(10_000_000)), queue, small_queues, delay: Nanos::from_millis(2) };
+    s.flows[0] = FlowGroup { access, ..flow("cubic") };
+    run(&s, &Options::default()).run
+}
+
+/// Two segments are in the host: one in transmission, one that came when that started and waits for it. Otherwise the
+/// whole window waits there, and the link is as busy.
+#[test]
+fn a_sender_that_is_told_what_left_keeps_two_segments_in_its_host() {
+    let [untold, told] = [false, true].map(|small_queues| bulk_on_an_own_link(small_queues, 0.0));
+    let waits = |run: &Run| (run.links[2].queue_delay.queue_delay_ms_mean.unwrap(), run.links[2].link.clone());
+    let own = &told.links[2].queue_delay;
+    close(own.queue_delay_ms_mean.unwrap(), 1.2, 1e-6, "wait");
+    assert_eq!(own.queue_delay_ms_max, Some(1.2));
+    assert!(waits(&untold).0 > 300.0, "{:?}", waits(&untold));
+    close(told.flows[0].goodput_mbps, 10.0 * 1448.0 / 1500.0, 1e-4, "goodput");
+    close(told.flows[0].goodput_mbps, untold.flows[0].goodput_mbps, 1e-4, "goodput");
+    // Two segments in the host, the rest on their way; the second acknowledgement of each pair waits for nothing.
+    close(rtt_ms(&told, 0), 2.0 * 1.2 + 2.0 * (2.0 + 10.0) + DATA_MS[1] + ACK_MS[1], 0.05, "RTT");
+}
+
+/// Losses are repaired all the same: what is sent again passes the same host.
+#[test]
+fn retransmissions_pass_small_queues() {
+    let told = bulk_on_an_own_link(true, 0.002);
+    let own = &told.links[2];
+    assert!(told.flows[0].retransmitted_packets > 30, "{:?}", told.flows[0]);
+    // Retransmissions may find twice the limit: four segments, of which one is in transmission.
+    assert!(own.queue_delay.queue_delay_ms_max.unwrap() <= 4.0 * 1.2 + 1e-6, "{own:?}");
+    assert_eq!(own.drops, 0);
+}
+
+/// At 1 Gbit/s a sender keeps 1/1024 s of its pacing rate in its host, which counts what its buffers take.
+#[test]
+fn a_fast_sender_keeps_a_millisecond_in_its_host() {
+    let mut s = scenario(20);
+    s.warmup = Nanos::from_secs(10);
+    s.links = vec![duplex("core", 10_000.0, 1)];
+    let access = Access { rate: Some(Rate(1_000_000_000)), small_queues: true, ..Access::default() };
+    s.flows[0] = FlowGroup { access, ..flow("cubic") };
+    let (run, series) = run_with_series(&s, Nanos::from_millis(100));
+    close(run.flows[0].throughput_mbps, 1000.0, 1e-3, "throughput");
+    let (cwnd, srtt_ms) = (series.flows.cwnd_packets.last().unwrap(), series.flows.srtt_ms.last().unwrap().unwrap());
+    let factor = match series.flows.ssthresh_packets.last().unwrap() {
+        Some(ssthresh) if *cwnd >= ssthresh / 2 => 1.2,
+        _ => 2.0,
+    };
+    let pacing_rate = factor * *cwnd as f64 * 1448.0 / (srtt_ms / 1e3);
+    let in_host = (pacing_rate / 1024.0 / (1448.0 + 896.0)).ceil();
+    let own = &run.links[2].queue_delay;
+    close(own.queue_delay_ms_max.unwrap(), (in_host - 1.0) * DATA_MS[2], 0.02, "wait");
+    assert!(own.queue_delay_ms_max.unwrap() < 1.5, "{own:?}");
+}
