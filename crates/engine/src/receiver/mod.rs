@@ -150,6 +150,10 @@ impl Receiver {
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
             self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
+            let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
+            if data.segment + 1 < self.acked && none_is_scheduled {
+                self.delayed_ack.answers_old_duplicate();
+            }
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             (early, true)
         } else {
