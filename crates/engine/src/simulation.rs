@@ -8,7 +8,7 @@ use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::{Control, Library};
-use path::{Agenda, Network, PortId, Source, Topology};
+use path::{Agenda, Network, Source, Topology};
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
@@ -132,13 +132,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let duration = self.scenario.duration;
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let (arrival, port) = self.network.next();
+                let arrival = self.network.next();
                 let (due, source) = self.timers.first();
                 if arrival <= due {
                     if arrival > duration {
                         return Ok(());
                     }
-                    self.packet_moves(arrival, port);
+                    self.packet_moves(arrival);
                 } else {
                     if due > duration {
                         return Ok(());
@@ -146,7 +146,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
                     self.timer_expires(due, source);
                 }
             }
-            let now = self.network.next().0.min(self.timers.first().0);
+            let now = self.network.next().min(self.timers.first().0);
             if progress(now.min(self.scenario.duration)).is_break() {
                 return Err(Error::Interrupted);
             }
@@ -156,8 +156,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
     /// do.
     #[inline(always)]
-    fn packet_moves(&mut self, now: Nanos, port: PortId) {
-        let Some(id) = self.network.step(now, port, &mut self.monitor) else { return };
+    fn packet_moves(&mut self, now: Nanos) {
+        let Some(id) = self.network.step(now, &mut self.monitor) else { return };
         match *self.network.packets.remove(id) {
             Packet::Data(data) => self.data_arrives(now, &data),
             Packet::Ack(ack) => self.ack_arrives(now, &ack),

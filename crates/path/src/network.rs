@@ -5,6 +5,7 @@
 
 use crate::agenda::Agenda;
 use crate::channel::Transit;
+use crate::fifo::Offered;
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
@@ -110,16 +111,16 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// The earliest event: when, and at which port; `Nanos::NEVER` if the network is empty.
+    /// The time of the earliest event; `Nanos::NEVER` if the network is empty.
     #[inline(always)]
-    pub fn next(&self) -> (Nanos, PortId) {
+    pub fn next(&self) -> Nanos {
+        self.next_of_first_two().min(self.agenda.first().0)
+    }
+
+    #[inline(always)]
+    fn next_of_first_two(&self) -> Nanos {
         let [first, second] = &self.first_two;
-        let mut next = (first.next, 0);
-        if second.next < next.0 {
-            next = (second.next, 1);
-        }
-        let (at, other) = self.agenda.first();
-        if at < next.0 { (at, OTHERS + other) } else { next }
+        first.next.min(second.next)
     }
 
     /// The earliest event of `port`, one of the first two, and of those from number 2 on.
@@ -213,14 +214,17 @@ impl<P: Packet, X> Network<P, X> {
 
     /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller removes it from `packets`.
     #[inline(always)]
-    pub fn step<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> Option<PacketId>
+    pub fn step<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
     {
-        let Transit { id, next_hop } = match port {
-            0 => self.take_first::<0, C>(now, context),
-            1 => self.take_first::<1, C>(now, context),
-            _ => self.take_other(now, port, context),
+        let (at, other) = self.agenda.first();
+        let (port, Transit { id, next_hop }) = if at < self.next_of_first_two() {
+            (OTHERS + other, self.take_other(now, OTHERS + other, context))
+        } else if self.first_two[1].next < self.first_two[0].next {
+            (1, self.take_first::<1, C>(now, context))
+        } else {
+            (0, self.take_first::<0, C>(now, context))
         };
         if C::WATCHES_PORTS && id != PacketId::NONE {
             context.passed(now, port, self.packets.get(id));
@@ -317,10 +321,10 @@ impl<P: Packet, X> Network<P, X> {
     {
         let head = &mut self.first_two[N];
         if let Port::Fifo(fifo) = &mut head.port {
-            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
-            head.next = fifo.next();
-            if fate != Fate::Accepted {
-                self.discard(now, fate, transit.id, context);
+            let offered = fifo.offer(now, bytes, transit, &mut self.packets);
+            if offered != Offered::Behind {
+                head.next = fifo.next();
+                self.discard_if_gone(now, offered, transit.id, context);
             }
         } else {
             self.first_two[N].next = self.offer_otherwise(now, N as PortId, transit, context);
@@ -340,14 +344,10 @@ impl<P: Packet, X> Network<P, X> {
     {
         let other = port - OTHERS;
         if let Port::Fifo(fifo) = &mut self.others[other as usize] {
-            let before = fifo.next();
-            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
-            let next = fifo.next();
-            if next != before {
-                self.agenda.set(other, next);
-            }
-            if fate != Fate::Accepted {
-                self.discard(now, fate, transit.id, context);
+            let offered = fifo.offer(now, bytes, transit, &mut self.packets);
+            if offered != Offered::Behind {
+                self.agenda.set(other, fifo.next());
+                self.discard_if_gone(now, offered, transit.id, context);
             }
             return;
         }
@@ -364,6 +364,13 @@ impl<P: Packet, X> Network<P, X> {
             _ => self.offer_otherwise(now, port, transit, context),
         };
         self.agenda.set(other, next);
+    }
+
+    #[inline(always)]
+    fn discard_if_gone<C: Observer<P>>(&mut self, now: Nanos, offered: Offered, id: PacketId, context: &mut C) {
+        if let Offered::Gone(fate) = offered {
+            self.discard(now, fate, id, context);
+        }
     }
 
     #[cold]
@@ -417,8 +424,7 @@ impl<P: Packet, X> Network<P, X> {
             }
             Port::Fifo(fifo) => {
                 let bytes = packets.get(transit.id).bytes();
-                let fate = fifo.offer(now, bytes, transit, packets);
-                if fate != Fate::Accepted {
+                if let Offered::Gone(fate) = fifo.offer(now, bytes, transit, packets) {
                     gone.push(Gone { id: transit.id, fate });
                 }
                 fifo.next()
