@@ -236,6 +236,23 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_holds_above_the_threshold() {
+        for limit in [Limit::Packets(3), Limit::Bytes(Bytes(4500))] {
+            let mut l = Bench::new(Some(limit), Some(Limit::Packets(1)), 0.0);
+            // One is in transmission, three wait, of which two found more than the threshold allows.
+            let offered: Vec<_> = (0..5).map(|number| l.offer(Nanos::ZERO, number)).collect();
+            assert_eq!(offered[3..], [Offered::Behind, DROPPED]);
+            let marks: Vec<_> = (0..4).map(|id| l.packets.get(PacketId(id)).ecn == Ecn::Ce).collect();
+            assert_eq!((marks, l.port.backlog()), (vec![false, false, true, true], (4500, 3)));
+            // At 12 ms one still waits, which is the threshold. All are in transmission or out at 24 ms.
+            assert_eq!(l.offer(Nanos::from_millis(12), 5), Offered::Behind);
+            assert_eq!(l.packets.get(PacketId(5)).ecn, Ecn::Ce);
+            l.port.advance(Nanos::from_millis(24));
+            assert_eq!(l.port.backlog(), (0, 0));
+        }
+    }
+
+    #[test]
     fn the_channel_loses_its_share() {
         let mut l = Bench::new(None, None, 0.25);
         let n = 20_000;

@@ -231,8 +231,13 @@ impl<P: Packet, X> Network<P, X> {
         }
         match self.routes.hops.get(next_hop as usize) {
             Some(hop) => {
-                let bytes = self.packets.bytes(id);
-                self.offer(now, *hop, id, bytes, context);
+                let (hop, bytes) = (*hop, self.packets.bytes(id));
+                // Most hops behind the first lead to one of the others: to ask for these first costs less.
+                if self.has_other(hop.port) {
+                    self.offer_to_other(now, hop, id, bytes, context);
+                } else {
+                    self.offer_to_first_two(now, hop, id, bytes, context);
+                }
                 None
             }
             None if next_hop == Transit::END => Some(id),
@@ -300,12 +305,28 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: External<P, C>,
     {
-        let Hop { port, next: next_hop } = hop;
-        let transit = Transit { id, next_hop };
-        match port {
+        if hop.port < OTHERS {
+            self.offer_to_first_two(now, hop, id, bytes, context);
+        } else {
+            self.offer_to_other(now, hop, id, bytes, context);
+        }
+    }
+
+    /// Is this the number of one of the others? Behind this check the compiler does without those of the indices.
+    #[inline(always)]
+    fn has_other(&self, port: PortId) -> bool {
+        (port.wrapping_sub(OTHERS) as usize) < self.others.len()
+    }
+
+    #[inline(always)]
+    fn offer_to_first_two<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    where
+        X: External<P, C>,
+    {
+        let transit = Transit { id, next_hop: hop.next };
+        match hop.port {
             0 => self.offer_to_first::<0, C>(now, transit, bytes, context),
-            1 => self.offer_to_first::<1, C>(now, transit, bytes, context),
-            _ => self.offer_to_other(now, port, transit, bytes, context),
+            _ => self.offer_to_first::<1, C>(now, transit, bytes, context),
         }
     }
 
@@ -332,17 +353,12 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_other<C: Observer<P>>(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        transit: Transit,
-        bytes: u32,
-        context: &mut C,
-    ) where
+    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    where
         X: External<P, C>,
     {
-        let other = port - OTHERS;
+        let transit = Transit { id, next_hop: hop.next };
+        let other = hop.port.wrapping_sub(OTHERS);
         if let Port::Fifo(fifo) = &mut self.others[other as usize] {
             let offered = fifo.offer(now, bytes, transit, &mut self.packets);
             if offered != Offered::Behind {
@@ -361,7 +377,7 @@ impl<P: Packet, X> Network<P, X> {
                 true => line.next(),
                 false => return,
             },
-            _ => self.offer_otherwise(now, port, transit, context),
+            _ => self.offer_otherwise(now, hop.port, transit, context),
         };
         self.agenda.set(other, next);
     }
