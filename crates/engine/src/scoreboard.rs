@@ -20,8 +20,6 @@ pub mod state {
     pub const APP_LIMITED: u8 = 16;
     /// Its delivery has already given a rate sample.
     pub const RATE_TAKEN: u8 = 32;
-    /// Its last transmission has not left the sender's host, which says so where it keeps small queues.
-    pub const IN_HOST: u8 = 64;
 }
 
 /// "No segment" in a list.
