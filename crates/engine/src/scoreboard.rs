@@ -20,10 +20,8 @@ pub mod state {
     pub const APP_LIMITED: u8 = 16;
     /// Its delivery has already given a rate sample.
     pub const RATE_TAKEN: u8 = 32;
-    /// Its last transmission has not left the sender's host, which says so where it keeps small queues.
-    pub const IN_HOST: u8 = 64;
     /// RACK gave it up, and looks at it no more until it is sent again.
-    pub const GIVEN_UP_BY_RACK: u8 = 128;
+    pub const GIVEN_UP_BY_RACK: u8 = 64;
 }
 
 /// "No segment" in a list.

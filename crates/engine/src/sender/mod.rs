@@ -345,7 +345,7 @@ impl Sender {
             return self.stop_writing(env.now);
         }
         // The first segments leave while the application writes.
-        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes()));
+        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once()));
         self.transmit_new(env);
     }
 

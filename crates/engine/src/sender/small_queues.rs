@@ -4,8 +4,8 @@
 
 use super::{Env, Phase, Sender};
 use crate::packet::{Data, flag};
-use crate::scoreboard::state;
 use crate::tap::Tap;
+use std::collections::VecDeque;
 
 /// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`,
 /// 320 bytes on x86-64 where there are wireless cards and tunnels, as in distributions' kernels. `struct sk_buff` and
@@ -25,13 +25,15 @@ const ALWAYS: u32 = 2;
 pub struct SmallQueue {
     /// Memory of the packets that have not left the host, bytes. The kernel's `sk_wmem_alloc` is one byte more.
     wmem_alloc: u64,
+    /// The segments among them, in the order in which they came.
+    segments: VecDeque<u32>,
     /// Somebody waits for a packet to leave (`TSQ_THROTTLED`).
     throttled: bool,
 }
 
 /// How a segment is to be sent: a retransmission may find twice as much in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Send {
+enum Send {
     First = 0,
     Again = 1,
 }
@@ -43,13 +45,34 @@ fn limit(truesize: u64, pacing_rate: u64, is_paced: bool, send: Send) -> u64 {
 }
 
 impl Sender {
-    /// True while a segment has to wait until a packet has left the host; the sender is told then.
+    /// Whether it is told when a packet has left its host.
     #[inline]
-    pub(super) fn small_queue_holds(&mut self, segment: u32, send: Send) -> bool {
-        self.small_queue.is_some() && self.is_held(segment, send)
+    pub(super) fn keeps_small_queue(&self) -> bool {
+        self.small_queue.is_some()
     }
 
+    /// The loop of `tcp_write_xmit` for such a sender.
     #[cold]
+    #[inline(never)]
+    pub(super) fn send_through_small_queue<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
+        self.send_new_segments(env, quota, Sender::host_takes_next)
+    }
+
+    /// `tcp_small_queue_check` of the next new segment, which counts as in the host from here on. False if it has to
+    /// wait until a packet has left; the sender is told then.
+    pub(super) fn host_takes_next(&mut self) -> bool {
+        let takes = !self.is_held(self.board.nxt, Send::First);
+        if takes {
+            self.enters_host(self.board.nxt);
+        }
+        takes
+    }
+
+    /// The same of a retransmission, which does not count yet: true while it has to wait.
+    pub(super) fn small_queue_holds(&mut self, segment: u32) -> bool {
+        self.keeps_small_queue() && self.is_held(segment, Send::Again)
+    }
+
     fn is_held(&mut self, segment: u32, send: Send) -> bool {
         let limit = self.small_queue_limit(segment, send);
         let Some(queue) = &mut self.small_queue else { return false };
@@ -66,7 +89,7 @@ impl Sender {
     }
 
     /// How many segments the host takes at once.
-    pub(super) fn host_takes(&self) -> u32 {
+    pub(super) fn host_takes_at_once(&self) -> u32 {
         let Some(queue) = &self.small_queue else { return u32::MAX };
         let limit = self.small_queue_limit(self.board.nxt, Send::First);
         let room = limit.saturating_sub(queue.wmem_alloc).div_ceil(self.truesize(self.board.nxt));
@@ -86,14 +109,31 @@ impl Sender {
         }
     }
 
-    /// A packet has been handed to the host's network card.
-    #[cold]
-    pub(super) fn enters_host(&mut self, data: &Data) {
-        let truesize = self.truesize_of(data);
+    /// A segment is handed to the host's network card.
+    pub(super) fn enters_host(&mut self, segment: u32) {
+        let truesize = self.truesize(segment);
         let Some(queue) = &mut self.small_queue else { return };
         queue.wmem_alloc += truesize;
+        queue.segments.push_back(segment);
+    }
+
+    /// The same for a packet of the handshake.
+    pub(super) fn handshake_enters_host(&mut self, data: &Data) {
+        let truesize = self.truesize_of(data);
+        if let Some(queue) = &mut self.small_queue {
+            queue.wmem_alloc += truesize;
+        }
+    }
+
+    /// A packet is not in the host any more.
+    pub(super) fn leaves_host(&mut self, data: &Data) {
+        let truesize = self.truesize_of(data);
+        let Some(queue) = &mut self.small_queue else { return };
+        queue.wmem_alloc -= truesize;
         if !data.is_handshake() {
-            self.board.get_mut(data.segment).state |= state::IN_HOST;
+            // The first, but for what a queue discipline drops.
+            let place = queue.segments.iter().position(|segment| *segment == data.segment);
+            queue.segments.remove(place.expect("it has come"));
         }
     }
 
@@ -101,23 +141,18 @@ impl Sender {
     #[inline]
     pub(super) fn is_still_in_host(&mut self, segment: u32) -> bool {
         let Some(queue) = &mut self.small_queue else { return false };
-        let is_there = self.board.get(segment).state & state::IN_HOST != 0;
+        let is_there = queue.segments.contains(&segment);
         queue.throttled |= is_there;
         is_there
     }
 
     /// A packet has left the host: what waited for that goes on, lost segments first.
     pub fn on_departure<T: Tap>(&mut self, env: &mut Env<T>, data: &Data) {
-        let truesize = self.truesize_of(data);
+        self.leaves_host(data);
         let Some(queue) = &mut self.small_queue else { return };
-        queue.wmem_alloc -= truesize;
-        if data.is_handshake() {
-            return;
-        }
-        if (self.board.una..self.board.nxt).contains(&data.segment) {
-            self.board.get_mut(data.segment).state &= !state::IN_HOST;
-        }
-        if std::mem::take(&mut queue.throttled) && self.phase == Phase::Established {
+        // Acknowledgements without data wake nobody (`__sock_wfree`).
+        let waited = !data.is_handshake() && std::mem::take(&mut queue.throttled);
+        if waited && self.phase == Phase::Established {
             self.set_clock(env.now);
             self.resume(env);
         }
@@ -141,7 +176,7 @@ mod tests {
     fn a_millisecond_or_two_segments_may_be_in_the_host() {
         for (rate, is_paced, expected) in [
             (1_000_000, false, 2 * TRUESIZE),
-            (2 * TRUESIZE << 10, false, 2 * TRUESIZE),
+            ((2 * TRUESIZE) << 10, false, 2 * TRUESIZE),
             ((2 * TRUESIZE + 1) << 10, false, 2 * TRUESIZE + 1),
             (125_000_000, false, 122_070),
             (12_500_000_000, false, 1_048_576),

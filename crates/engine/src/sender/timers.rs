@@ -1,6 +1,5 @@
 //! The sender's one timer, which stands for the retransmission timeout, the tail loss probe or RACK's reordering timer.
 
-use super::small_queues::Send;
 use super::{Env, Phase, Sender, rtt, window};
 use crate::clock::{self, micros_to_jiffies};
 use crate::tap::Tap;
@@ -176,7 +175,7 @@ impl Sender {
             return sent;
         }
         self.sk.tlp_retrans = 0;
-        if self.pacer_holds(env) || self.small_queue_holds(self.board.nxt, Send::First) {
+        if self.pacer_holds(env) || !self.host_takes_next() {
             return false;
         }
         self.send_new_segment(env);

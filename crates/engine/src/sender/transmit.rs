@@ -1,6 +1,5 @@
 //! What is sent when: new data within the windows, lost segments first.
 
-use super::small_queues::Send;
 use super::{Env, Sender, rate, window};
 use crate::clock;
 use crate::packet::{Data, SYN_BYTES, flag};
@@ -34,17 +33,12 @@ impl Sender {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
         }
-        let mut sent = 0;
-        let mut quota = self.quota();
-        while quota > 0
-            && self.has_new_data()
-            && !self.pacer_holds(env)
-            && !self.small_queue_holds(self.board.nxt, Send::First)
-        {
-            self.send_new_segment(env);
-            quota -= 1;
-            sent += 1;
-        }
+        let quota = self.quota();
+        let sent = if self.keeps_small_queue() {
+            self.send_through_small_queue(env, quota)
+        } else {
+            self.send_new_segments(env, quota, |_| true)
+        };
         if sent > 0 {
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += sent;
@@ -55,6 +49,23 @@ impl Sender {
         if sent > 0 || limited {
             self.validate_cwnd(env, limited);
         }
+    }
+
+    /// Sends as many as `quota` new segments, as long as there are any that the pacer lets go and the host takes. Gives
+    /// their count.
+    #[inline(always)]
+    pub(super) fn send_new_segments<T: Tap>(
+        &mut self,
+        env: &mut Env<T>,
+        quota: u32,
+        host_takes_next: impl Fn(&mut Sender) -> bool,
+    ) -> u32 {
+        let mut sent = 0;
+        while sent < quota && self.has_new_data() && !self.pacer_holds(env) && host_takes_next(self) {
+            self.send_new_segment(env);
+            sent += 1;
+        }
+        sent
     }
 
     /// The end of `tcp_write_xmit` after a probe.
@@ -90,7 +101,7 @@ impl Sender {
         }
     }
 
-    /// Sends the next segment for the first time.
+    /// Sends the next segment for the first time; the host has taken it.
     #[inline]
     pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.packets_in_flight() == 0 {
@@ -129,7 +140,7 @@ impl Sender {
             if all_sent || self.pacer_holds(env) {
                 break;
             }
-            held = self.small_queue_holds(segment, Send::Again) || !self.resend(env, segment);
+            held = self.small_queue_holds(segment) || !self.resend(env, segment);
             if held {
                 break;
             }
@@ -160,7 +171,7 @@ impl Sender {
         while !self.has_new_data()
             && self.sk.packets_in_flight() < self.sk.snd_cwnd
             && !self.pacer_holds(env)
-            && !self.small_queue_holds(self.board.una, Send::Again)
+            && !self.small_queue_holds(self.board.una)
         {
             let from = self.high_rxt.max(self.lost_below);
             let suspected = self.board.undelivered_in(from, self.board.highest_sacked);
@@ -207,6 +218,7 @@ impl Sender {
         if self.is_still_in_host(segment) {
             return false;
         }
+        self.enters_host(segment);
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
         let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
@@ -243,14 +255,8 @@ impl Sender {
         if sk.inet_conn.sk.sk_pacing_status != 0 {
             self.charge_pacer(env.now, bytes - self.header);
         }
-        self.hand_over(env, data);
-    }
-
-    /// Gives a packet to the host's network card.
-    #[inline(always)]
-    fn hand_over<T: Tap>(&mut self, env: &mut Env<T>, data: Data) {
-        if env.send(data) && self.small_queue.is_some() {
-            self.enters_host(&data);
+        if !env.send(data) {
+            self.leaves_host(&data);
         }
     }
 
@@ -269,7 +275,11 @@ impl Sender {
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
         let (flow, tos) = (self.flow, self.tos);
-        self.hand_over(env, Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos });
+        let data = Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos };
+        self.handshake_enters_host(&data);
+        if !env.send(data) {
+            self.leaves_host(&data);
+        }
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

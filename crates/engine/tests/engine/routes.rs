@@ -1,5 +1,6 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
+use crate::auditor::Auditor;
 use crate::invariants;
 use crate::properties::{config, transfers_complete};
 use crate::random;
@@ -10,7 +11,7 @@ use proptest::strategy::ValueTree;
 use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
 use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
-use scenario::units::{Nanos, Rate};
+use scenario::units::{Bytes, Nanos, Rate};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -36,6 +37,37 @@ proptest! {
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in random::routed()) {
         transfers_complete(scenario)?;
+    }
+
+    /// The same where senders are told what has left their hosts, on slow links and fast ones; at the end the hosts are
+    /// empty, as assertions in the engine see.
+    #[test]
+    fn transfers_through_small_queues_complete(mut scenario in random::routed(), mbit in random::log_uniform(0.1, 500.0)) {
+        for group in &mut scenario.flows {
+            group.access.rate.get_or_insert(Rate((mbit * 1e6) as u64));
+            group.access.small_queues = true;
+        }
+        transfers_complete(scenario)?;
+    }
+
+    /// Whatever losses meet the first packets of such a sender, and whatever waits in its host.
+    #[test]
+    fn losses_behind_small_queues_are_repaired(
+        stack in random::stack(),
+        segments in 1u64..60,
+        losses in prop::collection::vec(prop::bool::weighted(0.4), 1..80),
+        mbit in random::log_uniform(0.02, 100.0),
+        limit in 1u64..6,
+    ) {
+        let queue = Some(droptail(Limit::Packets(limit)));
+        let rate = Some(Rate((mbit * 1e6) as u64));
+        let access = Access { rate, queue, small_queues: true, ..Access::default() };
+        let mut scenario = scenario(4 * 3600);
+        scenario.flows[0] = FlowGroup { size: Some(Bytes(segments * 1400)), stack, access, ..flow("cubic") };
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::losing(&scenario, losses));
+        prop_assert!(outcome.run.flows[0].completion_s.is_some(), "{:?}", outcome.run.flows[0]);
+        prop_assert_eq!(auditor.flows[0].delivered_bytes(), segments * 1400);
+        prop_assert_eq!(auditor.flows[0].unaccounted(), 0);
     }
 }
 
