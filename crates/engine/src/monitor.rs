@@ -1,6 +1,6 @@
 //! What is seen of the packets on their way: by the run's tap, and by the count of each flow's losses.
 
-use crate::packet::Packet;
+use crate::packet::{Data, Packet};
 use crate::tap::{Event, Tap};
 use path::{Fate, Observer, PortId};
 use scenario::units::Nanos;
@@ -11,12 +11,14 @@ pub struct Monitor<T> {
     pub tap: T,
     /// Data packets of each flow that were sent in the measuring interval and were dropped or lost.
     lost: Vec<u64>,
+    /// Packets that are out of their senders' hosts, of which these are to be told.
+    pub departed: Vec<Data>,
 }
 
 impl<T: Tap> Monitor<T> {
     /// Of so many flows.
     pub fn new(tap: T, flows: usize) -> Monitor<T> {
-        Monitor { tap, lost: vec![0; flows] }
+        Monitor { tap, lost: vec![0; flows], departed: vec![] }
     }
 
     /// Data packets of a flow that were sent in the measuring interval and were dropped or lost.
@@ -30,6 +32,12 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
 
     fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
         self.tap.passed(now, port, packet);
+    }
+
+    fn departed(&mut self, _: Nanos, packet: &Packet) {
+        if let Packet::Data(data) = packet {
+            self.departed.push(*data);
+        }
     }
 
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &Packet) {

@@ -1,10 +1,12 @@
-//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no TCP.
+//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no
+//! TCP.
 
 mod access;
 mod agenda;
 mod channel;
 mod delay_line;
 mod droptail;
+mod egress;
 mod fifo;
 mod impaired;
 mod loss;
@@ -23,6 +25,7 @@ pub use access::AccessPort;
 pub use agenda::{Agenda, Source};
 pub use channel::Transit;
 pub use delay_line::DelayLine;
+pub use egress::EgressPort;
 pub use fifo::FifoPort;
 pub use network::{Network, Observer, PortId, Routes};
 pub use output::{Fate, LinkOutput};

@@ -4,6 +4,7 @@ use crate::LinkOutput;
 use crate::access::AccessPort;
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
+use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
 use crate::packet::Pool;
 use crate::qdisc::AnyQdisc;
@@ -21,6 +22,8 @@ pub enum Port<X> {
     Queued(Box<QueuedPort<AnyQdisc>>),
     /// A sender's own link.
     Access(AccessPort),
+    /// The same, when the sender is told what has left its host.
+    Egress(Box<EgressPort>),
     /// It only delays.
     Delay(DelayLine),
     /// The driver's.
@@ -77,6 +80,7 @@ impl<X: ExternalPort> Port<X> {
             Port::Queued(port) => Some(port.sample(link)),
             Port::External(port) => Some(port.sample(link)),
             Port::Access(port) => Some(port.sample(now, link)),
+            Port::Egress(port) => Some(port.sample(link)),
             Port::Delay(_) => None,
         }
     }
@@ -95,6 +99,7 @@ impl<X: ExternalPort> Port<X> {
             Port::Fifo(port) => Some(&port.output),
             Port::Queued(port) => Some(&port.output),
             Port::External(port) => Some(port.output()),
+            Port::Egress(port) => Some(port.output()),
             Port::Access(_) | Port::Delay(_) => None,
         }
     }

@@ -1,10 +1,12 @@
 //! From a scenario to the ports of its network and the routes of its flows.
 
 use crate::access::AccessPort;
+use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
 use crate::network::{PortId, Routes};
 use crate::packet::Packet;
 use crate::port::Port;
+use crate::qdisc::AnyQdisc;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort, qdisc};
 use scenario::impairments::Impairments;
 use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
@@ -16,8 +18,9 @@ const QDISC_DRAWS: u64 = 1 << 36;
 
 /// The ports and routes of a scenario.
 ///
-/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of all groups, then what
-/// delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take route `2n + 1`.
+/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of
+/// all groups, then what delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take
+/// route `2n + 1`.
 pub struct Topology<'a> {
     scenario: &'a Scenario,
     ports: Vec<Planned>,
@@ -31,6 +34,8 @@ enum Planned {
     Direction(Box<Link>),
     /// A sender's own link with a queue that never drops: its name, rate and delay.
     Access(String, Rate, Nanos),
+    /// A sender's own link, when the sender is told what has left its host.
+    Egress(Box<Link>),
     /// What delays the acknowledgements of such senders.
     Delay(Nanos),
 }
@@ -68,7 +73,7 @@ impl<'a> Topology<'a> {
     /// The names of the ports, as their records have them; what only delays has none.
     pub fn port_names(&self) -> Vec<Option<&str>> {
         let named = self.ports.iter().map(|port| match port {
-            Planned::Direction(link) => Some(link.name.as_str()),
+            Planned::Direction(link) | Planned::Egress(link) => Some(link.name.as_str()),
             Planned::Access(name, ..) => Some(name.as_str()),
             Planned::Delay(_) => None,
         });
@@ -84,7 +89,8 @@ impl<'a> Topology<'a> {
         made.unwrap_or_else(|never| match never {})
     }
 
-    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the purpose of its draws.
+    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the
+    /// purpose of its draws.
     ///
     /// # Errors
     /// Those of `external`.
@@ -104,6 +110,13 @@ impl<'a> Topology<'a> {
                 Planned::Access(name, rate, delay) => {
                     let Scenario { warmup, duration, .. } = *self.scenario;
                     Port::Access(AccessPort::new(name.clone(), *rate, *delay, warmup, duration))
+                }
+                Planned::Egress(link) => {
+                    let purpose = purpose(number as PortId);
+                    let Scenario { seed, warmup, duration, .. } = *self.scenario;
+                    let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
+                    let discipline = discipline_of(link, self.scenario, purpose);
+                    Port::Egress(Box::new(EgressPort::new(link, discipline, output)))
                 }
                 Planned::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
             };
@@ -139,12 +152,15 @@ fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     if let Queue::Droptail { limit, ecn_threshold } = link.queue {
         return Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, warmup, duration));
     }
+    let output = LinkOutput::new(link, seed, purpose, warmup, duration);
+    Port::Queued(Box::new(QueuedPort::new(discipline_of(link, scenario, purpose), output)))
+}
+
+fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.bits_per_second() as u64);
-    let discipline = qdisc::of(&link.queue, rate, mtu, seed, QDISC_DRAWS + purpose);
-    let discipline = discipline.expect("a kernel qdisc is no part of this program");
-    let output = LinkOutput::new(link, seed, purpose, warmup, duration);
-    Port::Queued(Box::new(QueuedPort::new(discipline, output)))
+    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_DRAWS + purpose);
+    discipline.expect("a kernel qdisc is no part of this program")
 }
 
 /// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.
@@ -174,16 +190,15 @@ fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count:
         1 => format!("flows.{number}.access"),
         _ => format!("flows.{number}.access.{flow}"),
     };
-    ports.extend((0..count).map(|flow| match &group.access.queue {
-        None => Planned::Access(name(flow), rate, delay),
-        Some(queue) => Planned::Direction(Box::new(Link {
-            name: name(flow),
-            service: Service::Rate(rate),
-            delay,
-            queue: queue.clone(),
-            loss: Loss::NONE,
-            impairments: Impairments::default(),
-        })),
+    let link = |flow, queue| {
+        let (service, impairments) = (Service::Rate(rate), Impairments::default());
+        Box::new(Link { name: name(flow), service, delay, queue, loss: Loss::NONE, impairments })
+    };
+    let never_drops = Queue::Droptail { limit: None, ecn_threshold: None };
+    ports.extend((0..count).map(|flow| match (&group.access.queue, group.access.small_queues) {
+        (None, false) => Planned::Access(name(flow), rate, delay),
+        (Some(queue), false) => Planned::Direction(link(flow, queue.clone())),
+        (queue, true) => Planned::Egress(link(flow, queue.clone().unwrap_or_else(|| never_drops.clone()))),
     }));
     Some(Access { first, shared: false })
 }

@@ -53,7 +53,7 @@ impl Backend {
             Backend::Kernel => testbed::check(&cell.scenario).map_err(|error| testbed_error(cell, &error)),
             // What its kernel lacks besides is known there only.
             Backend::Vm => {
-                cell.scenario.only_in_the_simulator().map_or(Ok(()), |why| Err(refused(cell, &why.key(), &why)))
+                cell.scenario.only_in_the_simulator().map_or(Ok(()), |why| Err(refused(cell, &why.key, &why)))
             }
         }
     }

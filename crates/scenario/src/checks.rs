@@ -233,6 +233,9 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
 
 /// Is the queue of an access link one that its packets fit, and that the link can have?
 fn access(section: &Section, group: &FlowGroup) {
+    if group.access.small_queues && group.access.rate.is_none() {
+        section.complain("small_queues", "needs a link on which packets wait; write rate beside it");
+    }
     let Some(written) = &group.access.queue else { return };
     if group.access.rate.is_none() {
         section.complain("queue", "stands before a link without a rate, where no packet waits; write rate beside it");

@@ -113,12 +113,27 @@ fn clocks_may_be_behind_and_slow() {
     assert_eq!(both, Clock { offset: Offset(-3_600_000_000_000), drift: Drift(-500) });
     assert_eq!(clock(&[("flows.0.clock.drift", "100ppm")]).drift, Drift(100_000));
     let drifting = only(SAMPLE, &[("flows.0.clock.drift", "-100ppm")]).only_in_the_simulator().unwrap();
-    assert_eq!(drifting.key(), "flows.0.clock.drift");
+    assert_eq!(drifting.key, "flows.0.clock.drift");
     assert_eq!(
         drifting.to_string(),
         "-100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
     );
     assert_eq!(only(SAMPLE, &[("flows.0.clock.offset", "1s")]).only_in_the_simulator(), None);
+}
+
+#[test]
+fn senders_may_be_told_when_packets_leave_in_the_simulator_only() {
+    let access = r#"{ rate = "10mbit", small_queues = true }"#;
+    let told = only(SAMPLE, &[("flows.0.access", access)]);
+    assert!(told.flows[0].access.small_queues && !only(SAMPLE, &[]).flows[0].access.small_queues);
+    let refused = told.only_in_the_simulator().unwrap();
+    assert_eq!(refused.key, "flows.0.access.small_queues");
+    assert_eq!(
+        refused.to_string(),
+        "cannot be had on a kernel, whose TCP is told of its own device, not of our access link: leave it out, or \
+            simulate"
+    );
+    assert_eq!(only(SAMPLE, &[("flows.0.access.rate", "10mbit")]).only_in_the_simulator(), None);
 }
 
 #[test]
@@ -345,13 +360,13 @@ fn the_same_experiment_has_the_same_json_and_another_has_another() {
 
 #[test]
 fn the_register_describes_every_key_once_with_valid_defaults() {
-    let mut paths: Vec<_> = register::KEYS.iter().map(|key| key.path()).collect();
+    let mut paths: Vec<_> = register::all().map(|key| key.path()).collect();
     let count = paths.len();
     paths.sort();
     paths.dedup();
     assert_eq!(paths.len(), count);
     let table = register::describe();
-    for key in register::KEYS {
+    for key in register::all() {
         assert!(table.contains(&format!("| `{}` |", key.path())), "{}", key.path());
         if let (register::Kind::Share, Absence::Default(text)) = (key.kind, key.absence) {
             assert!(text.parse::<Share>().is_ok());

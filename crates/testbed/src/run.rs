@@ -127,7 +127,7 @@ pub fn run_with(
 /// The first such thing, with its key.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     if let Some(refused) = scenario.only_in_the_simulator() {
-        return Err(Error::Scenario { key: refused.key(), why: refused.to_string() });
+        return Err(Error::Scenario { key: refused.key.clone(), why: refused.to_string() });
     }
     for (group, flows) in scenario.flows.iter().enumerate() {
         if let Some(switch) = stack::unswitchable(&flows.stack, kernel::running_version()) {

@@ -5,6 +5,7 @@
 //! * `rack`: which segments are lost
 //! * `timers`: retransmission timeout, tail loss probe, reordering timer
 //! * `transmit`: what is sent when
+//! * `small_queues`: how much of that may wait in the sender's own host
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
 //! * `writing`: how far the application is ahead, and which segments it pushes
@@ -19,6 +20,7 @@ mod rack;
 mod rate;
 mod recovery;
 mod rtt;
+mod small_queues;
 mod timers;
 mod transmit;
 mod window;
@@ -38,6 +40,7 @@ use rand::Rng;
 use scenario::model::{FlowGroup, Stack};
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::Opening;
+use small_queues::SmallQueue;
 use std::ops::Range;
 use timers::Timer;
 use writing::Writing;
@@ -51,14 +54,16 @@ pub struct Env<'a, T> {
 }
 
 impl<T: Tap> Env<'_, T> {
-    /// A packet leaves the sender's host.
+    /// A packet leaves TCP. False if the tap loses it on the spot.
     #[inline(always)]
-    pub fn send(&mut self, data: Data) {
+    pub fn send(&mut self, data: Data) -> bool {
         self.monitor.tap.data(self.now, Event::Sent, &data);
         if self.monitor.tap.loses(self.now, &data) {
-            return self.monitor.tap.data(self.now, Event::Lost, &data);
+            self.monitor.tap.data(self.now, Event::Lost, &data);
+            return false;
         }
         self.network.send(self.now, data.route(), Packet::Data(data), self.monitor);
+        true
     }
 }
 
@@ -109,6 +114,8 @@ pub struct Sender {
     /// Payload of the last of them.
     last_payload: u32,
     writing: Writing,
+    /// If it is told when a packet has left its host.
+    small_queue: Option<SmallQueue>,
     start: Nanos,
     stop: Option<Nanos>,
     timer: Timer,
@@ -170,6 +177,7 @@ impl Sender {
             segments,
             last_payload,
             writing: Writing::new(ahead, mss),
+            small_queue: group.access.small_queues.then(SmallQueue::default),
             start: opening.at,
             stop: group.stop,
             timer: Timer::none(),
@@ -271,9 +279,14 @@ impl Sender {
         }
         if self.pace_at <= env.now {
             self.pace_at = Nanos::NEVER;
-            self.retransmit_lost(env);
-            self.transmit_new(env);
+            self.resume(env);
         }
+    }
+
+    /// Goes on with what the pacer or the host held.
+    fn resume<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.retransmit_lost(env);
+        self.transmit_new(env);
     }
 
     /// Sends the SYN.
@@ -332,7 +345,7 @@ impl Sender {
             return self.stop_writing(env.now);
         }
         // The first segments leave while the application writes.
-        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss));
+        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once()));
         self.transmit_new(env);
     }
 

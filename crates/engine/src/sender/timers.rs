@@ -167,14 +167,15 @@ impl Sender {
         self.rearm_retransmit(env.now);
     }
 
-    /// False if the pacer holds the new segment that would be the probe.
+    /// False if the pacer or the host holds the new segment that would be the probe, or the old one is still there.
     fn probe<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
-        self.sk.tlp_retrans = !self.has_new_data() as u8;
-        if self.sk.tlp_retrans != 0 {
-            self.send_again(env, self.board.nxt - 1);
-            return true;
+        if !self.has_new_data() {
+            let sent = self.send_again(env, self.board.nxt - 1);
+            self.sk.tlp_retrans = sent as u8;
+            return sent;
         }
-        if self.pacer_holds(env) {
+        self.sk.tlp_retrans = 0;
+        if self.pacer_holds(env) || !self.host_takes_next() {
             return false;
         }
         self.send_new_segment(env);

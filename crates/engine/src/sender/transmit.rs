@@ -28,18 +28,17 @@ impl Sender {
         self.sk.snd_cwnd.saturating_sub(in_flight)
     }
 
-    /// `tcp_write_xmit`: new segments, as many as the windows and the pacer allow.
+    /// `tcp_write_xmit`: new segments, as many as the windows, the pacer and the host allow.
     pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
         }
-        let mut sent = 0;
-        let mut quota = self.quota();
-        while quota > 0 && self.has_new_data() && !self.pacer_holds(env) {
-            self.send_new_segment(env);
-            quota -= 1;
-            sent += 1;
-        }
+        let quota = self.quota();
+        let sent = if self.keeps_small_queue() {
+            self.send_through_small_queue(env, quota)
+        } else {
+            self.send_new_segments(env, quota, |_| true)
+        };
         if sent > 0 {
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += sent;
@@ -50,6 +49,23 @@ impl Sender {
         if sent > 0 || limited {
             self.validate_cwnd(env, limited);
         }
+    }
+
+    /// Sends as many as `quota` new segments, as long as there are any that the pacer lets go and the host takes. Gives
+    /// their count.
+    #[inline(always)]
+    pub(super) fn send_new_segments<T: Tap>(
+        &mut self,
+        env: &mut Env<T>,
+        quota: u32,
+        host_takes_next: impl Fn(&mut Sender) -> bool,
+    ) -> u32 {
+        let mut sent = 0;
+        while sent < quota && self.has_new_data() && !self.pacer_holds(env) && host_takes_next(self) {
+            self.send_new_segment(env);
+            sent += 1;
+        }
+        sent
     }
 
     /// The end of `tcp_write_xmit` after a probe.
@@ -85,7 +101,7 @@ impl Sender {
         }
     }
 
-    /// Sends the next segment for the first time.
+    /// Sends the next segment for the first time; the host has taken it.
     #[inline]
     pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.packets_in_flight() == 0 {
@@ -113,7 +129,7 @@ impl Sender {
 
     /// `tcp_xmit_retransmit_queue`: lost segments, lowest first, as the window allows.
     pub(super) fn retransmit_lost<T: Tap>(&mut self, env: &mut Env<T>) {
-        let mut rearm = false;
+        let (mut rearm, mut held) = (false, false);
         while let Some(segment) = self.board.next_to_resend() {
             let room = self.sk.packets_in_flight() < self.sk.snd_cwnd;
             if !room && !self.free_retransmission {
@@ -124,15 +140,18 @@ impl Sender {
             if all_sent || self.pacer_holds(env) {
                 break;
             }
+            held = self.small_queue_holds(segment) || !self.resend(env, segment);
+            if held {
+                break;
+            }
             self.free_retransmission = false;
-            self.resend(env, segment);
             self.high_rxt = self.high_rxt.max(segment + 1);
             if self.in_cwnd_reduction() {
                 self.sk.prr_out += 1;
             }
             rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
         }
-        self.free_retransmission = false;
+        self.free_retransmission &= held;
         if rearm {
             self.arm_retransmit(env.now);
         }
@@ -149,11 +168,17 @@ impl Sender {
     pub(super) fn send_next_segments<T: Tap>(&mut self, env: &mut Env<T>) {
         self.retransmit_lost(env);
         self.transmit_new(env);
-        while !self.has_new_data() && self.sk.packets_in_flight() < self.sk.snd_cwnd && !self.pacer_holds(env) {
+        while !self.has_new_data()
+            && self.sk.packets_in_flight() < self.sk.snd_cwnd
+            && !self.pacer_holds(env)
+            && !self.small_queue_holds(self.board.una)
+        {
             let from = self.high_rxt.max(self.lost_below);
             let suspected = self.board.undelivered_in(from, self.board.highest_sacked);
             let Some(segment) = suspected.or_else(|| self.rescue()) else { break };
-            self.resend(env, segment);
+            if !self.resend(env, segment) {
+                break;
+            }
             if suspected.is_some() {
                 self.high_rxt = segment + 1;
             }
@@ -172,22 +197,28 @@ impl Sender {
         self.board.highest_undelivered().filter(|segment| self.board.get(*segment).state & state::RETRANS == 0)
     }
 
-    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight.
-    pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
-        self.send_again(env, segment);
+    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight. False if it has not even left the
+    /// host, which counts for an undo all the same.
+    pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+        let sent = self.send_again(env, segment);
         let s = self.board.get_mut(segment);
-        if s.state & state::RETRANS == 0 {
+        if sent && s.state & state::RETRANS == 0 {
             s.state |= state::RETRANS;
             self.sk.retrans_out += 1;
         }
         if self.sk.retrans_stamp == 0 {
-            self.sk.retrans_stamp = self.sk.tcp_mstamp;
+            self.sk.retrans_stamp = s.sent_us;
         }
         self.sk.undo_retrans = self.sk.undo_retrans.max(0) + 1;
+        sent
     }
 
-    /// `__tcp_retransmit_skb`: puts a segment on the wire again.
-    pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) {
+    /// `__tcp_retransmit_skb`: puts a segment on the wire again. False if it has not left the host.
+    pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+        if self.is_still_in_host(segment) {
+            return false;
+        }
+        self.enters_host(segment);
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
         let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
@@ -201,6 +232,7 @@ impl Sender {
         self.sk.bytes_retrans += (self.segment_bytes(segment) - self.header) as u64;
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         self.emit(env, segment, flag::RETRANSMISSION | if ect { flag::ECT } else { 0 });
+        true
     }
 
     /// Hands a segment to the network and keeps the counters that go with it.
@@ -223,7 +255,9 @@ impl Sender {
         if sk.inet_conn.sk.sk_pacing_status != 0 {
             self.charge_pacer(env.now, bytes - self.header);
         }
-        env.send(data);
+        if !env.send(data) {
+            self.leaves_host(&data);
+        }
     }
 
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
@@ -241,7 +275,11 @@ impl Sender {
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
         let (flow, tos) = (self.flow, self.tos);
-        env.send(Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos });
+        let data = Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos };
+        self.handshake_enters_host(&data);
+        if !env.send(data) {
+            self.leaves_host(&data);
+        }
     }
 
     /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.

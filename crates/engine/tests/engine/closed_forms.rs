@@ -319,7 +319,7 @@ fn an_access_link_adds_transmission_and_delay() {
     s.flows[0].size = Some(Bytes(500));
     let direct = completion(&s);
     s.flows[0].access =
-        scenario::model::Access { rate: Some(Rate(1_000_000)), queue: None, delay: Nanos::from_millis(3) };
+        scenario::model::Access { rate: Some(Rate(1_000_000)), delay: Nanos::from_millis(3), ..Default::default() };
     // SYN, acknowledgement and segment: 60, 52 and 552 bytes at 1 Mbit/s, where the bottleneck had the 52 to send;
     // four crossings of 3 ms.
     let added = (60.0 + 52.0 + 552.0) * 8.0 / 1e6 - 52.0 * 8.0 / 1e7 + 4.0 * 0.003;

@@ -145,12 +145,14 @@ fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// Any scenario: one to three links with any queues and impairments, any routes, data in either direction, access links.
+/// Any scenario: one to three links with any queues and impairments, any routes, data in either direction, access
+/// links.
 pub fn network() -> impl Strategy<Value = Scenario> {
     let with_queues = random::impaired().boxed().prop_flat_map(|scenario| {
         let queues = prop::collection::vec(prop::option::weighted(0.6, discipline().boxed()), 2 * scenario.links.len());
         let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());
-        let of_senders = prop::collection::vec(prop::option::of(discipline()), scenario.flows.len());
+        let of_senders = (prop::option::of(discipline()), any::<bool>());
+        let of_senders = prop::collection::vec(of_senders, scenario.flows.len());
         (Just(scenario), queues, services, of_senders)
     });
     with_queues.prop_map(|(mut scenario, queues, services, of_senders)| {
@@ -160,10 +162,11 @@ pub fn network() -> impl Strategy<Value = Scenario> {
         for (link, discipline) in directions.zip(queues) {
             link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
         }
-        for ((group, tos), queue) in scenario.flows.iter_mut().zip(services).zip(of_senders) {
+        for ((group, tos), (queue, small_queues)) in scenario.flows.iter_mut().zip(services).zip(of_senders) {
             group.tos = tos;
             if group.access.rate.is_some() {
                 group.access.queue = queue.map(|queue| acceptable(Queue::Discipline(queue), largest));
+                group.access.small_queues = small_queues;
             }
         }
         scenario

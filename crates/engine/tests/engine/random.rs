@@ -62,8 +62,8 @@ fn access() -> impl Strategy<Value = Access> {
     let rate = prop::option::of(log_uniform(1e6, 1e9).prop_map(|r| Rate(r as u64)));
     (rate, prop_oneof![Just(Nanos::ZERO), millis(0.0..100.0)]).prop_map(|(rate, delay)| Access {
         rate,
-        queue: None,
         delay,
+        ..Access::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! Several links: what holds on any of their routes, and what can be worked out on paper.
 
+use crate::auditor::Auditor;
 use crate::invariants;
 use crate::properties::{config, transfers_complete};
 use crate::random;
@@ -10,7 +11,7 @@ use proptest::strategy::ValueTree;
 use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
 use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
-use scenario::units::{Nanos, Rate};
+use scenario::units::{Bytes, Nanos, Rate};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -36,6 +37,37 @@ proptest! {
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in random::routed()) {
         transfers_complete(scenario)?;
+    }
+
+    /// The same where senders are told what has left their hosts, on slow links and fast ones; at the end the hosts are
+    /// empty, as assertions in the engine see.
+    #[test]
+    fn transfers_through_small_queues_complete(mut scenario in random::routed(), mbit in random::log_uniform(0.1, 500.0)) {
+        for group in &mut scenario.flows {
+            group.access.rate.get_or_insert(Rate((mbit * 1e6) as u64));
+            group.access.small_queues = true;
+        }
+        transfers_complete(scenario)?;
+    }
+
+    /// Whatever losses meet the first packets of such a sender, and whatever waits in its host.
+    #[test]
+    fn losses_behind_small_queues_are_repaired(
+        stack in random::stack(),
+        segments in 1u64..60,
+        losses in prop::collection::vec(prop::bool::weighted(0.4), 1..80),
+        mbit in random::log_uniform(0.02, 100.0),
+        limit in 1u64..6,
+    ) {
+        let queue = Some(droptail(Limit::Packets(limit)));
+        let rate = Some(Rate((mbit * 1e6) as u64));
+        let access = Access { rate, queue, small_queues: true, ..Access::default() };
+        let mut scenario = scenario(4 * 3600);
+        scenario.flows[0] = FlowGroup { size: Some(Bytes(segments * 1400)), stack, access, ..flow("cubic") };
+        let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::losing(&scenario, losses));
+        prop_assert!(outcome.run.flows[0].completion_s.is_some(), "{:?}", outcome.run.flows[0]);
+        prop_assert_eq!(auditor.flows[0].delivered_bytes(), segments * 1400);
+        prop_assert_eq!(auditor.flows[0].unaccounted(), 0);
     }
 }
 
@@ -184,7 +216,7 @@ fn a_sender_s_own_link_has_a_queue_like_any_other() {
     s.links = vec![duplex("core", 100.0, 10)];
     let window = |packets| {
         let access =
-            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), delay: Nanos::ZERO };
+            Access { rate: Some(Rate(10_000_000)), queue: Some(droptail(Limit::Packets(20))), ..Access::default() };
         let mut s = s.clone();
         s.flows[0] = FlowGroup { cc: fixed_window(packets), stack: PROMPT, access, ..flow("reno") };
         run(&s, &Options::default()).run
@@ -210,10 +242,71 @@ fn a_discipline_acts_before_a_sender_s_own_link() {
         let mut s = scenario(60);
         s.warmup = Nanos::from_secs(10);
         s.links = vec![duplex("core", 100.0, 10)];
-        let access = Access { rate: Some(Rate(10_000_000)), queue, delay: Nanos::ZERO };
+        let access = Access { rate: Some(Rate(10_000_000)), queue, ..Access::default() };
         s.flows[0] = FlowGroup { access, ..flow("cubic") };
         run(&s, &Options::default()).run.links[2].queue_delay.queue_delay_ms_mean.unwrap()
     };
     let (long, short) = (delay_ms(None), delay_ms(Some(Queue::Discipline(Discipline::Codel(Codel::default())))));
     assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
+}
+
+/// CUBIC over a link of its own at 10 Mbit/s with room for 1000 packets; then 100 Mbit/s, 10 ms there and back.
+fn bulk_on_an_own_link(small_queues: bool, loss: f64) -> Run {
+    let mut s = scenario(60);
+    s.warmup = Nanos::from_secs(10);
+    s.links = vec![duplex("core", 100.0, 10)];
+    s.links[0].forward.loss = Loss::Uniform(loss);
+    let queue = Some(droptail(Limit::Packets(1000)));
+    let access = Access { rate: Some(Rate(10_000_000)), queue, small_queues, delay: Nanos::from_millis(2) };
+    s.flows[0] = FlowGroup { access, ..flow("cubic") };
+    run(&s, &Options::default()).run
+}
+
+/// Two segments are in the host: one in transmission, one that came when that started and waits for it. Otherwise the
+/// whole window waits there, and the link is as busy.
+#[test]
+fn a_sender_that_is_told_what_left_keeps_two_segments_in_its_host() {
+    let [untold, told] = [false, true].map(|small_queues| bulk_on_an_own_link(small_queues, 0.0));
+    let waits = |run: &Run| (run.links[2].queue_delay.queue_delay_ms_mean.unwrap(), run.links[2].link.clone());
+    let own = &told.links[2].queue_delay;
+    close(own.queue_delay_ms_mean.unwrap(), 1.2, 1e-6, "wait");
+    assert_eq!(own.queue_delay_ms_max, Some(1.2));
+    assert!(waits(&untold).0 > 300.0, "{:?}", waits(&untold));
+    close(told.flows[0].goodput_mbps, 10.0 * 1448.0 / 1500.0, 1e-4, "goodput");
+    close(told.flows[0].goodput_mbps, untold.flows[0].goodput_mbps, 1e-4, "goodput");
+    // Two segments in the host, the rest on their way; the second acknowledgement of each pair waits for nothing.
+    close(rtt_ms(&told, 0), 2.0 * 1.2 + 2.0 * (2.0 + 10.0) + DATA_MS[1] + ACK_MS[1], 0.05, "RTT");
+}
+
+/// Losses are repaired all the same: what is sent again passes the same host.
+#[test]
+fn retransmissions_pass_small_queues() {
+    let told = bulk_on_an_own_link(true, 0.002);
+    let own = &told.links[2];
+    assert!(told.flows[0].retransmitted_packets > 30, "{:?}", told.flows[0]);
+    // Retransmissions may find twice the limit: four segments, of which one is in transmission.
+    assert!(own.queue_delay.queue_delay_ms_max.unwrap() <= 4.0 * 1.2 + 1e-6, "{own:?}");
+    assert_eq!(own.drops, 0);
+}
+
+/// At 1 Gbit/s a sender keeps 1/1024 s of its pacing rate in its host, which counts what its buffers take.
+#[test]
+fn a_fast_sender_keeps_a_millisecond_in_its_host() {
+    let mut s = scenario(20);
+    s.warmup = Nanos::from_secs(10);
+    s.links = vec![duplex("core", 10_000.0, 1)];
+    let access = Access { rate: Some(Rate(1_000_000_000)), small_queues: true, ..Access::default() };
+    s.flows[0] = FlowGroup { access, ..flow("cubic") };
+    let (run, series) = run_with_series(&s, Nanos::from_millis(100));
+    close(run.flows[0].throughput_mbps, 1000.0, 1e-3, "throughput");
+    let (cwnd, srtt_ms) = (series.flows.cwnd_packets.last().unwrap(), series.flows.srtt_ms.last().unwrap().unwrap());
+    let factor = match series.flows.ssthresh_packets.last().unwrap() {
+        Some(ssthresh) if *cwnd >= ssthresh / 2 => 1.2,
+        _ => 2.0,
+    };
+    let pacing_rate = factor * *cwnd as f64 * 1448.0 / (srtt_ms / 1e3);
+    let in_host = (pacing_rate / 1024.0 / (1448.0 + 896.0)).ceil();
+    let own = &run.links[2].queue_delay;
+    close(own.queue_delay_ms_max.unwrap(), (in_host - 1.0) * DATA_MS[2], 0.02, "wait");
+    assert!(own.queue_delay_ms_max.unwrap() < 1.5, "{own:?}");
 }

@@ -1,0 +1,190 @@
+//! TCP small queues: a sender keeps as much in its own host as leaves it in a millisecond, two segments at least, and
+//! goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and `tcp_tsq_write` of the kernel's
+//! tcp_output.c).
+
+use super::{Env, Phase, Sender};
+use crate::packet::{Data, flag};
+use crate::tap::Tap;
+use std::collections::VecDeque;
+
+/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`,
+/// 320 bytes on x86-64 where there are wireless cards and tunnels, as in distributions' kernels. `struct sk_buff` and
+/// `struct skb_shared_info`, aligned to cache lines, have 256 and 320 bytes (`tcp_stream_alloc_skb`).
+const HEAD: u64 = 320 + 256 + 320;
+/// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
+const PURE_ACK: u64 = 2;
+/// The rate of so many parts of a second may be in the host (`sk_pacing_shift`): about a millisecond.
+const PACING_SHIFT: u32 = 10;
+/// The most for a sender that is not paced, bytes (`net.ipv4.tcp_limit_output_bytes`; 4 MiB from Linux 6.16 on).
+const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
+/// So many segments may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
+const ALWAYS: u32 = 2;
+
+/// What of a sender's packets is in its host.
+#[derive(Debug, Default)]
+pub struct SmallQueue {
+    /// Memory of the packets that have not left the host, bytes. The kernel's `sk_wmem_alloc` is one byte more.
+    wmem_alloc: u64,
+    /// The segments among them, in the order in which they came.
+    segments: VecDeque<u32>,
+    /// Somebody waits for a packet to leave (`TSQ_THROTTLED`).
+    throttled: bool,
+}
+
+/// How a segment is to be sent: a retransmission may find twice as much in the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Send {
+    First = 0,
+    Again = 1,
+}
+
+/// `tcp_small_queue_check`: what may be in the host, bytes, when a segment of this size is to follow.
+fn limit(truesize: u64, pacing_rate: u64, is_paced: bool, send: Send) -> u64 {
+    let most = if is_paced { u64::MAX } else { LIMIT_OUTPUT_BYTES };
+    (2 * truesize).max(pacing_rate >> PACING_SHIFT).min(most) << send as u32
+}
+
+impl Sender {
+    /// Whether it is told when a packet has left its host.
+    #[inline]
+    pub(super) fn keeps_small_queue(&self) -> bool {
+        self.small_queue.is_some()
+    }
+
+    /// The loop of `tcp_write_xmit` for such a sender.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_through_small_queue<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
+        self.send_new_segments(env, quota, Sender::host_takes_next)
+    }
+
+    /// `tcp_small_queue_check` of the next new segment, which counts as in the host from here on. False if it has to
+    /// wait until a packet has left; the sender is told then.
+    pub(super) fn host_takes_next(&mut self) -> bool {
+        let takes = !self.is_held(self.board.nxt, Send::First);
+        if takes {
+            self.enters_host(self.board.nxt);
+        }
+        takes
+    }
+
+    /// The same of a retransmission, which does not count yet: true while it has to wait.
+    pub(super) fn small_queue_holds(&mut self, segment: u32) -> bool {
+        self.keeps_small_queue() && self.is_held(segment, Send::Again)
+    }
+
+    fn is_held(&mut self, segment: u32, send: Send) -> bool {
+        let limit = self.small_queue_limit(segment, send);
+        let Some(queue) = &mut self.small_queue else { return false };
+        // The kernel holds a segment if `sk_wmem_alloc`, one byte more, is above the limit.
+        let held = queue.wmem_alloc >= limit && self.sk.packets_out >= ALWAYS;
+        queue.throttled |= held;
+        held
+    }
+
+    fn small_queue_limit(&self, segment: u32, send: Send) -> u64 {
+        let socket = &self.sk.inet_conn.sk;
+        let is_paced = socket.sk_pacing_status != 0;
+        limit(self.truesize(segment), socket.sk_pacing_rate, is_paced, send)
+    }
+
+    /// How many segments the host takes at once.
+    pub(super) fn host_takes_at_once(&self) -> u32 {
+        let Some(queue) = &self.small_queue else { return u32::MAX };
+        let limit = self.small_queue_limit(self.board.nxt, Send::First);
+        let room = limit.saturating_sub(queue.wmem_alloc).div_ceil(self.truesize(self.board.nxt));
+        u32::try_from(room).unwrap_or(u32::MAX).max(ALWAYS)
+    }
+
+    /// Memory of a segment, bytes (`skb->truesize`).
+    fn truesize(&self, segment: u32) -> u64 {
+        HEAD + (self.segment_bytes(segment) - self.header) as u64
+    }
+
+    fn truesize_of(&self, data: &Data) -> u64 {
+        match data.flags {
+            flags if flags & flag::BARE != 0 => PURE_ACK,
+            flags if flags & flag::SYN != 0 => HEAD,
+            _ => HEAD + (data.bytes as u32 - self.header) as u64,
+        }
+    }
+
+    /// A segment is handed to the host's network card.
+    pub(super) fn enters_host(&mut self, segment: u32) {
+        let truesize = self.truesize(segment);
+        let Some(queue) = &mut self.small_queue else { return };
+        queue.wmem_alloc += truesize;
+        queue.segments.push_back(segment);
+    }
+
+    /// The same for a packet of the handshake.
+    pub(super) fn handshake_enters_host(&mut self, data: &Data) {
+        let truesize = self.truesize_of(data);
+        if let Some(queue) = &mut self.small_queue {
+            queue.wmem_alloc += truesize;
+        }
+    }
+
+    /// A packet is not in the host any more.
+    pub(super) fn leaves_host(&mut self, data: &Data) {
+        let truesize = self.truesize_of(data);
+        let Some(queue) = &mut self.small_queue else { return };
+        queue.wmem_alloc -= truesize;
+        if !data.is_handshake() {
+            // The first, but for what a queue discipline drops.
+            let place = queue.segments.iter().position(|segment| *segment == data.segment);
+            queue.segments.remove(place.expect("it has come"));
+        }
+    }
+
+    /// `skb_still_in_host_queue`: a segment is not sent again while it has not left; the sender is told when it has.
+    #[inline]
+    pub(super) fn is_still_in_host(&mut self, segment: u32) -> bool {
+        let Some(queue) = &mut self.small_queue else { return false };
+        let is_there = queue.segments.contains(&segment);
+        queue.throttled |= is_there;
+        is_there
+    }
+
+    /// A packet has left the host: what waited for that goes on, lost segments first.
+    pub fn on_departure<T: Tap>(&mut self, env: &mut Env<T>, data: &Data) {
+        self.leaves_host(data);
+        let Some(queue) = &mut self.small_queue else { return };
+        // Acknowledgements without data wake nobody (`__sock_wfree`).
+        let waited = !data.is_handshake() && std::mem::take(&mut queue.throttled);
+        if waited && self.phase == Phase::Established {
+            self.set_clock(env.now);
+            self.resume(env);
+        }
+    }
+
+    /// Bytes in the host, for the invariants, and whether the sender waits until they are fewer.
+    #[cfg(debug_assertions)]
+    pub fn in_host(&self) -> (u64, bool) {
+        self.small_queue.as_ref().map_or((0, false), |queue| (queue.wmem_alloc, queue.throttled))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRUESIZE: u64 = HEAD + 1448;
+
+    /// 8 Mbit/s are less than two segments in a millisecond, 1 Gbit/s are 122 KB; before there is a rate it is endless.
+    #[test]
+    fn a_millisecond_or_two_segments_may_be_in_the_host() {
+        for (rate, is_paced, expected) in [
+            (1_000_000, false, 2 * TRUESIZE),
+            ((2 * TRUESIZE) << 10, false, 2 * TRUESIZE),
+            ((2 * TRUESIZE + 1) << 10, false, 2 * TRUESIZE + 1),
+            (125_000_000, false, 122_070),
+            (12_500_000_000, false, 1_048_576),
+            (12_500_000_000, true, 12_207_031),
+            (u64::MAX, false, 1_048_576),
+        ] {
+            assert_eq!(limit(TRUESIZE, rate, is_paced, Send::First), expected, "{rate} bytes a second");
+            assert_eq!(limit(TRUESIZE, rate, is_paced, Send::Again), 2 * expected, "{rate} bytes a second, again");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A host's egress: the queue and the transmitter of its network card, which tell when a packet has left the host, as
+//! a driver does when it frees a packet that has been transmitted, and a queue discipline when it frees one that it
+//! drops.
+
+use crate::channel::Transit;
+use crate::delay_line::DelayLine;
+use crate::output::LinkOutput;
+use crate::packet::{Packet, PacketId, Pool};
+use crate::qdisc::AnyQdisc;
+use crate::queued::{Gone, QueuedPort};
+use measure::LinkSample;
+use scenario::model::Link;
+use scenario::units::Nanos;
+
+/// Queue and transmitter of a host, and the line to the next node.
+pub struct EgressPort {
+    /// What comes out of it has left the host.
+    card: QueuedPort<AnyQdisc>,
+    line: DelayLine,
+    /// When `card` dropped packets, of which the network has not been told; `Nanos::NEVER` if there are none.
+    dropped_at: Nanos,
+}
+
+/// What a step of an egress brought about.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The host is rid of this packet: it is on the line.
+    Left(PacketId),
+    /// The host is rid of these packets: its queue has dropped them.
+    Dropped(Vec<Gone>),
+    /// A packet is at the far end.
+    Arrived(Transit),
+    /// A transmission has started.
+    Nothing,
+}
+
+impl EgressPort {
+    /// An idle one. `output` makes what stands behind the queue from a link: this one without its delay, which comes
+    /// after the card.
+    pub fn new(link: &Link, qdisc: AnyQdisc, output: impl FnOnce(&Link) -> LinkOutput) -> EgressPort {
+        let card = QueuedPort::new(qdisc, output(&Link { delay: Nanos::ZERO, ..link.clone() }));
+        EgressPort { card, line: DelayLine::new(link.delay), dropped_at: Nanos::NEVER }
+    }
+
+    /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
+    /// is due at once: the sender is busy with sending.
+    pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
+        self.card.offer(now, transit, packets);
+        self.note_drops(now);
+    }
+
+    fn note_drops(&mut self, now: Nanos) {
+        if !self.card.gone.is_empty() {
+            self.dropped_at = self.dropped_at.min(now);
+        }
+    }
+
+    /// When the port has something to do; `Nanos::NEVER` when it is empty.
+    pub fn next(&self) -> Nanos {
+        self.dropped_at.min(self.card.next()).min(self.line.next())
+    }
+
+    /// Does what `next` announced. At the same time a packet leaves the host before one arrives at the far end.
+    pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) -> Step {
+        if self.dropped_at <= now {
+            self.dropped_at = Nanos::NEVER;
+            return Step::Dropped(std::mem::take(&mut self.card.gone));
+        }
+        if self.line.next() < self.card.next() {
+            return Step::Arrived(self.line.take());
+        }
+        let left = self.card.step(packets);
+        self.note_drops(now);
+        if left == Transit::NOTHING {
+            return Step::Nothing;
+        }
+        self.line.send(now, left);
+        Step::Left(left.id)
+    }
+
+    /// This instant for the series, as link number `link`.
+    pub fn sample(&self, link: u32) -> LinkSample {
+        self.card.sample(link)
+    }
+
+    /// Transmitter and channel, with the port's statistics.
+    pub fn output(&self) -> &LinkOutput {
+        &self.card.output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::TestPacket;
+    use crate::qdisc::Fifo;
+    use scenario::model::{Limit, Loss, Queue, Service};
+    use scenario::units::Rate;
+
+    /// 12 Mbit/s, where a packet of 1500 bytes takes 1 ms, then 5 ms; two packets may wait.
+    fn egress() -> EgressPort {
+        let limit = Some(Limit::Packets(2));
+        let link = Link {
+            name: "access".into(),
+            service: Service::Rate(Rate(12_000_000)),
+            delay: Nanos::from_millis(5),
+            queue: Queue::Droptail { limit, ecn_threshold: None },
+            loss: Loss::NONE,
+            impairments: Default::default(),
+        };
+        let output = |link: &Link| LinkOutput::new(link, 1, 0, Nanos::ZERO, Nanos::from_secs(1));
+        EgressPort::new(&link, AnyQdisc::Fifo(Fifo::new(limit, None)), output)
+    }
+
+    /// Of seven packets that come at once three are taken. The others are told of at once, the three when their last
+    /// bits are out and again when they are at the far end, as one that comes when the third of them arrives.
+    #[test]
+    fn departures_and_drops_are_told_of_when_they_happen() {
+        let ms = Nanos::from_millis;
+        let (mut port, mut packets, mut seen) = (egress(), Pool::default(), vec![]);
+        let offer = |at: Nanos, port: &mut EgressPort, packets: &mut Pool<TestPacket>| {
+            let id = packets.insert(TestPacket::new(0));
+            port.offer(at, Transit { id, next_hop: Transit::END }, packets);
+        };
+        (0..7).for_each(|_| offer(Nanos::ZERO, &mut port, &mut packets));
+        while port.next() != Nanos::NEVER {
+            let at = port.next();
+            match port.step(at, &mut packets) {
+                Step::Left(id) => seen.push((at, "left", id.0)),
+                Step::Arrived(transit) => seen.push((at, "arrived", transit.id.0)),
+                Step::Dropped(gone) => seen.extend(gone.iter().map(|gone| (at, "dropped", gone.id.0))),
+                Step::Nothing => {}
+            }
+            if seen.len() == 8 {
+                offer(at, &mut port, &mut packets);
+            }
+        }
+        let dropped = (3..7).map(|number| (Nanos::ZERO, "dropped", number));
+        let then = [(1, "left", 0), (2, "left", 1), (3, "left", 2), (6, "arrived", 0), (7, "left", 7)];
+        let last = [(7, "arrived", 1), (8, "arrived", 2), (12, "arrived", 7)];
+        let expected: Vec<_> =
+            dropped.chain(then.into_iter().chain(last).map(|(at, what, number)| (ms(at), what, number))).collect();
+        assert_eq!(seen, expected);
+    }
+}
