@@ -7,9 +7,9 @@ use crate::packet::{Data, flag};
 use crate::tap::Tap;
 use std::collections::VecDeque;
 
-/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`,
-/// 320 bytes on x86-64 where there are wireless cards and tunnels, as in distributions' kernels. `struct sk_buff` and
-/// `struct skb_shared_info`, aligned to cache lines, have 256 and 320 bytes (`tcp_stream_alloc_skb`).
+/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`
+/// (`tcp_stream_alloc_skb`), which is 320 on x86-64 with wireless meshes and tunnels, as distributions have them, and
+/// 256 without. `struct sk_buff` and `struct skb_shared_info`, aligned to cache lines, have 256 and 320.
 const HEAD: u64 = 320 + 256 + 320;
 /// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;
@@ -176,7 +176,7 @@ mod tests {
     fn a_millisecond_or_two_segments_may_be_in_the_host() {
         for (rate, is_paced, expected) in [
             (1_000_000, false, 2 * TRUESIZE),
-            (2 * TRUESIZE << 10, false, 2 * TRUESIZE),
+            ((2 * TRUESIZE) << 10, false, 2 * TRUESIZE),
             ((2 * TRUESIZE + 1) << 10, false, 2 * TRUESIZE + 1),
             (125_000_000, false, 122_070),
             (12_500_000_000, false, 1_048_576),
