@@ -131,7 +131,7 @@ fn senders_may_be_told_when_packets_leave_in_the_simulator_only() {
     assert_eq!(
         refused.to_string(),
         "cannot be had on a kernel, whose TCP is told of its own device, not of our access link: leave it out, or \
-         simulate"
+            simulate"
     );
     assert_eq!(only(SAMPLE, &[("flows.0.access.rate", "10mbit")]).only_in_the_simulator(), None);
 }
