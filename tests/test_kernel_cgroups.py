@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from kernel_sandbox import UNBLOAT, Sandbox, statuses
 
-pytestmark = pytest.mark.realtime
 pytest_plugins = ["kernel_sandbox"]
 
 CONTROLS_OF_BOTH_ENDS = """

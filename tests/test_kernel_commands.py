@@ -10,7 +10,6 @@ from threading import Event, Thread
 import pytest
 from kernel_sandbox import Sandbox, as_nobody, statuses
 
-pytestmark = pytest.mark.realtime
 pytest_plugins = ["kernel_sandbox"]
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
 from kernel_sandbox import Sandbox, as_nobody
 
-pytestmark = pytest.mark.realtime
 pytest_plugins = ["kernel_sandbox"]
 
 

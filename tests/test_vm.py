@@ -145,7 +145,7 @@ LOSSY = (
 
 def test_the_same_seed_gives_the_same_bytes(scenario: Write, tmp_path: Path, kernel: str) -> None:
     """One after the other, or two guests side by side on a busy machine; another seed loses other packets."""
-    file = scenario(*LOSSY, top="[sweep]\nseed = [7, 8]")
+    file = scenario(*LOSSY, top="[sweep]\nseed = [7, 8]", duration="1s")
 
     def run(name: str, jobs: int) -> tuple[list[object], list[bytes]]:
         results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / name, cache=False, jobs=jobs)
@@ -171,7 +171,7 @@ def test_kept_runs_are_taken(cli: Cli, small: Path, kernel: str, monkeypatch: py
 
 def test_it_is_the_scenario_that_counts(scenario: Write, tmp_path: Path, kernel: str) -> None:
     """Not how and where it is written down, nor whether it is one of a sweep."""
-    file = scenario(*LOSSY, top="seed = 7")
+    file = scenario(*LOSSY, top="seed = 7", duration="1s")
     elsewhere = tmp_path / "a/longer/path/to/another.toml"
     elsewhere.parent.mkdir(parents=True)
     elsewhere.write_text(file.read_text() + "# a remark\n" * 50)

@@ -89,25 +89,25 @@ static __always_inline __u32 bbr_window_after_losses(struct sock *sk, struct bbr
 	if (rs->losses > 0)
 		cwnd = cwnd > (__u32)rs->losses ? cwnd - rs->losses : 1;
 	if (state == TCP_CA_Recovery && bbr->prior_state != TCP_CA_Recovery) {
-		bbr->conserve = 1;
-		bbr->round_end = tp->delivered;
-		cwnd = bbr_in_flight(tp) + rs->acked_sacked;
+		bbr->packet_conservation = 1;
+		bbr->next_rtt_delivered = tp->delivered;
+		cwnd = tcp_packets_in_flight(tp) + rs->acked_sacked;
 	} else if (bbr->prior_state >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
 		cwnd = max(cwnd, bbr->prior_cwnd);
-		bbr->conserve = 0;
+		bbr->packet_conservation = 0;
 	}
 	bbr->prior_state = state;
 	return cwnd;
 }
 
 /* ACKs that come in clumps leave the link idle unless so many packets more are in flight. */
-static __always_inline __u32 bbr_room_for_clumps(const struct bbr *bbr)
+static __always_inline __u32 bbr_ack_aggregation_cwnd(const struct bbr *bbr)
 {
 	if (!bbr->full)
 		return 0;
 	__u32 limit = rate_times(bbr_bw(bbr), extra_acked_limit);
 
-	return min(extra_acked_gain * clumps_largest(&bbr->clumps) / ONE, limit);
+	return min(extra_acked_gain * ack_aggregation_max(&bbr->aggregation) / ONE, limit);
 }
 
 static __always_inline __u32 bbr_window(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, __u32 acked)
@@ -115,9 +115,9 @@ static __always_inline __u32 bbr_window(struct sock *sk, struct bbr *bbr, const 
 	const struct tcp_sock *tp = tcp_sk(sk);
 	__u32 cwnd = bbr_window_after_losses(sk, bbr, rs);
 
-	if (bbr->conserve)
-		return max(cwnd, bbr_in_flight(tp) + acked);
-	__u32 target = bbr_bdp(bbr, bbr_bw(bbr), bbr_window_gain(bbr)) + bbr_room_for_clumps(bbr);
+	if (bbr->packet_conservation)
+		return max(cwnd, tcp_packets_in_flight(tp) + acked);
+	__u32 target = bbr_bdp(bbr, bbr_bw(bbr), bbr_window_gain(bbr)) + bbr_ack_aggregation_cwnd(bbr);
 
 	target = bbr_with_bursts(sk, bbr, target);
 	if (bbr->full)
@@ -142,14 +142,14 @@ static __always_inline void bbr_set_window(struct sock *sk, struct bbr *bbr, con
 static __always_inline void bbr_enter_probe_bw(const struct sock *sk, struct bbr *bbr)
 {
 	bbr->mode = PROBE_BW;
-	bbr->phase = (2 + bpf_get_prandom_u32() % (PHASES - 1)) % PHASES;
-	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
+	bbr->cycle_idx = (2 + bpf_get_prandom_u32() % (CYCLE_LEN - 1)) % CYCLE_LEN;
+	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 
-static __always_inline bool bbr_phase_is_over(const struct sock *sk, const struct bbr *bbr,
-					      const struct rate_sample *rs)
+static __always_inline bool bbr_is_next_cycle_phase(const struct sock *sk, const struct bbr *bbr,
+						    const struct rate_sample *rs)
 {
-	bool full_length = (__u32)tcp_sk(sk)->delivered_mstamp - bbr->phase_start > bbr->min_rtt_us;
+	bool full_length = (__u32)tcp_sk(sk)->delivered_mstamp - bbr->cycle_mstamp > bbr->min_rtt_us;
 	__u32 gain = bbr_pacing_gain(bbr);
 
 	if (gain == ONE)
@@ -163,12 +163,12 @@ static __always_inline bool bbr_phase_is_over(const struct sock *sk, const struc
 	return full_length || in_network <= bbr_inflight_target(sk, bbr, ONE);
 }
 
-static __always_inline void bbr_update_phase(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+static __always_inline void bbr_update_cycle_phase(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	if (bbr->mode != PROBE_BW || !bbr_phase_is_over(sk, bbr, rs))
+	if (bbr->mode != PROBE_BW || !bbr_is_next_cycle_phase(sk, bbr, rs))
 		return;
-	bbr->phase = (bbr->phase + 1) % PHASES;
-	bbr->phase_start = tcp_sk(sk)->delivered_mstamp;
+	bbr->cycle_idx = (bbr->cycle_idx + 1) % CYCLE_LEN;
+	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 
 /* Was the rate that of the path? Older kernels leave the samples of PROBE_RTT unmarked. */
@@ -199,14 +199,14 @@ static __always_inline void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 		tcp_sk(sk)->snd_ssthresh = bbr_inflight_target(sk, bbr, ONE);
 	}
 	if (bbr->mode == DRAIN &&
-	    bbr_in_network(sk, bbr, bbr_in_flight(tcp_sk(sk))) <= bbr_inflight_target(sk, bbr, ONE))
+	    bbr_in_network(sk, bbr, tcp_packets_in_flight(tcp_sk(sk))) <= bbr_inflight_target(sk, bbr, ONE))
 		bbr_enter_probe_bw(sk, bbr);
 }
 
 /* What was sent up to now, with so few packets in flight, says nothing about the rate. */
 static __always_inline __u32 bbr_limited_until(const struct tcp_sock *tp)
 {
-	return (tp->delivered + bbr_in_flight(tp)) ?: 1;
+	return (tp->delivered + tcp_packets_in_flight(tp)) ?: 1;
 }
 
 static __always_inline void bbr_leave_probe_rtt(struct sock *sk, struct bbr *bbr)
@@ -231,10 +231,10 @@ static __always_inline void bbr_hold_floor(struct sock *sk, struct bbr *bbr)
 
 	if (unbloat_cong_control_has_ack)
 		tp->app_limited = bbr_limited_until(tp);
-	if (!bbr->probe_rtt_end && bbr_in_flight(tp) <= min_cwnd) {
+	if (!bbr->probe_rtt_end && tcp_packets_in_flight(tp) <= min_cwnd) {
 		bbr->probe_rtt_end = tcp_jiffies32 + probe_rtt_time / USEC_PER_JIFFY;
 		bbr->probe_rtt_round_done = 0;
-		bbr->round_end = tp->delivered;
+		bbr->next_rtt_delivered = tp->delivered;
 	} else if (bbr->probe_rtt_end) {
 		bbr->probe_rtt_round_done |= bbr->round_start;
 		if (bbr->probe_rtt_round_done)
@@ -265,15 +265,15 @@ static __always_inline void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr,
 /* Measurements. */
 
 /* A verdict on a policer holds for so many rounds, then the path is tried anew. */
-static __always_inline void bbr_watch_policer(const struct sock *sk, struct bbr *bbr, bool lost, bool app_limited)
+static __always_inline void bbr_sample_lt_bw(const struct sock *sk, struct bbr *bbr, bool lost, bool app_limited)
 {
-	struct policer *policer = &bbr->policer;
+	struct lt_bw *lt = &bbr->lt;
 
-	if (!policer->found) {
+	if (!lt->in_use) {
 		if (find_policer)
-			policer_watch(tcp_sk(sk), policer, bbr->round_start, lost, app_limited);
-	} else if (bbr->mode == PROBE_BW && bbr->round_start && ++policer->rounds >= POLICER_TRUST) {
-		policer_forget(tcp_sk(sk), policer);
+			lt_bw_sample(tcp_sk(sk), lt, bbr->round_start, lost, app_limited);
+	} else if (bbr->mode == PROBE_BW && bbr->round_start && ++lt->rounds >= LT_BW_MAX_ROUNDS) {
+		lt_bw_reset(tcp_sk(sk), lt);
 		bbr_enter_probe_bw(sk, bbr);
 	}
 }
@@ -283,32 +283,33 @@ static __always_inline void bbr_update_bw(struct sock *sk, struct bbr *bbr, cons
 	bbr->round_start = 0;
 	if (rs->delivered < 0 || rs->interval_us <= 0)
 		return;
-	if (!before(rs->prior_delivered, bbr->round_end)) {
-		bbr->round_end = tcp_sk(sk)->delivered;
-		bbr->round++;
+	if (!before(rs->prior_delivered, bbr->next_rtt_delivered)) {
+		bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
+		bbr->rtt_cnt++;
 		bbr->round_start = 1;
-		bbr->conserve = 0;
+		bbr->packet_conservation = 0;
 	}
 	bool limited = bbr_is_app_limited(bbr, rs);
 
 	if (!unbloat_cong_control_has_ack && bbr->mode != PROBE_RTT && !limited)
 		bbr->probe_rtt_end = 0;
-	bbr_watch_policer(sk, bbr, rs->losses > 0, limited);
+	bbr_sample_lt_bw(sk, bbr, rs->losses > 0, limited);
 	__u32 bw = rate_of(rs->delivered, rs->interval_us);
 
 	if (!limited || bw >= bbr_max_bw(bbr))
-		windowed_max_update(&bbr->bw, bw_window, bbr->round, bw);
+		windowed_max_update(&bbr->bw, bw_window, bbr->rtt_cnt, bw);
 }
 
-static __always_inline void bbr_update_clumps(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+static __always_inline void bbr_update_ack_aggregation(const struct sock *sk, struct bbr *bbr,
+						       const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!extra_acked_gain || !rs->acked_sacked || rs->delivered < 0 || rs->interval_us <= 0)
 		return;
 	if (bbr->round_start)
-		clumps_new_round(&bbr->clumps, extra_acked_window);
-	clumps_update(&bbr->clumps, bbr_bw(bbr), tp->delivered_mstamp, rs->acked_sacked, tp->snd_cwnd);
+		ack_aggregation_new_round(&bbr->aggregation, extra_acked_window);
+	ack_aggregation_update(&bbr->aggregation, bbr_bw(bbr), tp->delivered_mstamp, rs->acked_sacked, tp->snd_cwnd);
 }
 
 /* Callbacks. */
@@ -321,10 +322,10 @@ static __always_inline void bbr_start(struct sock *sk)
 	*bbr = (struct bbr){
 		.min_rtt_us = tp->rtt_min.s[0].v,
 		.min_rtt_stamp = tcp_jiffies32,
-		.round_end = tp->delivered,
+		.next_rtt_delivered = tp->delivered,
 	};
-	clumps_new_epoch(&bbr->clumps, clock_us(sk));
-	policer_start_interval(tp, &bbr->policer);
+	ack_aggregation_start_epoch(&bbr->aggregation, clock_us(sk));
+	lt_bw_start_interval(tp, &bbr->lt);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr_pace_by_rtt(sk, bbr);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
@@ -336,8 +337,8 @@ static __always_inline void bbr_control(struct sock *sk, const struct rate_sampl
 	struct bbr *bbr = inet_csk_ca(sk);
 
 	bbr_update_bw(sk, bbr, rs);
-	bbr_update_clumps(sk, bbr, rs);
-	bbr_update_phase(sk, bbr, rs);
+	bbr_update_ack_aggregation(sk, bbr, rs);
+	bbr_update_cycle_phase(sk, bbr, rs);
 	bbr_check_full(bbr, rs);
 	bbr_check_drain(sk, bbr);
 	bbr_update_min_rtt(sk, bbr, rs);
@@ -353,7 +354,7 @@ static __always_inline void bbr_event(struct sock *sk, enum tcp_ca_event event)
 	if (event != CA_EVENT_TX_START || !tcp_sk(sk)->app_limited)
 		return;
 	bbr->idle_restart = 1;
-	clumps_new_epoch(&bbr->clumps, clock_us(sk));
+	ack_aggregation_start_epoch(&bbr->aggregation, clock_us(sk));
 	if (bbr->mode == PROBE_BW)
 		bbr_pace(sk, bbr, bbr_bw(bbr), ONE);
 	else if (bbr->mode == PROBE_RTT)
@@ -370,7 +371,7 @@ static __always_inline void bbr_enter(struct sock *sk, __u8 new_state)
 	bbr->prior_state = TCP_CA_Loss;
 	bbr->full_bw = 0;
 	bbr->round_start = 1;
-	bbr_watch_policer(sk, bbr, true, false);
+	bbr_sample_lt_bw(sk, bbr, true, false);
 }
 
 static __always_inline __u32 bbr_threshold(struct sock *sk)
@@ -388,7 +389,7 @@ static __always_inline __u32 bbr_undo(struct sock *sk)
 
 	bbr->full_bw = 0;
 	bbr->full_count = 0;
-	policer_forget(tcp_sk(sk), &bbr->policer);
+	lt_bw_reset(tcp_sk(sk), &bbr->lt);
 	return tcp_sk(sk)->snd_cwnd;
 }
 

@@ -42,11 +42,11 @@ PARAM(u32, hystart_ack_delta, 2000, 0, 1000000, "us", "ACKs at most this far apa
 
 /* Windows in segments; times in jiffies unless they say us. All zero: no loss yet, no epoch. */
 struct cubic {
-	__u32 acks_per_segment; /* ACKed segments for each additional one */
+	__u32 cnt;		/* ACKed segments for each additional one */
 	__u32 w_max;		/* window before the last loss */
 	__u32 last_cwnd;	/* at the last reading of the curve ... */
 	__u32 last_read;	/* ... which was then */
-	__u32 origin;		/* the curve's level part */
+	__u32 bic_origin_point; /* the curve's level part */
 	__u32 k;		/* from the epoch's start to the origin, 1/1024 s */
 	__u32 min_rtt_us;
 	__u32 epoch_start; /* 0: none */
@@ -100,7 +100,7 @@ static __always_inline __u32 cubic_window(const struct cubic *ca, __u64 t)
 	__u64 away = min(t < ca->k ? ca->k - t : t - ca->k, (__u64)FARTHEST);
 	__u32 delta = (c * away * away * away) >> (SHARE_BITS + 3 * TIME_BITS);
 
-	return t < ca->k ? ca->origin - delta : ca->origin + delta;
+	return t < ca->k ? ca->bic_origin_point - delta : ca->bic_origin_point + delta;
 }
 
 static __always_inline void cubic_start_epoch(struct cubic *ca, __u32 cwnd, __u32 acked)
@@ -109,7 +109,7 @@ static __always_inline void cubic_start_epoch(struct cubic *ca, __u32 cwnd, __u3
 	ca->acked = acked;
 	ca->w_est = cwnd;
 	ca->k = ca->w_max > cwnd ? cubic_k(ca->w_max - cwnd) : 0;
-	ca->origin = max(ca->w_max, cwnd);
+	ca->bic_origin_point = max(ca->w_max, cwnd);
 }
 
 /* Time on the curve that the next round trip ends at. */
@@ -125,14 +125,14 @@ static __always_inline void cubic_read_curve(struct cubic *ca, __u32 cwnd)
 {
 	__u32 target = cubic_window(ca, cubic_time(ca));
 
-	ca->acks_per_segment = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
 	/* Without a loss so far the curve says little about the path: at least 5 % a round trip. */
 	if (!ca->w_max)
-		ca->acks_per_segment = min(ca->acks_per_segment, 20U);
+		ca->cnt = min(ca->cnt, 20U);
 }
 
 /* Reno's growth for the same share beta: alpha = 3 (1 - beta) / (1 + beta) a round trip. */
-static __always_inline void cubic_keep_up_with_reno(struct cubic *ca, __u32 cwnd)
+static __always_inline void cubic_reno_friendly_region(struct cubic *ca, __u32 cwnd)
 {
 	__u32 scale = 8 * (SHARE + beta) / 3 / (SHARE - beta);
 	__u32 acks_per_step = ((__u64)cwnd * scale) >> 3;
@@ -144,7 +144,7 @@ static __always_inline void cubic_keep_up_with_reno(struct cubic *ca, __u32 cwnd
 		ca->w_est += steps;
 	}
 	if (ca->w_est > cwnd)
-		ca->acks_per_segment = min(ca->acks_per_segment, cwnd / (ca->w_est - cwnd));
+		ca->cnt = min(ca->cnt, cwnd / (ca->w_est - cwnd));
 }
 
 static __always_inline void cubic_update(struct cubic *ca, __u32 cwnd, __u32 acked)
@@ -162,8 +162,8 @@ static __always_inline void cubic_update(struct cubic *ca, __u32 cwnd, __u32 ack
 		cubic_read_curve(ca, cwnd);
 	}
 	if (friendliness)
-		cubic_keep_up_with_reno(ca, cwnd);
-	ca->acks_per_segment = max(ca->acks_per_segment, 2U); /* at most 1.5 times a round trip */
+		cubic_reno_friendly_region(ca, cwnd);
+	ca->cnt = max(ca->cnt, 2U); /* at most 1.5 times a round trip */
 }
 
 static __always_inline void cubic_cong_avoid(struct sock *sk, __u32 ack, __u32 acked)
@@ -174,7 +174,7 @@ static __always_inline void cubic_cong_avoid(struct sock *sk, __u32 ack, __u32 a
 	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
 	cubic_update(ca, tp->snd_cwnd, acked);
-	tcp_cong_avoid_ai(tp, ca->acks_per_segment, acked);
+	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
 
 /* The curve starts again from the window that the next ACK finds; W_max stays. */

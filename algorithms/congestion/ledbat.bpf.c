@@ -102,7 +102,7 @@ static __always_inline void ledbat_sample(struct ledbat *ca, __u32 delay, __u32 
 static __always_inline void ledbat_change_window(struct tcp_sock *tp, struct ledbat *ca, __u32 acked)
 {
 	__u32 queueing = ledbat_queueing(ca);
-	__u32 in_flight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out + acked;
+	__u32 in_flight = tcp_packets_in_flight(tp) + acked;
 	__u32 most = max(in_flight, tp->max_packets_out) + allowed_increase;
 
 	if (queueing <= target)

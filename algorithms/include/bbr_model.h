@@ -8,7 +8,7 @@
 
 #include "control.h"
 #include "delivery_rate.h"
-#include "policer.h"
+#include "long_term_bw.h"
 
 PARAM(u32, high_gain, 2956, 1024, 10240, "/1024", "pacing and window gain of STARTUP");
 PARAM(u32, drain_gain, 352, 1, 1024, "/1024", "pacing gain of DRAIN");
@@ -18,7 +18,7 @@ PARAM(u32, probe_down, 768, 1, 1024, "/1024", "pacing gain of the phase after it
 PARAM(u32, pacing_margin, 1, 0, 99, "%", "share by which pacing stays below the estimate");
 
 #define ONE 1024U	 /* gains are in 1/1024 */
-#define PHASES 8U	 /* of PROBE_BW */
+#define CYCLE_LEN 8U	 /* of PROBE_BW */
 #define SLOW 150000U	 /* bytes a second: below, bursts of one packet will do */
 #define BURST_MAX 65215U /* bytes: the largest packet for segmentation offload without its headers */
 
@@ -34,22 +34,22 @@ struct bbr {
 	__u32 min_rtt_stamp; /* jiffies */
 	__u32 probe_rtt_end; /* jiffies; 0: more than the floor is still in flight; afterwards see bbr_is_app_limited() */
 	struct windowed_max bw; /* over rounds */
-	struct policer policer;
-	struct clumps clumps;
-	__u32 round;
-	__u32 round_end;   /* what is sent once so much was delivered belongs to the next round */
-	__u32 phase_start; /* us */
-	__u32 full_bw;	   /* the rate that the next has to exceed by full_growth */
-	__u32 prior_cwnd;  /* before a recovery or PROBE_RTT */
+	struct lt_bw lt;
+	struct ack_aggregation aggregation;
+	__u32 rtt_cnt;
+	__u32 next_rtt_delivered; /* what is sent once so much was delivered belongs to the next round */
+	__u32 cycle_mstamp;	  /* us */
+	__u32 full_bw;		  /* the rate that the next has to exceed by full_growth */
+	__u32 prior_cwnd;	  /* before a recovery or PROBE_RTT */
 	__u8 mode;
-	__u8 phase;
+	__u8 cycle_idx;
 	__u8 round_start; /* this ACK begins a round */
 	__u8 idle_restart;
 	__u8 full_count; /* rounds without growth */
 	__u8 full;	 /* the pipe has been full */
 	__u8 has_rtt;
-	__u8 prior_state; /* enum tcp_ca_state, at the last ACK */
-	__u8 conserve;	  /* send only what was delivered */
+	__u8 prior_state;	  /* enum tcp_ca_state, at the last ACK */
+	__u8 packet_conservation; /* send only what was delivered */
 	__u8 probe_rtt_round_done;
 };
 
@@ -63,7 +63,7 @@ static __always_inline __u32 bbr_max_bw(const struct bbr *bbr)
 
 static __always_inline __u32 bbr_bw(const struct bbr *bbr)
 {
-	return bbr->policer.found ? bbr->policer.rate : bbr_max_bw(bbr);
+	return bbr->lt.in_use ? bbr->lt.bw : bbr_max_bw(bbr);
 }
 
 static __always_inline __u32 bbr_pacing_gain(const struct bbr *bbr)
@@ -72,9 +72,9 @@ static __always_inline __u32 bbr_pacing_gain(const struct bbr *bbr)
 		return high_gain;
 	if (bbr->mode == DRAIN)
 		return drain_gain;
-	if (bbr->mode == PROBE_RTT || bbr->policer.found || bbr->phase > 1)
+	if (bbr->mode == PROBE_RTT || bbr->lt.in_use || bbr->cycle_idx > 1)
 		return ONE;
-	return bbr->phase == 0 ? probe_up : probe_down;
+	return bbr->cycle_idx == 0 ? probe_up : probe_down;
 }
 
 static __always_inline __u32 bbr_window_gain(const struct bbr *bbr)
@@ -82,11 +82,6 @@ static __always_inline __u32 bbr_window_gain(const struct bbr *bbr)
 	if (bbr->mode == PROBE_RTT)
 		return ONE;
 	return bbr->mode == PROBE_BW ? cwnd_gain : high_gain;
-}
-
-static __always_inline __u32 bbr_in_flight(const struct tcp_sock *tp)
-{
-	return tp->packets_out + tp->retrans_out - (tp->sacked_out + tp->lost_out);
 }
 
 /* The order of the factors keeps 64 bits enough up to some Tbit/s. */
@@ -128,7 +123,7 @@ static __always_inline __u32 bbr_bdp(const struct bbr *bbr, __u32 bw, __u32 gain
 static __always_inline __u32 bbr_with_bursts(const struct sock *sk, const struct bbr *bbr, __u32 packets)
 {
 	packets = (packets + 3 * bbr_burst(sk) + 1) & ~1U;
-	return bbr->mode == PROBE_BW && bbr->phase == 0 ? packets + 2 : packets;
+	return bbr->mode == PROBE_BW && bbr->cycle_idx == 0 ? packets + 2 : packets;
 }
 
 static __always_inline __u32 bbr_inflight_target(const struct sock *sk, const struct bbr *bbr, __u32 gain)

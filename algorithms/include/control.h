@@ -26,6 +26,11 @@ static __always_inline __u32 clock_us(const struct sock *sk)
 	return tcp_sk(sk)->tcp_mstamp;
 }
 
+static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out + tp->retrans_out - (tp->sacked_out + tp->lost_out);
+}
+
 /*
  * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for:
  * there ours must be called otherwise.

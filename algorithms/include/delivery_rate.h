@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Delivery rates in fixed point; the largest of the recent ones; and how far acknowledgements run ahead of a rate when
- * they come in clumps.
+ * they come aggregated.
  */
 #ifndef UNBLOAT_DELIVERY_RATE_H
 #define UNBLOAT_DELIVERY_RATE_H
@@ -75,51 +75,52 @@ static __always_inline void windowed_max_update(struct windowed_max *filter, __u
 }
 
 /*
- * Since an epoch began, packets were acknowledged; those beyond what the rate explains came in a clump. Counts in
+ * Since an epoch began, packets were acknowledged; those beyond what the rate explains were aggregated. Counts in
  * packets.
  */
-struct clumps {
+struct ack_aggregation {
 	__u32 epoch_start; /* us */
 	__u32 acked;	   /* since then */
-	__u16 largest;	   /* clump of this window ... */
+	__u16 largest;	   /* excess of this window ... */
 	__u16 prior;	   /* ... and of the one before */
 	__u8 rounds;	   /* of this window */
 };
 
 #define LONGEST_EPOCH (1U << 20) /* packets */
 
-static __always_inline __u32 clumps_largest(const struct clumps *clumps)
+static __always_inline __u32 ack_aggregation_max(const struct ack_aggregation *aggregation)
 {
-	return max(clumps->largest, clumps->prior);
+	return max(aggregation->largest, aggregation->prior);
 }
 
-static __always_inline void clumps_new_epoch(struct clumps *clumps, __u32 now_us)
+static __always_inline void ack_aggregation_start_epoch(struct ack_aggregation *aggregation, __u32 now_us)
 {
-	clumps->epoch_start = now_us;
-	clumps->acked = 0;
+	aggregation->epoch_start = now_us;
+	aggregation->acked = 0;
 }
 
 /* `window` rounds have their own maximum, and the answer is the larger of the last two. */
-static __always_inline void clumps_new_round(struct clumps *clumps, __u32 window)
+static __always_inline void ack_aggregation_new_round(struct ack_aggregation *aggregation, __u32 window)
 {
-	if (++clumps->rounds < window)
+	if (++aggregation->rounds < window)
 		return;
-	clumps->rounds = 0;
-	clumps->prior = clumps->largest;
-	clumps->largest = 0;
+	aggregation->rounds = 0;
+	aggregation->prior = aggregation->largest;
+	aggregation->largest = 0;
 }
 
 /* The epoch ends when there is no excess. */
-static __always_inline void clumps_update(struct clumps *clumps, __u32 rate, __u32 now_us, __u32 acked, __u32 cwnd)
+static __always_inline void ack_aggregation_update(struct ack_aggregation *aggregation, __u32 rate, __u32 now_us,
+						   __u32 acked, __u32 cwnd)
 {
-	__u32 expected = rate_times(rate, now_us - clumps->epoch_start);
+	__u32 expected = rate_times(rate, now_us - aggregation->epoch_start);
 
-	if (clumps->acked <= expected || clumps->acked + acked >= LONGEST_EPOCH) {
-		clumps_new_epoch(clumps, now_us);
+	if (aggregation->acked <= expected || aggregation->acked + acked >= LONGEST_EPOCH) {
+		ack_aggregation_start_epoch(aggregation, now_us);
 		expected = 0;
 	}
-	clumps->acked += acked;
-	clumps->largest = max(clumps->largest, min(min(clumps->acked - expected, cwnd), 65535U));
+	aggregation->acked += acked;
+	aggregation->largest = max(aggregation->largest, min(min(aggregation->acked - expected, cwnd), 65535U));
 }
 
 #endif

@@ -28,7 +28,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: invariants COUNT [FIRST], or invariants FILE.toml";
+const USAGE: &str = "usage: invariants COUNT [FIRST], or invariants FILE.toml; COUNT is 1 or more, FIRST 0 or more";
+/// Ctrl-C was pressed.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Where what was found is written, in the current folder.
 const FOLDER: &str = "build/invariants";
 /// Attempts at a smaller scenario.
@@ -52,13 +54,11 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| PANIC.set(info.to_string())));
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let number = |text: &String| text.parse::<u64>().ok();
-    match arguments.as_slice() {
-        [file] if file.ends_with(".toml") => repeat(Path::new(file)),
-        [count] if number(count).is_some() => search(number(count).unwrap_or(0), 0),
-        [count, first] => match (number(count), number(first)) {
-            (Some(count), Some(first)) => search(count, first),
-            _ => usage(),
-        },
+    let numbers: Option<Vec<_>> = arguments.iter().map(number).collect();
+    match (arguments.as_slice(), numbers.as_deref()) {
+        ([file], _) if file.ends_with(".toml") => repeat(Path::new(file)),
+        (_, Some([count])) => search(*count, 0),
+        (_, Some([count, first])) => search(*count, *first),
         _ => usage(),
     }
 }
@@ -91,64 +91,137 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     panic::catch_unwind(AssertUnwindSafe(|| invariants::check(scenario))).map_err(|_| PANIC.take())
 }
 
-/// The same by way of its file in `folder`, so that what is found can be repeated from there.
+/// The same by way of its file, so that what is found can be repeated from there. The traces stand in `folder`.
 fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
     let read = || {
-        written::write(scenario, folder).map_err(|why| why.to_string())?;
-        scenario::load(&folder.join("scenario.toml"), &[]).map_err(|why| format!("cannot be read again: {why}"))
+        written::write_traces(scenario, folder).map_err(|why| why.to_string())?;
+        let text = written::text(scenario);
+        scenario::load_text(&text, "scenario.toml", folder, &[]).map_err(|why| format!("cannot be read again: {why}"))
     };
     let experiment = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(PANIC.take()))?;
     check(&experiment.cells[0].scenario)
 }
 
+/// What the workers of a search share.
+struct Search {
+    first: u64,
+    /// The number behind the last.
+    end: u64,
+    next: AtomicU64,
+    done: AtomicU64,
+    stop: AtomicBool,
+    /// The scenario that each worker is at; all below the least of them are checked.
+    at: Vec<AtomicU64>,
+    found: Mutex<Vec<Found>>,
+    start: Instant,
+}
+
+impl Search {
+    fn new(first: u64, end: u64) -> Search {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Search {
+            first,
+            end,
+            next: AtomicU64::new(first),
+            done: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            at: (0..processors).map(|_| AtomicU64::new(first)).collect(),
+            found: Mutex::new(vec![]),
+            start: Instant::now(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Relaxed) || INTERRUPTED.load(Relaxed) || self.done.load(Relaxed) == self.end - self.first
+    }
+
+    /// Checks one scenario after the other.
+    fn work(&self, worker: usize) {
+        let folder = PathBuf::from(FOLDER).join(format!("worker-{}-{worker}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for traces");
+        while !self.is_over() {
+            let number = self.next.fetch_add(1, Relaxed);
+            self.at[worker].store(number.min(self.end), Relaxed);
+            if number >= self.end {
+                break;
+            }
+            if let Some(one) = find(number, &folder) {
+                self.stop.store(true, Relaxed);
+                self.found.lock().expect("no worker panics").push(one);
+            }
+            self.done.fetch_add(1, Relaxed);
+            self.at[worker].store(number + 1, Relaxed);
+        }
+        let _ = std::fs::remove_dir_all(folder);
+    }
+
+    /// The lowest number that may not be checked yet: where a search that is killed goes on.
+    fn goes_on_at(&self) -> u64 {
+        self.at.iter().map(|at| at.load(Relaxed)).min().unwrap_or(self.first)
+    }
+
+    fn say_progress(&self) {
+        let (done, seconds) = (self.done.load(Relaxed), self.start.elapsed().as_secs_f64());
+        let a_second = done as f64 / seconds;
+        let minutes_left = (self.end - self.first - done) as f64 / a_second / 60.0;
+        eprintln!(
+            "{done} of {} scenarios, {a_second:.0} a second, {minutes_left:.0} min left; all below {} hold",
+            self.end - self.first,
+            self.goes_on_at()
+        );
+    }
+
+    /// Says what came out, when all workers have ended.
+    fn close(self) -> ExitCode {
+        let (done, seconds) = (self.done.load(Relaxed), self.start.elapsed().as_secs_f64());
+        let Search { first, end, found, next, .. } = self;
+        let next = next.into_inner().min(end);
+        let mut found = found.into_inner().expect("no worker panics");
+        found.sort_by_key(|one| one.number);
+        for Found { number, why, file } in &found {
+            println!("{}", std::fs::read_to_string(file).unwrap_or_default());
+            println!("scenario {number}, of {done} so far, breaks an invariant: {why}");
+            println!("to repeat it: tools/invariants {}", file.display());
+        }
+        if found.is_empty() {
+            println!("{done} scenarios, from {first} on, all below {next}, in {seconds:.0} s: every invariant holds");
+        }
+        if next < end {
+            println!("to go on: tools/invariants {} {next}", end - next);
+        }
+        match (found.is_empty(), next < end) {
+            (true, false) => ExitCode::SUCCESS,
+            (true, true) => ExitCode::from(130), // As a shell has it for what Ctrl-C ends.
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
 /// Checks scenarios `first..first + count` on all processors, until one breaks an invariant.
 fn search(count: u64, first: u64) -> ExitCode {
-    let (next, done, stop) = (AtomicU64::new(first), AtomicU64::new(0), AtomicBool::new(false));
-    let found = Mutex::new(None);
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let start = Instant::now();
+    let (true, Some(end)) = (count > 0, first.checked_add(count)) else { return usage() };
+    // SAFETY: the handler does nothing but store a flag.
+    unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
+    let search = Search::new(first, end);
     std::thread::scope(|scope| {
-        for worker in 0..processors {
-            let (next, done, stop, found) = (&next, &done, &stop, &found);
-            let folder = PathBuf::from(FOLDER).join(format!("worker-{}-{worker}", std::process::id()));
-            scope.spawn(move || {
-                while !stop.load(Relaxed) {
-                    let number = next.fetch_add(1, Relaxed);
-                    if number >= first + count {
-                        break;
-                    }
-                    if let Some(one) = find(number, &folder) {
-                        stop.store(true, Relaxed);
-                        found.lock().expect("no worker panics").get_or_insert(one);
-                    }
-                    done.fetch_add(1, Relaxed);
-                }
-                let _ = std::fs::remove_dir_all(folder);
-            });
+        for worker in 0..search.at.len() {
+            let search = &search;
+            scope.spawn(move || search.work(worker));
         }
-        let mut line = start;
-        while done.load(Relaxed) < count && !stop.load(Relaxed) {
+        let mut line = search.start;
+        while !search.is_over() {
             std::thread::sleep(Duration::from_millis(100));
             if line.elapsed() >= BETWEEN_LINES {
                 line = Instant::now();
-                let (done, seconds) = (done.load(Relaxed), start.elapsed().as_secs_f64());
-                eprintln!("{done} of {count} scenarios in {seconds:.0} s, {:.0} a second", done as f64 / seconds);
+                search.say_progress();
             }
         }
     });
-    let (done, seconds) = (done.into_inner(), start.elapsed().as_secs_f64());
-    match found.into_inner().expect("no worker panics") {
-        None => {
-            println!("{done} scenarios, {first} to {}, in {seconds:.0} s: every invariant holds", first + count - 1);
-            ExitCode::SUCCESS
-        }
-        Some(Found { number, why, file }) => {
-            println!("{}", std::fs::read_to_string(&file).unwrap_or_default());
-            println!("scenario {number} of {done} so far breaks an invariant: {why}");
-            println!("to repeat it: tools/invariants {}", file.display());
-            ExitCode::FAILURE
-        }
-    }
+    search.close()
+}
+
+extern "C" fn interrupt(_: libc::c_int) {
+    INTERRUPTED.store(true, Relaxed);
 }
 
 /// Checks one scenario. One that breaks an invariant is made smaller and kept.

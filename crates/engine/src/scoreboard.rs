@@ -20,6 +20,8 @@ pub mod state {
     pub const APP_LIMITED: u8 = 16;
     /// Its delivery has already given a rate sample.
     pub const RATE_TAKEN: u8 = 32;
+    /// RACK gave it up, and looks at it no more until it is sent again.
+    pub const GIVEN_UP_BY_RACK: u8 = 64;
 }
 
 /// "No segment" in a list.
@@ -190,15 +192,21 @@ impl Scoreboard {
         self.unlist(number);
     }
 
-    /// Takes back every loss (`tcp_undo_cwnd_reduction`): what waited to be sent again is in flight after all, and
-    /// stands in the list where its transmission puts it.
+    /// Notes that RACK holds the segment for lost. As in Linux (`tcp_rack_detect_loss`) it then leaves RACK's list for
+    /// good: only another transmission brings it back, an undo does not.
+    pub fn give_up(&mut self, number: u32) {
+        self.get_mut(number).state |= state::GIVEN_UP_BY_RACK;
+    }
+
+    /// Takes back every loss (`tcp_undo_cwnd_reduction`): what waited to be sent again is in flight after all. What a
+    /// timeout had given up stands in the list where its transmission puts it.
     pub fn unmark_all_lost(&mut self) {
         let mut in_flight = vec![];
         for number in self.una..self.nxt {
             let s = self.get_mut(number);
             s.state &= !state::LOST;
             s.listed = false;
-            if s.state & state::SACKED == 0 {
+            if s.state & (state::SACKED | state::GIVEN_UP_BY_RACK) == 0 {
                 in_flight.push((s.sent_us, number));
             }
             self.to_resend.remove(number);
@@ -230,6 +238,7 @@ impl Scoreboard {
     #[inline]
     pub fn resent(&mut self, number: u32) {
         self.tagged(number);
+        self.get_mut(number).state &= !state::GIVEN_UP_BY_RACK;
         self.to_resend.remove(number);
         self.unlist(number);
         self.list_as_newest(number);
@@ -322,6 +331,22 @@ mod tests {
         board.unmark_all_lost();
         assert_eq!(in_flight(&board), [1, 2, 4, 5, 0]);
         assert_eq!(board.next_to_resend(), None);
+    }
+
+    #[test]
+    fn what_rack_gave_up_is_not_looked_at_again_before_it_is_sent_again() {
+        let mut board = sent(4);
+        for number in [0, 1] {
+            board.mark_lost(number);
+            board.give_up(number);
+        }
+        board.unmark_all_lost();
+        assert_eq!((in_flight(&board), board.next_to_resend()), (vec![2, 3], None));
+        board.resent(1);
+        assert_eq!(in_flight(&board), [2, 3, 1]);
+        board.mark_lost(1);
+        board.unmark_all_lost();
+        assert_eq!(in_flight(&board), [1, 2, 3], "a timeout gave up the second transmission");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::{Control, Library};
-use path::{Agenda, Network, PortId, Source, Topology};
+use path::{Agenda, Network, Source, Topology};
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
@@ -41,6 +41,8 @@ enum Timer {
     Sender(u32),
     /// A receiver, by its flow.
     Receiver(u32),
+    /// The end of the run, behind all else at its time.
+    End,
 }
 
 impl Timer {
@@ -51,6 +53,7 @@ impl Timer {
             Timer::Sample => 0,
             Timer::Sender(flow) => 1 + flow,
             Timer::Receiver(flow) => 1 + flows + flow,
+            Timer::End => 1 + 2 * flows,
         }
     }
 
@@ -59,7 +62,8 @@ impl Timer {
         match source {
             0 => Timer::Sample,
             _ if source <= flows => Timer::Sender(source - 1),
-            _ => Timer::Receiver(source - 1 - flows),
+            _ if source <= 2 * flows => Timer::Receiver(source - 1 - flows),
+            _ => Timer::End,
         }
     }
 }
@@ -77,7 +81,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             senders: vec![],
             receivers: vec![],
             network: Topology::new(scenario, &counts).network(),
-            timers: Agenda::new(1 + 2 * flows as u32),
+            timers: Agenda::new(2 + 2 * flows as u32),
             sampler: series.map(|step| Sampler::new(step, flows)),
             monitor: Monitor::new(tap, flows),
         };
@@ -94,6 +98,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let first = sampler.next();
             simulation.set_timer(Timer::Sample, first);
         }
+        simulation.set_timer(Timer::End, scenario.duration);
         Ok(simulation)
     }
 
@@ -129,25 +134,18 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     /// Lets time pass until the end of the run.
     pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
-        let duration = self.scenario.duration;
         loop {
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let (arrival, port) = self.network.next();
+                let arrival = self.network.next();
                 let (due, source) = self.timers.first();
                 if arrival <= due {
-                    if arrival > duration {
-                        return Ok(());
-                    }
-                    self.packet_moves(arrival, port);
-                } else {
-                    if due > duration {
-                        return Ok(());
-                    }
-                    self.timer_expires(due, source);
+                    self.packet_moves(arrival);
+                } else if self.timer_expires(due, source).is_break() {
+                    return Ok(());
                 }
             }
-            let now = self.network.next().0.min(self.timers.first().0);
-            if progress(now.min(self.scenario.duration)).is_break() {
+            let now = self.network.next().min(self.timers.first().0);
+            if progress(now).is_break() {
                 return Err(Error::Interrupted);
             }
         }
@@ -156,8 +154,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
     /// do.
     #[inline(always)]
-    fn packet_moves(&mut self, now: Nanos, port: PortId) {
-        let Some(id) = self.network.step(now, port, &mut self.monitor) else {
+    fn packet_moves(&mut self, now: Nanos) {
+        let Some(id) = self.network.step(now, &mut self.monitor) else {
             if !self.monitor.departed.is_empty() {
                 self.packets_depart(now);
             }
@@ -179,12 +177,14 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    fn timer_expires(&mut self, now: Nanos, source: Source) {
+    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<()> {
         match Timer::of_source(source, self.senders.len() as u32) {
             Timer::Sample => self.sample(now),
             Timer::Sender(flow) => self.sender_timer(now, flow),
             Timer::Receiver(flow) => self.receiver_timer(now, flow),
+            Timer::End => return ControlFlow::Break(()),
         }
+        ControlFlow::Continue(())
     }
 
     #[inline]

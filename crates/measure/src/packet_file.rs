@@ -1,5 +1,5 @@
-//! A file of packets that Wireshark opens: pcapng, with an interface for the senders, and one for each link if those are
-//! watched too. Packets begin with their IP header.
+//! A file of packets that Wireshark opens: pcapng, with an interface for the senders, and one for each link if those
+//! are watched too. Packets begin with their IP header.
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;

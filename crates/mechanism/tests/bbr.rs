@@ -352,7 +352,7 @@ fn a_policer_is_found_believed_and_dropped_again() {
 }
 
 #[test]
-fn clumps_of_acknowledgements_get_room() {
+fn aggregated_acknowledgements_get_room() {
     let control = builtin("bbr");
     let mut sk = cruising(&control, 2);
     // A round of two packets is no clump: far more were due.

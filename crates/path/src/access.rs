@@ -1,6 +1,7 @@
 //! A sender's own link: a queue that never drops, a transmitter, a delay, and no losses.
 //!
-//! It counts less than other ports do, because a run may have thousands of these: of its queueing delay the mean and the maximum only.
+//! It counts less than other ports do, because a run may have thousands of these: of its queueing delay the mean and
+//! the maximum only.
 
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;

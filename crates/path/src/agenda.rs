@@ -8,11 +8,11 @@ use scenario::units::Nanos;
 /// Number of a source of events.
 pub type Source = u32;
 
-/// Sources that meet in one match.
+/// Nodes that meet in one match.
 const GROUP: usize = 4;
 
-/// A match: the earliest of four goes on. At equal times it is the first of them, which has the lowest number, so that
-/// the order of events is the same on every machine.
+/// A match: the earliest of four nodes goes on. At equal times it is the first of them, which has the lowest number, so
+/// that the order of events is the same on every machine.
 #[derive(Clone, Copy)]
 struct Match {
     times: [Nanos; GROUP],
@@ -22,13 +22,13 @@ struct Match {
 impl Match {
     #[inline(always)]
     fn winner(&self) -> (Nanos, Source) {
-        let (mut at, mut source) = (self.times[0], self.sources[0]);
+        let (mut at, mut slot) = (self.times[0], 0);
         for n in 1..GROUP {
             if self.times[n] < at {
-                (at, source) = (self.times[n], self.sources[n]);
+                (at, slot) = (self.times[n], n);
             }
         }
-        (at, source)
+        (at, self.sources[slot])
     }
 }
 
@@ -36,31 +36,31 @@ impl Match {
 /// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
 /// same.
 pub struct Agenda {
-    /// The winner of all.
+    /// The winner of all, node 1.
     first: (Nanos, Source),
-    /// The final is match 0; the winners of matches 4i + 1 to 4i + 4 meet in match i. The sources themselves stand from
-    /// match `first_round` on.
+    /// Nodes 4n to 4n + 3 meet in match n, and its winner is node n. The final, match 1, stands first.
     matches: Vec<Match>,
-    first_round: usize,
+    /// The node of source 0, behind which the others follow: a power of four, so that all play as many matches.
+    sources_from: usize,
 }
 
 impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
-        let (mut first_round, mut round) = (0, 1);
-        while round * GROUP < sources as usize {
-            first_round += round;
-            round *= GROUP;
+        let mut sources_from = GROUP;
+        while sources_from < sources as usize {
+            sources_from *= GROUP;
         }
-        let mut matches = vec![Match { times: [Nanos::NEVER; GROUP], sources: [0; GROUP] }; first_round + round];
-        for (place, n) in matches[first_round..].iter_mut().zip((0..).step_by(GROUP)) {
-            place.sources = [n, n + 1, n + 2, n + 3];
+        let last = (sources_from + (sources as usize).saturating_sub(1)) / GROUP;
+        let mut matches = vec![Match { times: [Nanos::NEVER; GROUP], sources: [0; GROUP] }; last];
+        for number in (1..=last).rev() {
+            let source = |node: usize| match node.checked_sub(sources_from) {
+                Some(source) => source as Source,
+                None => matches.get(node - 1).map_or(0, |played| played.sources[0]),
+            };
+            matches[number - 1].sources = [0, 1, 2, 3].map(|slot| source(GROUP * number + slot));
         }
-        for place in (0..first_round).rev() {
-            let winner = |n: usize| matches[GROUP * place + n + 1].winner().1;
-            matches[place].sources = [winner(0), winner(1), winner(2), winner(3)];
-        }
-        Agenda { first: matches[0].winner(), matches, first_round }
+        Agenda { first: matches[0].winner(), matches, sources_from }
     }
 
     /// The earliest event.
@@ -72,7 +72,8 @@ impl Agenda {
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: Source) -> Nanos {
-        self.matches[self.first_round + source as usize / GROUP].times[source as usize % GROUP]
+        let node = self.sources_from + source as usize;
+        self.matches[node / GROUP - 1].times[node % GROUP]
     }
 
     /// Sets the time of `source`.
@@ -90,20 +91,18 @@ impl Agenda {
     /// Replays the matches of `source`, all of them if it won them all.
     #[inline(always)]
     fn replay<const FIRST: bool>(&mut self, source: Source, at: Nanos) {
-        let mut place = self.first_round + source as usize / GROUP;
-        let mut slot = source as usize % GROUP;
         let mut winner = (at, source);
+        let mut node = self.sources_from + source as usize;
         loop {
-            let played = &mut self.matches[place];
+            let slot = node % GROUP;
+            node /= GROUP;
+            // The winner of all meets nobody: there is no match 0.
+            let Some(played) = self.matches.get_mut(node.wrapping_sub(1)) else { break };
             if !FIRST && (played.times[slot], played.sources[slot]) == winner {
                 return;
             }
             (played.times[slot], played.sources[slot]) = winner;
             winner = played.winner();
-            if place == 0 {
-                break;
-            }
-            (place, slot) = ((place - 1) / GROUP, (place - 1) % GROUP);
         }
         self.first = winner;
     }

@@ -44,8 +44,10 @@ impl Transit {
 /// What becomes of a packet in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It arrives.
-    Once,
+    /// It arrives, and others before it.
+    Behind,
+    /// It arrives, and is the first of those in flight.
+    First,
     /// It arrives twice.
     Twice,
     /// It is lost.
@@ -62,13 +64,26 @@ struct InFlight {
 /// Delays and loses what is sent into it.
 pub struct Channel {
     delay: Nanos,
-    losses: Losses,
-    /// None if all packets have the same delay, and arrive once unless they are lost.
-    impaired: Option<Box<Impaired>>,
+    /// None if all packets arrive, once, and after the same delay.
+    disturbances: Option<Box<Disturbances>>,
     /// In the order of their arrival.
     in_flight: Ring<InFlight>,
     /// When the first of them arrives.
     next: Nanos,
+}
+
+/// What befalls packets in a channel.
+struct Disturbances {
+    losses: Option<Losses>,
+    impaired: Option<Impaired>,
+}
+
+impl Disturbances {
+    fn of(link: &Link, seed: u64, purpose: u64) -> Option<Box<Disturbances>> {
+        let losses = Losses::of(&link.loss, draws(seed, purpose));
+        let impaired = Impaired::of(link, seed, purpose);
+        (losses.is_some() || impaired.is_some()).then(|| Box::new(Disturbances { losses, impaired }))
+    }
 }
 
 impl Channel {
@@ -76,8 +91,7 @@ impl Channel {
     pub fn new(link: &Link, seed: u64, purpose: u64) -> Channel {
         Channel {
             delay: link.delay,
-            losses: Losses::new(&link.loss, draws(seed, purpose)),
-            impaired: Impaired::of(link, seed, purpose),
+            disturbances: Disturbances::of(link, seed, purpose),
             in_flight: Ring::default(),
             next: Nanos::NEVER,
         }
@@ -86,20 +100,20 @@ impl Channel {
     /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last.
     #[inline(always)]
     pub fn send(&mut self, end: Nanos, transit: Transit) -> Passage {
-        let lost = self.losses.next();
-        if self.impaired.is_some() {
-            return self.send_impaired(end, transit, lost);
+        if self.disturbances.is_some() {
+            return self.send_disturbed(end, transit);
         }
-        let arrival = end + self.delay;
-        self.in_flight.push(InFlight { arrival, transit: if lost { Transit::NOTHING } else { transit } });
-        self.next = self.next.min(arrival);
-        if lost { Passage::Lost } else { Passage::Once }
+        self.push(end + self.delay, transit)
     }
 
-    #[cold]
     #[inline(never)]
-    fn send_impaired(&mut self, end: Nanos, transit: Transit, lost: bool) -> Passage {
-        let Some(impaired) = &mut self.impaired else { return Passage::Lost };
+    fn send_disturbed(&mut self, end: Nanos, transit: Transit) -> Passage {
+        let Some(disturbances) = &mut self.disturbances else { return self.push(end + self.delay, transit) };
+        let lost = disturbances.losses.as_mut().is_some_and(Losses::next);
+        let Some(impaired) = &mut disturbances.impaired else {
+            let passage = self.push(end + self.delay, if lost { Transit::NOTHING } else { transit });
+            return if lost { Passage::Lost } else { passage };
+        };
         let arrival = impaired.arrival(end);
         let second = impaired.second_arrival(end);
         if lost || impaired.is_down(end) {
@@ -107,17 +121,33 @@ impl Channel {
             return Passage::Lost;
         }
         let Some(second) = second else {
-            self.insert(arrival, transit);
-            return Passage::Once;
+            return self.insert(arrival, transit);
         };
         self.insert(arrival.min(second), transit.copy());
         self.insert(arrival.max(second), transit);
         Passage::Twice
     }
 
-    fn insert(&mut self, arrival: Nanos, transit: Transit) {
+    /// Puts a packet behind all others.
+    #[inline(always)]
+    fn push(&mut self, arrival: Nanos, transit: Transit) -> Passage {
+        let first = self.in_flight.is_empty();
+        self.in_flight.push(InFlight { arrival, transit });
+        if !first {
+            return Passage::Behind;
+        }
+        self.next = arrival;
+        Passage::First
+    }
+
+    /// Puts a packet behind those that arrive before it or with it.
+    fn insert(&mut self, arrival: Nanos, transit: Transit) -> Passage {
         self.in_flight.insert(InFlight { arrival, transit }, |other| other.arrival > arrival);
-        self.next = self.next.min(arrival);
+        if arrival >= self.next {
+            return Passage::Behind;
+        }
+        self.next = arrival;
+        Passage::First
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.

@@ -4,7 +4,7 @@
 //! at the far end, and the first of them is its only event. This is the port of nearly all runs; a discipline that decides at departure needs
 //! a [`QueuedPort`](crate::queued::QueuedPort).
 
-use crate::channel::Transit;
+use crate::channel::{Passage, Transit};
 use crate::droptail::{Admission, Droptail};
 use crate::output::{Fate, LinkOutput};
 use crate::packet::{Packet, Pool};
@@ -13,6 +13,17 @@ use crate::ring::Ring;
 use measure::LinkSample;
 use scenario::model::{self, Limit};
 use scenario::units::Nanos;
+
+/// What becomes of a packet that a port is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It is in the port, and what comes next at its far end is what came next before.
+    Behind,
+    /// It is in the port, and changes what comes next.
+    First,
+    /// It does not arrive.
+    Gone(Fate),
+}
 
 /// Drop-tail queue, transmitter and channel, with what they counted.
 pub struct FifoPort {
@@ -42,7 +53,7 @@ impl FifoPort {
 
     /// Hands a packet over at `now`, which never decreases from call to call. `bytes` are those of the packet.
     #[inline(always)]
-    pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, transit: Transit, packets: &mut Pool<P>) -> Fate {
+    pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, transit: Transit, packets: &mut Pool<P>) -> Offered {
         self.advance(now);
         if !self.queue.is_calm(bytes) {
             return self.offer_above_threshold(now, bytes, transit, packets);
@@ -58,33 +69,37 @@ impl FifoPort {
         bytes: u32,
         transit: Transit,
         packets: &mut Pool<P>,
-    ) -> Fate {
+    ) -> Offered {
         let stats = &mut self.output.stats;
         let admission = self.queue.admit(bytes, || packets.get(transit.id).ecn() != Ecn::NotEct);
         match admission {
             Admission::Drop => {
                 stats.dropped(now);
-                return Fate::Dropped;
+                return Offered::Gone(Fate::Dropped);
             }
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
         }
-        let fate = self.join(now, bytes, transit);
-        if admission == Admission::JoinMarked && fate == Fate::Accepted {
+        let offered = self.join(now, bytes, transit);
+        if admission == Admission::JoinMarked && !matches!(offered, Offered::Gone(_)) {
             packets.get_mut(transit.id).mark_ce();
         }
-        fate
+        offered
     }
 
     /// Transmits a packet behind those that wait.
     #[inline(always)]
-    fn join(&mut self, now: Nanos, bytes: u32, transit: Transit) -> Fate {
+    fn join(&mut self, now: Nanos, bytes: u32, transit: Transit) -> Offered {
         let slot = self.output.transmit(now, now, bytes);
         if slot.start > now {
             self.queue.enter(bytes);
             self.waiting.push((slot.start, bytes));
         }
-        if self.output.propagate(now, slot.end, transit) { Fate::Lost } else { Fate::Accepted }
+        match self.output.propagate(now, slot.end, transit) {
+            Passage::Behind => Offered::Behind,
+            Passage::First | Passage::Twice => Offered::First,
+            Passage::Lost => Offered::Gone(Fate::Lost),
+        }
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the port is empty.
@@ -136,6 +151,8 @@ mod tests {
     use scenario::model::{Loss, Queue, Service};
     use scenario::units::{Bytes, Rate};
 
+    const DROPPED: Offered = Offered::Gone(Fate::Dropped);
+
     /// A port with the pool of what it carries.
     struct Bench {
         port: FifoPort,
@@ -156,7 +173,7 @@ mod tests {
             Bench { port, packets: Pool::default() }
         }
 
-        fn offer(&mut self, now: Nanos, number: u32) -> Fate {
+        fn offer(&mut self, now: Nanos, number: u32) -> Offered {
             let packet = TestPacket::new(number);
             let id = self.packets.insert(packet);
             self.port.offer(now, packet.bytes, Transit { id, next_hop: 0 }, &mut self.packets)
@@ -178,12 +195,12 @@ mod tests {
     fn a_full_queue_of_packets_drops_and_delays_by_its_length() {
         let mut l = Bench::new(Some(Limit::Packets(2)), None, 0.0);
         // The first is in transmission at once; two wait; the fourth finds the queue full.
-        let fates: Vec<_> = (0..4).map(|number| l.offer(Nanos::ZERO, number)).collect();
-        assert_eq!(fates, [Fate::Accepted, Fate::Accepted, Fate::Accepted, Fate::Dropped]);
+        let offered: Vec<_> = (0..4).map(|number| l.offer(Nanos::ZERO, number)).collect();
+        assert_eq!(offered, [Offered::First, Offered::Behind, Offered::Behind, DROPPED]);
         assert_eq!(l.port.backlog(), (3000, 2));
         assert_eq!(l.port.output.stats.queue_delay.max_ms(), Some(12.0));
         // At 6 ms the second starts its transmission: room for one.
-        assert_eq!(l.offer(Nanos::from_millis(6), 4), Fate::Accepted);
+        assert_eq!(l.offer(Nanos::from_millis(6), 4), Offered::Behind);
         let times: Vec<_> = l.drain().iter().map(|(at, _)| at.as_micros() / 1000).collect();
         assert_eq!(times, [16, 22, 28, 34]);
     }
@@ -191,9 +208,9 @@ mod tests {
     #[test]
     fn a_queue_of_bytes_counts_whole_packets_only() {
         let mut l = Bench::new(Some(Limit::Bytes(Bytes(2999))), None, 0.0);
-        assert_eq!(l.offer(Nanos::ZERO, 0), Fate::Accepted);
-        assert_eq!(l.offer(Nanos::ZERO, 1), Fate::Accepted);
-        assert_eq!(l.offer(Nanos::ZERO, 2), Fate::Dropped);
+        assert_eq!(l.offer(Nanos::ZERO, 0), Offered::First);
+        assert_eq!(l.offer(Nanos::ZERO, 1), Offered::Behind);
+        assert_eq!(l.offer(Nanos::ZERO, 2), DROPPED);
     }
 
     #[test]
@@ -219,10 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_holds_above_the_threshold() {
+        for limit in [Limit::Packets(3), Limit::Bytes(Bytes(4500))] {
+            let mut l = Bench::new(Some(limit), Some(Limit::Packets(1)), 0.0);
+            // One is in transmission, three wait, of which two found more than the threshold allows.
+            let offered: Vec<_> = (0..5).map(|number| l.offer(Nanos::ZERO, number)).collect();
+            assert_eq!(offered[3..], [Offered::Behind, DROPPED]);
+            let marks: Vec<_> = (0..4).map(|id| l.packets.get(PacketId(id)).ecn == Ecn::Ce).collect();
+            assert_eq!((marks, l.port.backlog()), (vec![false, false, true, true], (4500, 3)));
+            // At 12 ms one still waits, which is the threshold. All are in transmission or out at 24 ms.
+            assert_eq!(l.offer(Nanos::from_millis(12), 5), Offered::Behind);
+            assert_eq!(l.packets.get(PacketId(5)).ecn, Ecn::Ce);
+            l.port.advance(Nanos::from_millis(24));
+            assert_eq!(l.port.backlog(), (0, 0));
+        }
+    }
+
+    #[test]
     fn the_channel_loses_its_share() {
         let mut l = Bench::new(None, None, 0.25);
         let n = 20_000;
-        let lost = (0..n).filter(|number| l.offer(Nanos::ZERO, *number) == Fate::Lost).count() as f64;
+        let lost = (0..n).filter(|number| l.offer(Nanos::ZERO, *number) == Offered::Gone(Fate::Lost)).count() as f64;
         // Four standard deviations of a binomial: sqrt(n p q) = 61.
         assert!((lost - 5000.0).abs() < 245.0, "{lost} of {n} lost");
     }

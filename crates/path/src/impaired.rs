@@ -38,23 +38,21 @@ pub(crate) struct Impaired {
 
 impl Impaired {
     /// Those of a link; none if it has none in its channel.
-    pub fn of(link: &Link, seed: u64, purpose: u64) -> Option<Box<Impaired>> {
+    pub fn of(link: &Link, seed: u64, purpose: u64) -> Option<Impaired> {
         let impairments = &link.impairments;
         let draws = |what| draws(seed, what + purpose);
-        impairments.in_the_channel().then(|| {
-            Box::new(Impaired {
-                delay: link.delay,
-                jitter: impairments.jitter,
-                jitter_draws: draws(JITTER_DRAWS),
-                reorder: impairments.reorder,
-                to_reorder: threshold(impairments.reorder.map_or(0.0, |reorder| reorder.share)),
-                reorder_draws: draws(REORDER_DRAWS),
-                in_order: 0,
-                to_duplicate: threshold(impairments.duplicate),
-                duplicate_draws: draws(DUPLICATE_DRAWS),
-                outages: impairments.losing_outages().copied().collect(),
-                latest: Nanos::ZERO,
-            })
+        impairments.in_the_channel().then(|| Impaired {
+            delay: link.delay,
+            jitter: impairments.jitter,
+            jitter_draws: draws(JITTER_DRAWS),
+            reorder: impairments.reorder,
+            to_reorder: threshold(impairments.reorder.map_or(0.0, |reorder| reorder.share)),
+            reorder_draws: draws(REORDER_DRAWS),
+            in_order: 0,
+            to_duplicate: threshold(impairments.duplicate),
+            duplicate_draws: draws(DUPLICATE_DRAWS),
+            outages: impairments.losing_outages().copied().collect(),
+            latest: Nanos::ZERO,
         })
     }
 
@@ -135,7 +133,7 @@ mod tests {
             loss: Loss::NONE,
             impairments,
         };
-        *Impaired::of(&link, 1, 1).expect("there are some")
+        Impaired::of(&link, 1, 1).expect("there are some")
     }
 
     fn jitter(ms: u64, distribution: Distribution, reorder: bool) -> Impairments {

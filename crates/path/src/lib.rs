@@ -1,4 +1,5 @@
-//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no TCP.
+//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no
+//! TCP.
 
 mod access;
 mod agenda;

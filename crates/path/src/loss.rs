@@ -11,32 +11,26 @@ pub(crate) struct Losses {
 }
 
 enum Model {
-    Nothing,
     /// A packet is lost when a 64-bit draw falls below this.
     Uniform(u64),
     GilbertElliott(GilbertElliott),
 }
 
 impl Losses {
-    pub fn new(loss: &Loss, draws: Draws) -> Losses {
+    /// Those of a channel; none if it loses nothing.
+    pub fn of(loss: &Loss, draws: Draws) -> Option<Losses> {
         let model = match loss {
-            Loss::Uniform(share) if *share == 0.0 => Model::Nothing,
+            Loss::Uniform(share) if *share == 0.0 => return None,
             Loss::Uniform(share) => Model::Uniform(threshold(*share)),
             Loss::Gemodel(model) => Model::GilbertElliott(GilbertElliott::new(model)),
         };
-        Losses { draws, model }
+        Some(Losses { draws, model })
     }
 
     /// Is the next packet lost?
     #[inline]
     pub fn next(&mut self) -> bool {
-        !matches!(self.model, Model::Nothing) && self.draw()
-    }
-
-    #[inline(never)]
-    fn draw(&mut self) -> bool {
         match &mut self.model {
-            Model::Nothing => false,
             Model::Uniform(below) => self.draws.next_u64() < *below,
             Model::GilbertElliott(channel) => channel.loses(&mut self.draws),
         }
@@ -91,8 +85,8 @@ mod tests {
     }
 
     fn draw(loss: &Loss, seed: u64) -> Vec<bool> {
-        let mut losses = Losses::new(loss, crate::draws(seed, 1));
-        (0..PACKETS).map(|_| losses.next()).collect()
+        let mut losses = Losses::of(loss, crate::draws(seed, 1));
+        (0..PACKETS).map(|_| losses.as_mut().is_some_and(Losses::next)).collect()
     }
 
     /// Losses and the bursts that they come in.

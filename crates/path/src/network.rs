@@ -6,6 +6,7 @@
 use crate::agenda::Agenda;
 use crate::channel::Transit;
 use crate::egress::Step;
+use crate::fifo::Offered;
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
@@ -114,16 +115,16 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// The earliest event: when, and at which port; `Nanos::NEVER` if the network is empty.
+    /// The time of the earliest event; `Nanos::NEVER` if the network is empty.
     #[inline(always)]
-    pub fn next(&self) -> (Nanos, PortId) {
+    pub fn next(&self) -> Nanos {
+        self.next_of_first_two().min(self.agenda.first().0)
+    }
+
+    #[inline(always)]
+    fn next_of_first_two(&self) -> Nanos {
         let [first, second] = &self.first_two;
-        let mut next = (first.next, 0);
-        if second.next < next.0 {
-            next = (second.next, 1);
-        }
-        let (at, other) = self.agenda.first();
-        if at < next.0 { (at, OTHERS + other) } else { next }
+        first.next.min(second.next)
     }
 
     /// The earliest event of `port`, one of the first two, and of those from number 2 on.
@@ -217,22 +218,30 @@ impl<P: Packet, X> Network<P, X> {
 
     /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller removes it from `packets`.
     #[inline(always)]
-    pub fn step<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> Option<PacketId>
+    pub fn step<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
     {
-        let Transit { id, next_hop } = match port {
-            0 => self.take_first::<0, C>(now, context),
-            1 => self.take_first::<1, C>(now, context),
-            _ => self.take_other(now, port, context),
+        let (at, other) = self.agenda.first();
+        let (port, Transit { id, next_hop }) = if at < self.next_of_first_two() {
+            (OTHERS + other, self.take_other(now, OTHERS + other, context))
+        } else if self.first_two[1].next < self.first_two[0].next {
+            (1, self.take_first::<1, C>(now, context))
+        } else {
+            (0, self.take_first::<0, C>(now, context))
         };
         if C::WATCHES_PORTS && id != PacketId::NONE {
             context.passed(now, port, self.packets.get(id));
         }
         match self.routes.hops.get(next_hop as usize) {
             Some(hop) => {
-                let bytes = self.packets.bytes(id);
-                self.offer(now, *hop, id, bytes, context);
+                let (hop, bytes) = (*hop, self.packets.bytes(id));
+                // Most hops behind the first lead to one of the others: to ask for these first costs less.
+                if self.has_other(hop.port) {
+                    self.offer_to_other(now, hop, id, bytes, context);
+                } else {
+                    self.offer_to_first_two(now, hop, id, bytes, context);
+                }
                 None
             }
             None if next_hop == Transit::END => Some(id),
@@ -300,12 +309,28 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: External<P, C>,
     {
-        let Hop { port, next: next_hop } = hop;
-        let transit = Transit { id, next_hop };
-        match port {
+        if hop.port < OTHERS {
+            self.offer_to_first_two(now, hop, id, bytes, context);
+        } else {
+            self.offer_to_other(now, hop, id, bytes, context);
+        }
+    }
+
+    /// Is this the number of one of the others? Behind this check the compiler does without those of the indices.
+    #[inline(always)]
+    fn has_other(&self, port: PortId) -> bool {
+        (port.wrapping_sub(OTHERS) as usize) < self.others.len()
+    }
+
+    #[inline(always)]
+    fn offer_to_first_two<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    where
+        X: External<P, C>,
+    {
+        let transit = Transit { id, next_hop: hop.next };
+        match hop.port {
             0 => self.offer_to_first::<0, C>(now, transit, bytes, context),
-            1 => self.offer_to_first::<1, C>(now, transit, bytes, context),
-            _ => self.offer_to_other(now, port, transit, bytes, context),
+            _ => self.offer_to_first::<1, C>(now, transit, bytes, context),
         }
     }
 
@@ -321,10 +346,10 @@ impl<P: Packet, X> Network<P, X> {
     {
         let head = &mut self.first_two[N];
         if let Port::Fifo(fifo) = &mut head.port {
-            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
-            head.next = fifo.next();
-            if fate != Fate::Accepted {
-                self.discard(now, fate, transit.id, context);
+            let offered = fifo.offer(now, bytes, transit, &mut self.packets);
+            if offered != Offered::Behind {
+                head.next = fifo.next();
+                self.discard_if_gone(now, offered, transit.id, context);
             }
         } else {
             self.first_two[N].next = self.offer_otherwise(now, N as PortId, transit, context);
@@ -332,26 +357,17 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_other<C: Observer<P>>(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        transit: Transit,
-        bytes: u32,
-        context: &mut C,
-    ) where
+    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    where
         X: External<P, C>,
     {
-        let other = port - OTHERS;
+        let transit = Transit { id, next_hop: hop.next };
+        let other = hop.port.wrapping_sub(OTHERS);
         if let Port::Fifo(fifo) = &mut self.others[other as usize] {
-            let before = fifo.next();
-            let fate = fifo.offer(now, bytes, transit, &mut self.packets);
-            let next = fifo.next();
-            if next != before {
-                self.agenda.set(other, next);
-            }
-            if fate != Fate::Accepted {
-                self.discard(now, fate, transit.id, context);
+            let offered = fifo.offer(now, bytes, transit, &mut self.packets);
+            if offered != Offered::Behind {
+                self.agenda.set(other, fifo.next());
+                self.discard_if_gone(now, offered, transit.id, context);
             }
             return;
         }
@@ -365,9 +381,16 @@ impl<P: Packet, X> Network<P, X> {
                 true => line.next(),
                 false => return,
             },
-            _ => self.offer_otherwise(now, port, transit, context),
+            _ => self.offer_otherwise(now, hop.port, transit, context),
         };
         self.agenda.set(other, next);
+    }
+
+    #[inline(always)]
+    fn discard_if_gone<C: Observer<P>>(&mut self, now: Nanos, offered: Offered, id: PacketId, context: &mut C) {
+        if let Offered::Gone(fate) = offered {
+            self.discard(now, fate, id, context);
+        }
     }
 
     #[cold]
@@ -441,8 +464,7 @@ impl<P: Packet, X> Network<P, X> {
             }
             Port::Fifo(fifo) => {
                 let bytes = packets.get(transit.id).bytes();
-                let fate = fifo.offer(now, bytes, transit, packets);
-                if fate != Fate::Accepted {
+                if let Offered::Gone(fate) = fifo.offer(now, bytes, transit, packets) {
                     gone.push(Gone { id: transit.id, fate });
                 }
                 fifo.next()

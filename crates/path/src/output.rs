@@ -7,11 +7,9 @@ use scenario::model;
 use scenario::records;
 use scenario::units::Nanos;
 
-/// What becomes of a packet that a port is offered.
+/// Why a packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is queued, transmitted or in flight.
-    Accepted,
     /// It will be transmitted, but the channel loses it.
     Lost,
     /// The queue drops it.
@@ -43,7 +41,7 @@ impl LinkOutput {
     #[inline(always)]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);
-        (slot.start, self.propagate(arrival, slot.end, transit))
+        (slot.start, self.propagate(arrival, slot.end, transit) == Passage::Lost)
     }
 
     /// The first half of `send`: when the packet is transmitted.
@@ -54,15 +52,14 @@ impl LinkOutput {
         slot
     }
 
-    /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`. True if the channel
-    /// loses it.
+    /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`.
     #[inline(always)]
-    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> bool {
+    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> Passage {
         let passage = self.channel.send(end, transit);
-        if passage != Passage::Once {
+        if matches!(passage, Passage::Twice | Passage::Lost) {
             self.note(arrival, passage);
         }
-        passage == Passage::Lost
+        passage
     }
 
     #[cold]
@@ -70,7 +67,7 @@ impl LinkOutput {
         match passage {
             Passage::Lost => self.stats.lost(arrival),
             Passage::Twice => self.stats.duplicated(arrival),
-            Passage::Once => {}
+            Passage::Behind | Passage::First => {}
         }
     }
 

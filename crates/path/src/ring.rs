@@ -1,9 +1,10 @@
 //! A queue for what comes and goes by the million.
 
-/// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to compare.
+/// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to
+/// compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// A power of two of them.
+    /// None before the first push, then a power of two of them: of the thousands that a fair queue has most stay empty.
     slots: Box<[T]>,
     /// Pushes and pops so far.
     pushed: usize,
@@ -14,7 +15,7 @@ const FIRST_SLOTS: usize = 4;
 
 impl<T: Copy + Default> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { slots: [T::default(); FIRST_SLOTS].into(), pushed: 0, popped: 0 }
+        Ring { slots: Box::default(), pushed: 0, popped: 0 }
     }
 }
 
@@ -66,9 +67,10 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let mut slots = Vec::with_capacity(2 * self.slots.len());
+        let capacity = (2 * self.slots.len()).max(FIRST_SLOTS);
+        let mut slots = Vec::with_capacity(capacity);
         slots.extend(self.iter());
-        slots.resize(2 * self.slots.len(), T::default());
+        slots.resize(capacity, T::default());
         (self.popped, self.pushed) = (0, self.len());
         self.slots = slots.into();
     }

@@ -18,8 +18,9 @@ const QDISC_DRAWS: u64 = 1 << 36;
 
 /// The ports and routes of a scenario.
 ///
-/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of all groups, then what
-/// delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take route `2n + 1`.
+/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of
+/// all groups, then what delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take
+/// route `2n + 1`.
 pub struct Topology<'a> {
     scenario: &'a Scenario,
     ports: Vec<Planned>,
@@ -88,7 +89,8 @@ impl<'a> Topology<'a> {
         made.unwrap_or_else(|never| match never {})
     }
 
-    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the purpose of its draws.
+    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the
+    /// purpose of its draws.
     ///
     /// # Errors
     /// Those of `external`.

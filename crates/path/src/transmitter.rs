@@ -247,8 +247,8 @@ impl Varying {
     }
 }
 
-/// Recorded delivery opportunities, each good for 1500 bytes; a packet may be spread over several, several may share one,
-/// and what nobody waits for is gone.
+/// Recorded delivery opportunities, each good for 1500 bytes; a packet may be spread over several, several may share
+/// one, and what nobody waits for is gone.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     trace: Arc<Trace>,

@@ -286,14 +286,14 @@ impl<'a> Feeder<'a> {
     /// Lets happen what is due by `now`.
     fn drain(&mut self, now: Nanos) {
         loop {
-            let (at, port) = self.network.next();
+            let at = self.network.next();
             if at > now {
                 break;
             }
             assert!(at >= self.last_event, "time goes from {:?} back to {at:?}", self.last_event);
             self.last_event = at;
             let (known_gone, known_doubled) = (self.log.gone.len(), self.log.doubled.len());
-            let arrived = self.network.step(at, port, &mut self.log);
+            let arrived = self.network.step(at, &mut self.log);
             for (_, number) in &self.log.doubled[known_doubled..] {
                 let (route, place) = place_of(&mut self.inside, *number);
                 route.insert(place, *number);
@@ -450,7 +450,7 @@ proptest! {
     #[test]
     fn packets_are_conserved(layout in layout(link()), train in train(), seed: u16) {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
-        prop_assert_eq!((feeder.network.next().0, feeder.network.packets.count()), (Nanos::NEVER, 0));
+        prop_assert_eq!((feeder.network.next(), feeder.network.packets.count()), (Nanos::NEVER, 0));
         prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), train.len());
         prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
         prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
@@ -466,7 +466,7 @@ proptest! {
         seed: u16,
     ) {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
-        prop_assert_eq!((feeder.network.next().0, feeder.network.packets.count()), (Nanos::NEVER, 0));
+        prop_assert_eq!((feeder.network.next(), feeder.network.packets.count()), (Nanos::NEVER, 0));
         let all = train.len() + feeder.log.doubled.len();
         prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), all);
         prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));

@@ -364,13 +364,15 @@ fn settings(section: &Section, product: &Product) -> Vec<(&'static str, Setting)
     register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
 }
 
-/// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.
+/// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may
+/// follow.
 pub fn is_path(cc: &str) -> bool {
     let file = cc.split_once('#').map_or(cc, |(file, _)| file);
     file.contains('/') || file.ends_with(".c")
 }
 
-/// The name under which `params.NAME` speaks to a control: its own, the `#NAME` of a path, or else the file's name up to the first dot.
+/// The name under which `params.NAME` speaks to a control: its own, the `#NAME` of a path, or else the file's name up
+/// to the first dot.
 pub(crate) fn cc_name(cc: &str) -> &str {
     if !is_path(cc) {
         return cc;

@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 /// One run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The scenario's name.
     pub scenario: String,
@@ -59,7 +59,7 @@ pub struct Run {
 }
 
 /// One flow of a run; rates, packets and RTTs after the warm-up, over the flow's active time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
     /// Its number, from 0, over all groups.
     pub flow: u32,
@@ -90,7 +90,7 @@ pub struct Flow {
 }
 
 /// Distribution of round-trip times.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct RttStats {
     pub rtt_ms_mean: Option<f64>,
@@ -101,7 +101,7 @@ pub struct RttStats {
 }
 
 /// One direction of one link, after the warm-up.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
     /// Its name in the scenario.
     pub link: String,
@@ -126,7 +126,7 @@ pub struct Link {
 }
 
 /// Distribution of queueing delays.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct QueueDelayStats {
     pub queue_delay_ms_mean: Option<f64>,
@@ -137,7 +137,7 @@ pub struct QueueDelayStats {
 }
 
 /// Samples of flows and links during a run, at equal steps, as columns of equal length.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
     /// One row per flow and step.
     pub flows: FlowSeries,
@@ -150,7 +150,7 @@ pub struct Series {
 }
 
 /// Samples of the flows.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct FlowSeries {
     pub time_s: Vec<f64>,
@@ -169,7 +169,7 @@ pub struct FlowSeries {
 }
 
 /// Samples of the links.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct LinkSeries {
     pub time_s: Vec<f64>,
@@ -183,7 +183,7 @@ pub struct LinkSeries {
 }
 
 /// A histogram over several subjects (flows or links).
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// Number of the flow or link.
     pub subject: Vec<u32>,

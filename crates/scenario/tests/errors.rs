@@ -54,7 +54,8 @@ const IMPAIRMENTS: &[Case] = &[
     ("loss = \"0%\"", "jitter_distribution = \"pareto\"",
      "base.toml:11: link.bottleneck.jitter_distribution: must be one of uniform, normal, not \"pareto\""),
     ("delay = \"10ms\"", "delay = \"0s\"\nreorder = \"1%\"",
-     "base.toml:10: link.bottleneck.reorder: needs a delay that a packet can do without, or reorder_by, to hold it back"),
+     "base.toml:10: link.bottleneck.reorder: needs a delay that a packet can do without, or reorder_by, to hold it \
+         back"),
     ("loss = \"0%\"", "reorder = \"101%\"",
      "base.toml:11: link.bottleneck.reorder: \"101%\" is more than the whole; at most \"100%\" may stand here"),
     ("loss = \"0%\"", "reorder_gap = 0",
@@ -64,9 +65,11 @@ const IMPAIRMENTS: &[Case] = &[
     ("loss = \"0%\"", "duplicate = 1",
      "base.toml:11: link.bottleneck.duplicate: must be a percentage such as \"1%\", not 1"),
     ("loss = \"0%\"", "rates = \"1mbit\"",
-     "base.toml:11: link.bottleneck.rates: must be written as [[link.bottleneck.rates]], once for each; here it is a string"),
+     "base.toml:11: link.bottleneck.rates: must be written as [[link.bottleneck.rates]], once for each; here it is a \
+         string"),
     ("loss = \"0%\"", "rates = [{ at = \"10s\" }]",
-     "base.toml:11: link.bottleneck.rates.0.rate: is missing; it is a rate such as \"2mbit\": what the transmitter sends from then on"),
+     "base.toml:11: link.bottleneck.rates.0.rate: is missing; it is a rate such as \"2mbit\": what the transmitter \
+         sends from then on"),
     ("loss = \"0%\"", "rates = [{ at = \"0s\", rate = \"1mbit\" }]",
      "base.toml:11: link.bottleneck.rates.0.at: 0s is out of range; it may be 1ns to 1000000s"),
     ("loss = \"0%\"", "rates = [{ at = \"10s\", rate = \"1mbit\" }, { at = \"10s\", rate = \"2mbit\" }]",
@@ -82,17 +85,22 @@ const IMPAIRMENTS: &[Case] = &[
     ("\n\n[link.bottleneck]", "\nemulator = \"netem\"\n[link.bottleneck]\njitter = \"1ms\"",
      "base.toml:8: link.bottleneck.jitter: is this program's own here; leave it out, or take emulator = \"unbloat\""),
     ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\noutages = [{ at = \"5s\", for = \"2s\" }]",
-     "base.toml:11: link.bottleneck.outages: cannot stop the kernel's shaper; kernel:codel can have outages with lose = true only"),
+     "base.toml:11: link.bottleneck.outages: cannot stop the kernel's shaper; kernel:codel can have outages with lose \
+         = true only"),
     ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\nrates = [{ at = \"5s\", rate = \"2mbit\" }]",
-     "base.toml:11: link.bottleneck.rates: is nothing that the kernel's shaper can follow; kernel:codel needs one rate"),
+     "base.toml:11: link.bottleneck.rates: is nothing that the kernel's shaper can follow; kernel:codel needs one \
+         rate"),
     ("\"500kb\"", "\"bdp\"",
-     "base.toml:10: link.bottleneck.queue.limit: \"bdp\" is not a multiple of the bandwidth-delay product; write a number and its unit, such as \"0.5bdp\""),
+     "base.toml:10: link.bottleneck.queue.limit: \"bdp\" is not a multiple of the bandwidth-delay product; write a \
+         number and its unit, such as \"0.5bdp\""),
     ("\"500kb\"", "\"0bdp\"",
      "base.toml:10: link.bottleneck.queue.limit: \"0bdp\" leaves no room; write more than \"0bdp\""),
     ("\"500kb\"", "\"-1bdp\"",
-     "base.toml:10: link.bottleneck.queue.limit: \"-1bdp\" is negative; write a multiple of the bandwidth-delay product such as \"0.5bdp\""),
+     "base.toml:10: link.bottleneck.queue.limit: \"-1bdp\" is negative; write a multiple of the bandwidth-delay \
+         product such as \"0.5bdp\""),
     ("droptail\", limit = \"500kb\"", "pfifo_fast\", limit = \"1000000bdp\"",
-     "base.toml:10: link.bottleneck.queue.limit: 1000000bdp, which is 33333334p, is out of range; it may be 1p to 1000000p"),
+     "base.toml:10: link.bottleneck.queue.limit: 1000000bdp, which is 33333334p, is out of range; it may be 1p to \
+         1000000p"),
     ("count = 2", "start = \"2s..1s\"",
      "base.toml:15: flows.0.start: \"2s..1s\" ends before it begins; write the earlier time first"),
     ("count = 2", "start = \"0s..\"",
@@ -217,9 +225,12 @@ const VALUES: &[Case] = &[
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
-     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\", or \"1bdp\", may stand here too"),
+     "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or \
+         kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\", or \"1bdp\", may stand here \
+         too"),
     ("\"500kb\"", "500",
-     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\", packets such as \"300p\", or \"1bdp\", not 500"),
+     "base.toml:10: link.bottleneck.queue.limit: must be a size such as \"500kb\", packets such as \"300p\", or \
+         \"1bdp\", not 500"),
     ("\"0%\"", "\"101%\"",
      "base.toml:11: link.bottleneck.loss: \"101%\" is more than the whole; at most \"100%\" may stand here"),
     ("\"0%\"", "0.01",
@@ -286,7 +297,9 @@ fn wrong_values_name_what_is_allowed() {
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, \
+         jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you \
+         mean rate?)"),
     ("\"linux\"", "\"linx\"",
      "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean \
          linux?)"),
@@ -322,13 +335,15 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("count = 2", "access = \"1gbit\"",
      "base.toml:15: flows.0.access: must be a table of rate, queue, small_queues, delay; here it is a string"),
     ("count = 2", "access = { delay = \"1ms\", queue = { limit = \"20p\" } }",
-     "base.toml:15: flows.0.access.queue: stands before a link without a rate, where no packet waits; write rate beside it"),
+     "base.toml:15: flows.0.access.queue: stands before a link without a rate, where no packet waits; write rate \
+         beside it"),
     ("count = 2", "access = { delay = \"1ms\", small_queues = true }",
      "base.toml:15: flows.0.access.small_queues: needs a link on which packets wait; write rate beside it"),
     ("count = 2", "access = { rate = \"1mbit\", small_queues = 1 }",
      "base.toml:15: flows.0.access.small_queues: must be true or false, not 1"),
     ("count = 2", "access = { rate = \"1mbit\", queue = { kind = \"kernel:codel\" } }",
-     "base.toml:15: flows.0.access.queue.kind: kernel:codel is for links; before an access link it must be this program's own"),
+     "base.toml:15: flows.0.access.queue.kind: kernel:codel is for links; before an access link it must be this \
+         program's own"),
     ("count = 2", "access = { rate = \"1mbit\", queue = { limit = \"1kb\" } }",
      "base.toml:15: flows.0.access.queue.limit: 1kb has no room for one packet of 1500b, so that nothing could pass"),
     ("[[flows]]", "[flows]",
@@ -413,7 +428,8 @@ const CONTRADICTIONS: &[Case] = &[
     ("droptail", "kernel:fq_codel",
      "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
-     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \"300p\", or \"1bdp\": room for waiting packets"),
+     "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \
+         \"300p\", or \"1bdp\": room for waiting packets"),
 ];
 
 #[test]
@@ -484,7 +500,8 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\n\"link..rate\" = [\"a\"]",
      "base.toml:16: link..rate: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
     ("count = 2", "[sweep]\n\"link.bottleneck.que.limit\" = [\"5kb\", \"6kb\"]",
-     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse"),
+     "base.toml:16: link.bottleneck.que: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, \
+         jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"),
     ("count = 2", "[sweep]\nseed = [1, \"b\"]",
      "base.toml:16: seed: must be a whole number, not \"b\""),
 ];
@@ -554,7 +571,9 @@ const OVERRIDES: &[Case] = &[
      "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
          kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("link.bottleneck.rat", "1",
-     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, reverse (did you mean rate?)"),
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, \
+         jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you \
+         mean rate?)"),
     ("a", "1",
      "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
@@ -562,8 +581,9 @@ const OVERRIDES: &[Case] = &[
     ("flows.3.cc", "x",
      "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
     ("link.bottleneck", "3",
-     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, rates, jitter, jitter_distribution, jitter_reorder, \
-         reorder, reorder_gap, reorder_by, duplicate, outages, reverse; here it is a whole number"),
+     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse, rates, jitter, \
+         jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages; here it is a whole \
+         number"),
     ("sweep.x", "3",
      "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
          profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),

@@ -123,6 +123,11 @@ impl DelayedAck {
         self.syn_answered = now;
     }
 
+    /// A packet has come that shows that its sender has the answer to the SYN.
+    pub fn is_established(&self) -> bool {
+        self.round_trip > Nanos::ZERO
+    }
+
     /// The first segment after the handshake shows the round-trip time.
     #[inline]
     pub fn measure_round_trip(&mut self, now: Nanos) {
@@ -220,6 +225,12 @@ impl DelayedAck {
     pub fn enter_quickack_mode(&mut self, most: u8) {
         self.ato = ATO_MIN;
         self.acknowledge_quickly(most);
+    }
+
+    /// A segment came again that lies below the last acknowledgement: `tcp_send_dupack` answers it. No acknowledgement
+    /// was scheduled for it, so the answer is none of the quick ones (`tcp_dec_quickack_mode`).
+    pub fn answers_old_duplicate(&mut self) {
+        self.quick += self.quick_ack as u8;
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window.
@@ -366,6 +377,26 @@ mod tests {
             let mut delayed = DelayedAck::new(&Stack::LINUX, window * MSS, MSS);
             delayed.in_order(ms(70));
             assert_eq!(delayed.quick, expected, "window {window}");
+        }
+    }
+
+    /// After a duplicate: its answer, and then so many segments are acknowledged at once.
+    #[test]
+    fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
+        for (old, expected) in [(false, 15), (true, 16)] {
+            let mut delayed = settled(ms(70));
+            delayed.quick_ack = true;
+            delayed.enter_quickack_mode(MAX_QUICKACKS);
+            if old {
+                delayed.answers_old_duplicate();
+            }
+            delayed.acknowledged();
+            let at_once = (0..50).take_while(|n| {
+                let at_once = delayed.acknowledges_now(ms(500 + n), 1, 1, false);
+                delayed.acknowledged();
+                at_once
+            });
+            assert_eq!(at_once.count(), expected, "old: {old}");
         }
     }
 

@@ -18,6 +18,8 @@ use scenario::units::{Bytes, Nanos};
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
+/// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
+const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 
 /// The receiving end of one connection.
 pub struct Receiver {
@@ -42,6 +44,8 @@ pub struct Receiver {
     ts_recent: u32,
     clock: TimestampClock,
     delayed_ack: DelayedAck,
+    /// When such a packet was answered last.
+    last_oow_ack: Option<Nanos>,
     /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
     ecn_seen: bool,
     /// The next acknowledgement may not be delayed (`ICSK_ACK_NOW`).
@@ -102,6 +106,7 @@ impl Receiver {
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
             delayed_ack,
+            last_oow_ack: None,
             ecn_seen: false,
             ack_now: false,
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
@@ -145,6 +150,10 @@ impl Receiver {
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
             self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
+            let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
+            if data.segment + 1 < self.acked && none_is_scheduled {
+                self.delayed_ack.answers_old_duplicate();
+            }
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
             (early, true)
         } else {
@@ -172,12 +181,31 @@ impl Receiver {
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
+        let is_syn = packet.flags & flag::SYN != 0;
+        if self.delayed_ack.is_established() {
+            return self.on_late_handshake(now, is_syn);
+        }
         self.ts_recent = packet.tsval;
-        if packet.flags & flag::SYN != 0 {
+        if is_syn {
             return Some(self.syn_ack(now, packet));
         }
         self.delayed_ack.measure_round_trip(now);
         None
+    }
+
+    /// A packet of the handshake that comes twice, or behind the data. A SYN is answered by a challenge (RFC 5961,
+    /// section 4.2; `tcp_send_challenge_ack`), a bare acknowledgement below the window by a duplicate one
+    /// (`tcp_send_dupack`). Neither has a timestamp to echo.
+    #[cold]
+    fn on_late_handshake(&mut self, now: Nanos, is_syn: bool) -> Option<Ack> {
+        let is_in_window = !is_syn && self.acked == 0;
+        let is_limited = self.last_oow_ack.is_some_and(|last| now - last < INVALID_RATELIMIT);
+        if is_in_window || is_limited {
+            return None;
+        }
+        self.last_oow_ack = Some(now);
+        self.unread = 0;
+        Some(self.acknowledge(now))
     }
 
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {

@@ -246,6 +246,11 @@ impl Sender {
             if bits & state::SACKED != 0 {
                 g.reordered = Some(g.reordered.map_or(segment, |low| low.min(segment)));
             }
+            // The second transmission is what arrived last, so it is no longer in flight (`tcp_sacktag_one`).
+            if bits & (state::SACKED | state::RETRANS) == state::SACKED | state::RETRANS {
+                self.board.get_mut(segment).state &= !state::RETRANS;
+                self.sk.retrans_out -= 1;
+            }
         }
         if self.sk.undo_marker != 0 && self.sk.undo_retrans > 0 && after(self.seq(segment + 1), self.sk.undo_marker) {
             self.sk.undo_retrans -= 1;
@@ -269,15 +274,15 @@ impl Sender {
             g.first_sacked_us.get_or_insert(known.sent_us);
             g.last_sacked_us = known.sent_us;
         }
+        let mut cleared = 0;
         if bits & state::LOST != 0 {
+            cleared = state::LOST | state::RETRANS;
             self.sk.lost_out -= 1;
+            self.sk.retrans_out -= (bits & state::RETRANS != 0) as u32;
         }
-        if bits & state::RETRANS != 0 {
-            self.sk.retrans_out -= 1;
-        }
+        // The loss may have been taken back: then both transmissions are on their way, and one has arrived.
         self.board.mark_sacked(segment);
-        self.board.get_mut(segment).state =
-            (bits & !(state::LOST | state::RETRANS)) | state::SACKED | state::RATE_TAKEN;
+        self.board.get_mut(segment).state = (bits & !cleared) | state::SACKED | state::RATE_TAKEN;
         self.sacked_above += (segment >= self.lost_below) as u32;
         g.flags |= flag::DATA_SACKED;
         self.sk.sacked_out += 1;

@@ -92,12 +92,13 @@ impl Sender {
         for n in self.board.una..self.board.nxt {
             let bits = self.board.get(n).state;
             assert!(
-                bits & state::SACKED == 0 || bits & (state::LOST | state::RETRANS) == 0,
+                bits & state::SACKED == 0 || bits & state::LOST == 0,
                 "flow {flow}: segment {n} is SACKed and given up"
             );
             // RACK looks at what is in flight: not delivered, and not lost unless sent again.
             let in_flight = bits & state::SACKED == 0 && (bits & state::LOST == 0 || bits & state::RETRANS != 0);
-            assert_eq!(self.board.get(n).listed, in_flight, "flow {flow}: segment {n} ({bits:#x}) in RACK's list");
+            let looked_at = in_flight && bits & state::GIVEN_UP_BY_RACK == 0;
+            assert_eq!(self.board.get(n).listed, looked_at, "flow {flow}: segment {n} ({bits:#x}) in RACK's list");
         }
     }
 }

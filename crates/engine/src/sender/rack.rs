@@ -90,6 +90,7 @@ impl Sender {
             let remaining = self.rack_remaining_us(sent_us, window);
             if remaining <= 0 {
                 self.mark_lost(segment);
+                self.board.give_up(segment);
                 continue;
             }
             wait = Some(remaining as u64);

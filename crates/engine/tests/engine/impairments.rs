@@ -6,6 +6,7 @@ use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use engine::Options;
+use engine::packet::{Data, flag};
 use proptest::prelude::*;
 use scenario::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
 use scenario::model::{FlowGroup, Limit, Scenario, Service};
@@ -244,4 +245,42 @@ fn flows_start_at_random() {
     let first = |flow: u32| script.sent.iter().find(|(_, data)| data.flow == flow).expect("it started").0;
     assert_eq!((0..20).map(first).collect::<Vec<_>>(), openings);
     assert!(openings.iter().all(|at| (MS(500)..=MS(1500)).contains(at)) && !openings.is_sorted());
+}
+
+/// A copy of the SYN that comes when the connection stands is answered by an acknowledgement that is no SYN-ACK (RFC
+/// 9293, section 3.10.7.4: a challenge), and at most one in half a second. One SYN before it had its SYN-ACK.
+#[test]
+fn a_late_syn_is_answered_by_a_challenge() {
+    let mut challenges = 0;
+    for seed in 1..=60 {
+        let mut s = Scenario { seed, ..scenario(5) };
+        let forward = &mut s.links[0].forward;
+        forward.delay = MS(200);
+        forward.impairments.jitter =
+            Some(Jitter { spread: MS(200), distribution: Distribution::Uniform, reorder: true });
+        forward.impairments.duplicate = 1.0;
+        s.links[0].reverse.delay = MS(1);
+        s.flows[0].size = Some(Bytes(1000));
+        let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+        let stands = script.arrived.iter().find(|(_, data)| data.flags & flag::SYN == 0).expect("it gets through").0;
+        let answer_to = |at: Nanos| script.acks.iter().find(|(left, _)| *left == at);
+        let is_syn = |data: &Data| data.flags & flag::SYN != 0;
+        let handshake = || script.arrived.iter().filter(|(_, data)| data.is_handshake());
+        for (at, _) in handshake().filter(|(at, data)| is_syn(data) && *at < stands) {
+            assert!(answer_to(*at).is_some_and(|(_, ack)| ack.flags & flag::SYN != 0 && ack.next == 0), "seed {seed}");
+        }
+        // Of late packets of the handshake bare acknowledgements are answered too, unless no data came before.
+        let mut last: Option<Nanos> = None;
+        for (at, data) in handshake().filter(|(at, _)| *at > stands) {
+            let is_limited = last.is_some_and(|last| *at - last < MS(500));
+            let answer = answer_to(*at);
+            assert!(!(is_limited && answer.is_some()), "seed {seed}: two answers in half a second");
+            assert!(is_limited || !is_syn(data) || answer.is_some(), "seed {seed}: no answer to a SYN at {at:?}");
+            if let Some((_, ack)) = answer {
+                assert_eq!(ack.flags & flag::SYN, 0, "seed {seed}: a SYN-ACK of {} segments", ack.next);
+                (last, challenges) = (Some(*at), challenges + is_syn(data) as u32);
+            }
+        }
+    }
+    assert!(challenges > 10, "{challenges}");
 }

@@ -145,7 +145,8 @@ fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// Any scenario: one to three links with any queues and impairments, any routes, data in either direction, access links.
+/// Any scenario: one to three links with any queues and impairments, any routes, data in either direction, access
+/// links.
 pub fn network() -> impl Strategy<Value = Scenario> {
     let with_queues = random::impaired().boxed().prop_flat_map(|scenario| {
         let queues = prop::collection::vec(prop::option::weighted(0.6, discipline().boxed()), 2 * scenario.links.len());

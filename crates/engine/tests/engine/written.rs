@@ -12,12 +12,21 @@ use std::path::Path;
 /// Writes `scenario.toml` and its traces into a folder.
 pub fn write(scenario: &Scenario, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
+    write_traces(scenario, folder)?;
+    std::fs::write(folder.join("scenario.toml"), text(scenario))
+}
+
+/// Writes the traces that the text speaks of into a folder that is there.
+pub fn write_traces(scenario: &Scenario, folder: &Path) -> io::Result<()> {
     for link in scenario.directions() {
         if let Service::Trace(trace) = &link.service {
-            std::fs::write(folder.join(trace_file(link)), trace.text())?;
+            let file = folder.join(trace_file(link));
+            // A file that is written over goes to the disk at once (ext4's auto_da_alloc), a new one need not.
+            let _ = std::fs::remove_file(&file);
+            std::fs::write(file, trace.text())?;
         }
     }
-    std::fs::write(folder.join("scenario.toml"), text(scenario))
+    Ok(())
 }
 
 /// The file's text. Traces stand beside it.

@@ -17,7 +17,7 @@ __u32 numbers_cubic_k(__u32 distance)
 /* The curve with W_max and K of a loss at `w_max`, at `ms` after the epoch's start from `cwnd`. */
 __u32 numbers_cubic_window(__u32 w_max, __u32 cwnd, __u32 ms)
 {
-	struct cubic ca = {.origin = w_max, .k = cubic_k(w_max - cwnd)};
+	struct cubic ca = {.bic_origin_point = w_max, .k = cubic_k(w_max - cwnd)};
 
 	return cubic_window(&ca, ((__u64)ms << TIME_BITS) / 1000);
 }

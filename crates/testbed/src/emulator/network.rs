@@ -182,13 +182,13 @@ impl Network {
     fn catch_up(&mut self, now: Nanos) {
         self.around.catching_up_at = Some(now);
         while !self.waits_for_an_answer() {
-            let (at, port) = self.links.next();
+            let at = self.links.next();
             if at > now {
                 self.clock = self.clock.max(now);
                 break;
             }
             self.clock = self.clock.max(at);
-            if let Some(id) = self.links.step(self.clock, port, &mut self.around) {
+            if let Some(id) = self.links.step(self.clock, &mut self.around) {
                 let info = *self.links.packets.remove(id);
                 let to_receivers = info.is_data != self.is_reverse[info.flow as usize];
                 let end = if to_receivers { End::Receiver } else { End::Sender };

@@ -271,9 +271,9 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds. By as much
-/// the shaper is ahead of the transmitter while packets wait, and the discipline sees them wait the less: in virtual
-/// time, where timers are late by instructions only, it is a hundredth of what CoDel aims at.
+/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds. By as
+/// much the shaper is ahead of the transmitter while packets wait, and the discipline sees them wait the less: in
+/// virtual time, where timers are late by instructions only, it is a hundredth of what CoDel aims at.
 fn ahead(time: Time, tolerance: Nanos) -> Nanos {
     match time {
         Time::Real => tolerance,

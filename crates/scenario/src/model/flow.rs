@@ -1,0 +1,127 @@
+//! A group of flows: its congestion control, its path, when it comes, how much it sends.
+
+use super::queue::Queue;
+use super::stack::Stack;
+use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
+use crate::workload::{Arrivals, Sizes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// `count` flows that differ in their start time only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowGroup {
+    /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
+    /// scenario's folder by the reader).
+    pub cc: CongestionControl,
+    /// Number of flows; without meaning beside `arrivals`.
+    pub count: u32,
+    /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
+    pub arrivals: Option<Arrivals>,
+    /// The data takes the reverse path, and its acknowledgements take the forward one.
+    pub reverse: bool,
+    /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on.
+    pub path: Vec<usize>,
+    /// Those whose reverse directions make up the reverse path, in the order in which packets pass them.
+    pub reverse_path: Vec<usize>,
+    /// Between each sender and the bottleneck, on the sender's side, wherever that is.
+    pub access: Access,
+    /// What the receiver's timestamps show.
+    pub clock: Clock,
+    /// When the first flow of the group opens its connection.
+    pub start: Nanos,
+    /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub start_spread: Nanos,
+    /// Each next flow of the group opens this much later.
+    pub stagger: Nanos,
+    /// When the application stops writing; `None` = at the end of the run.
+    pub stop: Option<Nanos>,
+    /// How much the application writes; `None` = without end, unless `sizes` says how much.
+    pub size: Option<Bytes>,
+    /// What each flow's size is drawn from, in place of `size`.
+    pub sizes: Option<Sizes>,
+    /// IP length of a full data packet.
+    pub packet: Bytes,
+    /// The type of service that both ends' packets carry (RFC 1349), without the two bits that are ECN's.
+    pub tos: u8,
+    /// Room that the receiver offers; `None` = so much that it never limits the flow.
+    pub receive_window: Option<Bytes>,
+    /// How the two TCP ends behave.
+    pub stack: Stack,
+}
+
+impl FlowGroup {
+    /// Do its packets take that direction of link `number`, data or acknowledgements?
+    pub(crate) fn passes(&self, number: usize, is_reverse: bool) -> bool {
+        if is_reverse { &self.reverse_path } else { &self.path }.contains(&number)
+    }
+
+    /// Payload of a full data packet.
+    pub fn mss(&self) -> Bytes {
+        const HEADERS: u64 = 40;
+        const TIMESTAMP_OPTION: u64 = 12;
+        Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
+    }
+
+    /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of
+    /// which the last number stands for a flow without end.
+    pub fn largest_size(&self) -> Bytes {
+        Bytes((u32::MAX as u64 - 1) * self.mss().0)
+    }
+}
+
+/// A congestion control with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CongestionControl {
+    /// Built-in name or source file.
+    pub source: CcSource,
+    /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
+    pub params: BTreeMap<String, ParamValue>,
+}
+
+/// Where a congestion control comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CcSource {
+    /// A file of `algorithms/congestion`, by its kernel name.
+    Builtin(String),
+    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
+    File(PathBuf),
+    /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
+    Kernel(String),
+}
+
+/// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParamValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A bare number.
+    Integer(i64),
+    /// A string: a quantity with its unit, such as `"100ms"`.
+    Text(String),
+}
+
+/// A sender's own link to the bottleneck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// `None` = no constraint.
+    pub rate: Option<Rate>,
+    /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Whether the sender is told when its packets have left its host, so that TCP keeps few of them there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub small_queues: bool,
+    /// One way; acknowledgements take it too.
+    pub delay: Nanos,
+}
+
+/// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// When the run starts.
+    pub offset: Offset,
+    /// From then on.
+    pub drift: Drift,
+}

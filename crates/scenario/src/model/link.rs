@@ -1,0 +1,142 @@
+//! A link in both directions: what serves it, how long it is, what it loses.
+
+use super::queue::Queue;
+use crate::impairments::{Impairments, Rates};
+use crate::resolved::WrittenTrace;
+use crate::units::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A link with its two directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuplexLink {
+    /// From the senders' side.
+    pub forward: Link,
+    /// Towards the senders' side.
+    pub reverse: Link,
+}
+
+impl DuplexLink {
+    /// One of the two.
+    pub fn direction(&self, is_reverse: bool) -> &Link {
+        if is_reverse { &self.reverse } else { &self.forward }
+    }
+
+    pub(crate) fn direction_mut(&mut self, is_reverse: bool) -> &mut Link {
+        if is_reverse { &mut self.reverse } else { &mut self.forward }
+    }
+}
+
+/// One direction of a link: a queue, a transmitter, a channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The key under `[link]`; the reverse direction is `NAME.reverse`.
+    pub name: String,
+    /// What decides when a packet may leave the queue.
+    pub service: Service,
+    /// Propagation, one way.
+    pub delay: Nanos,
+    /// Where packets wait for the transmitter.
+    pub queue: Queue,
+    /// What the wire loses after transmission.
+    pub loss: Loss,
+    /// What else it does to packets.
+    #[serde(default, skip_serializing_if = "Impairments::is_none")]
+    pub impairments: Impairments,
+}
+
+impl Link {
+    /// The least time that a packet may be on the wire.
+    pub fn least_delay(&self) -> Nanos {
+        use crate::impairments::Distribution;
+        match (&self.impairments.reorder, &self.impairments.jitter) {
+            (Some(reorder), _) if reorder.by.is_none() => Nanos::ZERO,
+            (_, Some(jitter)) if jitter.distribution == Distribution::Normal => Nanos::ZERO,
+            (_, Some(jitter)) => self.delay.since(jitter.spread),
+            (_, None) => self.delay,
+        }
+    }
+}
+
+/// How a wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Loss {
+    /// Each with this probability, 0 to 1, whatever became of those before.
+    Uniform(f64),
+    /// In bursts.
+    Gemodel(Gemodel),
+}
+
+impl Loss {
+    /// It loses nothing.
+    pub const NONE: Loss = Loss::Uniform(0.0);
+}
+
+/// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and good
+/// at first. A packet is lost with the probability of the state that it finds; then the state may change for the next.
+/// All are probabilities, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gemodel {
+    /// From good to bad.
+    pub p: f64,
+    /// From bad to good.
+    pub r: f64,
+    /// To lose a packet while bad: netem's `1-h`.
+    pub lost_while_bad: f64,
+    /// To lose a packet while good: netem's `1-k`.
+    pub lost_while_good: f64,
+}
+
+/// What decides when a packet may leave the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Service {
+    /// A transmitter of constant rate.
+    Rate(Rate),
+    /// One whose rate changes at given times.
+    Rates(Rates),
+    /// Recorded delivery opportunities.
+    Trace(Arc<Trace>),
+}
+
+impl Service {
+    /// What it carries in a time at most; nothing is known of a trace.
+    pub fn carried_in(&self, time: Nanos) -> Bytes {
+        let rate = match self {
+            Service::Rate(rate) => *rate,
+            Service::Rates(rates) => rates.extremes().1,
+            Service::Trace(_) => return Bytes(0),
+        };
+        Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
+    }
+
+    /// The rate, in the mean if it varies.
+    pub fn bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rate(rate) => rate.0 as f64,
+            Service::Rates(rates) => rates.mean.0 as f64,
+            Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+        }
+    }
+
+    /// The highest rate, that of a trace in the mean.
+    pub fn most_bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rates(rates) => rates.extremes().1.0 as f64,
+            _ => self.bits_per_second(),
+        }
+    }
+}
+
+/// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenTrace")]
+pub struct Trace {
+    /// The file it came from.
+    pub path: PathBuf,
+    /// Instants, not decreasing, all at most `period`.
+    pub opportunities: Vec<Nanos>,
+    /// The last instant of the file: where the trace wraps.
+    pub period: Nanos,
+}

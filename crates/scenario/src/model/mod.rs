@@ -1,0 +1,197 @@
+//! The experiment as the program sees it: every value checked, every default filled in, units in the types.
+
+mod flow;
+mod link;
+mod only;
+mod queue;
+mod stack;
+
+pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue};
+pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
+pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
+pub use queue::{KernelQueue, Limit, Queue, Setting};
+pub use stack::Stack;
+
+use crate::units::{Bytes, Drift, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+/// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// What the file calls itself.
+    pub name: String,
+    /// How long the run lasts.
+    pub duration: Nanos,
+    /// The first part of the run, which statistics leave out.
+    pub warmup: Nanos,
+    /// Seeds every draw of the run.
+    pub seed: u64,
+    /// What queues, delays and loses packets where they are real.
+    pub emulator: Emulator,
+    /// The links between the hosts, in the file's order.
+    pub links: Vec<DuplexLink>,
+    /// The flow groups, in the file's order.
+    pub flows: Vec<FlowGroup>,
+}
+
+impl Scenario {
+    /// The lowest rate of a forward direction; none if all follow traces.
+    pub fn slowest_rate(&self) -> Option<Rate> {
+        let rates = self.links.iter().filter_map(|link| match &link.forward.service {
+            Service::Rate(rate) => Some(*rate),
+            Service::Rates(rates) => Some(rates.extremes().0),
+            Service::Trace(_) => None,
+        });
+        rates.min()
+    }
+
+    /// What that rate takes to send the largest packet.
+    pub fn packet_time(&self) -> Option<Nanos> {
+        let slowest = self.slowest_rate()?;
+        self.flows.iter().map(|group| slowest.time_to_send(group.packet)).max()
+    }
+
+    /// Every direction of every link, in the order of their records: link by link, forward before reverse.
+    pub fn directions(&self) -> impl Iterator<Item = &Link> {
+        self.links.iter().flat_map(|link| [&link.forward, &link.reverse])
+    }
+
+    /// The seed of a group's congestion control: each instance draws from a stream of its own.
+    pub fn control_seed(&self, group: usize) -> u64 {
+        self.seed.wrapping_mul(1_000_003).wrapping_add(group as u64)
+    }
+
+    /// The first thing asked for that only a kernel has.
+    pub fn only_in_the_kernel(&self) -> Option<OnlyInTheKernel> {
+        if self.emulator == Emulator::Netem {
+            return Some(OnlyInTheKernel { key: "emulator".into(), what: "netem".into() });
+        }
+        self.directions().find_map(|link| match &link.queue {
+            Queue::Kernel(queue) => Some(OnlyInTheKernel {
+                key: format!("link.{}.queue.kind", link.name),
+                what: format!("kernel:{}", queue.discipline),
+            }),
+            Queue::Droptail { .. } | Queue::Discipline(_) => None,
+        })
+    }
+
+    /// The links whose forward queues take in packets without end, because no limit was written.
+    pub fn never_drop(&self) -> impl Iterator<Item = &Link> {
+        let forward = self.links.iter().map(|link| &link.forward);
+        forward.filter(|link| matches!(link.queue, Queue::Droptail { limit: None, .. }))
+    }
+
+    /// The directions of links that the data of `group` takes.
+    pub fn data_path(&self, group: &FlowGroup) -> Vec<&Link> {
+        if group.reverse { self.reverse_directions(group) } else { self.forward_directions(group) }
+    }
+
+    fn forward_directions(&self, group: &FlowGroup) -> Vec<&Link> {
+        group.path.iter().map(|link| &self.links[*link].forward).collect()
+    }
+
+    fn reverse_directions(&self, group: &FlowGroup) -> Vec<&Link> {
+        group.reverse_path.iter().map(|link| &self.links[*link].reverse).collect()
+    }
+
+    /// The slowest link, in the mean, that the data of `group` passes; the first of equals.
+    pub fn bottleneck_of(&self, group: &FlowGroup) -> &Link {
+        let path = self.data_path(group);
+        let rate = |link: &&Link| link.service.bits_per_second();
+        path.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("a path has a link")
+    }
+
+    /// The least delay that a packet may have on any group's forward path, access links left out.
+    pub fn least_forward_delay(&self) -> Nanos {
+        self.least_delay(Scenario::forward_directions)
+    }
+
+    /// The same of the reverse paths.
+    pub fn least_reverse_delay(&self) -> Nanos {
+        self.least_delay(Scenario::reverse_directions)
+    }
+
+    fn least_delay<'a>(&'a self, path: fn(&'a Scenario, &FlowGroup) -> Vec<&'a Link>) -> Nanos {
+        let delay = |group| path(self, group).iter().fold(Nanos::ZERO, |delay, link| delay + link.least_delay());
+        self.flows.iter().map(delay).min().unwrap_or_default()
+    }
+
+    /// Propagation from a sender of `group` to its receiver and back.
+    pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
+        let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
+        directions.fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay)
+    }
+
+    /// The largest packet that takes a direction of link `number`.
+    pub(crate) fn largest_packet(&self, number: usize, is_reverse: bool) -> Bytes {
+        let passes = |group: &&FlowGroup| group.passes(number, is_reverse);
+        let packet = |group: &FlowGroup| if group.reverse == is_reverse { group.packet } else { LARGEST_ACK };
+        self.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
+    }
+
+    /// How much the application of a group writes ahead of what TCP has sent: enough for a late application, little
+    /// enough to end a flow by not writing any more.
+    pub fn written_ahead(&self, group: &FlowGroup) -> Bytes {
+        const LEAST: u64 = 128 << 10;
+        // A flow that the receiver holds back takes long for what is ahead.
+        let ahead = match group.receive_window {
+            Some(_) => 0,
+            None => self.bottleneck_of(group).service.carried_in(Nanos::from_millis(40)).0,
+        };
+        Bytes(ahead.max(LEAST))
+    }
+
+    /// The first thing asked for that only the simulator has.
+    pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
+        let first = |(number, group): (usize, &FlowGroup)| {
+            let key = |key| format!("flows.{number}.{key}");
+            if group.clock.drift != Drift(0) {
+                let Clock { drift, .. } = group.clock;
+                return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
+            }
+            let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
+            group.access.small_queues.then_some(small_queues)
+        };
+        self.flows.iter().enumerate().find_map(first)
+    }
+
+    /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never
+    /// what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
+    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
+        const LEAST: u64 = 128 << 10;
+        const LINUX_MAX: u64 = 32 << 20;
+        let path = self.data_path(group);
+        let rate = self.bottleneck_of(group).service.most_bits_per_second();
+        let in_flight = (rate * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
+        let room = |link: &&Link| match &link.queue {
+            // These keep their queues far shorter than their limits, which are for what does not heed them.
+            Queue::Discipline(_) => None,
+            queue => queue.limit(),
+        };
+        let queued = path.iter().try_fold(0u64, |sum, link| match room(link)? {
+            Limit::Bytes(queue) => Some(sum.saturating_add(queue.0)),
+            Limit::Packets(queue) => Some(sum.saturating_add(queue.saturating_mul(group.packet.0))),
+        });
+        match queued {
+            Some(queued) => Bytes(in_flight.saturating_add(queued).saturating_mul(4).max(LEAST)),
+            None => Bytes(in_flight.saturating_mul(4).max(LINUX_MAX)),
+        }
+    }
+}
+
+/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+pub(crate) const LARGEST_ACK: Bytes = Bytes(80);
+
+/// What an application hands to TCP at a time: whole segments, at most so many bytes.
+pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
+
+/// What queues, delays and loses packets where they are real. The simulator knows its own way only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emulator {
+    /// Ours, the simulator's own code on the real clock.
+    #[default]
+    Unbloat,
+    /// The kernel's: its FIFOs behind its shaper, `netem` as the wire.
+    Netem,
+}

@@ -1,0 +1,51 @@
+//! What a scenario asks for that either world lacks.
+
+use crate::units::Drift;
+
+/// What a scenario asks for that only a kernel has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlyInTheKernel {
+    /// The dotted key that asks for it.
+    pub key: String,
+    /// What stands there, as it is written.
+    pub what: String,
+}
+
+impl std::fmt::Display for OnlyInTheKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} is the running kernel's own: run it with --on kernel or --on vm", self.what)
+    }
+}
+
+/// What a scenario asks for that cannot be had on a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlyInTheSimulator {
+    /// The dotted key that asks for it.
+    pub key: String,
+    /// What it asks for.
+    pub what: OnlyThere,
+}
+
+/// What only the simulator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnlyThere {
+    /// Clocks that drift apart: both ends of a real run read the same one.
+    Drift(Drift),
+    /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
+    /// left its own device.
+    SmallQueues,
+}
+
+impl std::fmt::Display for OnlyInTheSimulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.what {
+            OnlyThere::Drift(drift) => {
+                write!(f, "{drift} cannot be had on a kernel, where both ends read the same clock")?;
+            }
+            OnlyThere::SmallQueues => {
+                write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
+            }
+        }
+        write!(f, ": leave it out, or simulate")
+    }
+}

@@ -1,0 +1,85 @@
+//! Where packets wait: a queue discipline, ours or the running kernel's, and its limit.
+
+use crate::queue::Discipline;
+use crate::units::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+/// A queue discipline with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Queue {
+    /// First in, first out; what finds it full is dropped.
+    Droptail {
+        /// Room for waiting packets (the one being transmitted has left the queue); `None` never drops.
+        limit: Option<Limit>,
+        /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
+        ecn_threshold: Option<Limit>,
+    },
+    /// One of the running kernel's own.
+    Kernel(KernelQueue),
+    /// Another of this program's own.
+    Discipline(Discipline),
+}
+
+/// A queue discipline of the kernel's. What is not said is left to the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelQueue {
+    /// As `tc` calls it.
+    pub discipline: &'static str,
+    /// As `tc` calls them, in the register's order.
+    pub parameters: Vec<(&'static str, Setting)>,
+}
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Setting {
+    Number(u64),
+    Flag(bool),
+    Time(Nanos),
+    Size(Bytes),
+    Limit(Limit),
+    Share(f64),
+    Rate(Rate),
+}
+
+impl KernelQueue {
+    /// The value of a parameter, if the scenario says one.
+    pub fn parameter(&self, name: &str) -> Option<Setting> {
+        self.parameters.iter().find(|(parameter, _)| *parameter == name).map(|(_, value)| *value)
+    }
+}
+
+impl Queue {
+    /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Queue::Droptail { limit, .. } => *limit,
+            Queue::Kernel(queue) => match queue.parameter("limit") {
+                Some(Setting::Limit(limit)) => Some(limit),
+                _ => None,
+            },
+            Queue::Discipline(discipline) => discipline.limit(),
+        }
+    }
+}
+
+/// A queue length, in bytes or in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limit {
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+    /// Whole packets.
+    Packets(u64),
+}
+
+/// Bytes and packets do not compare: a packet may be short.
+impl PartialOrd for Limit {
+    fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Limit::Bytes(a), Limit::Bytes(b)) => a.partial_cmp(b),
+            (Limit::Packets(a), Limit::Packets(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
+}

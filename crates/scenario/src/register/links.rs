@@ -1,0 +1,93 @@
+//! The keys of links: rates, delays, losses, impairments, in either direction.
+
+use super::Absence::{Default, Means, Required};
+use super::Kind::{Choice, Flag, Integer, Loss, Rate, Share, Table, Tables, Text, Time};
+use super::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, TIMES, keys};
+
+const SHORT_DELAYS: &str = "1ns..3600s";
+const RATE_CHANGES: &str =
+    "changes of the rate, in order of time; the packet under way sends the rest of its bits at the new rate";
+const JITTER: &str = "how far the delay varies from packet to packet, up to the delay itself, as in tc-netem(8)";
+const JITTER_DISTRIBUTION: &str = "uniform: from delay - jitter to delay + jitter; normal: jitter is the standard \
+    deviation, and no delay is below 0s";
+const JITTER_REORDER: &str = "a packet with less delay overtakes those before it, as in tc-netem(8); by default it \
+    arrives behind them, as on most paths";
+const REORDER: &str =
+    "share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others";
+const REORDER_GAP: &str = "behind a packet that has left the order, gap - 1 keep it, as in tc-netem(8)";
+const REORDER_BY: &str = "packets that leave the order are held back by this in place of arriving ahead";
+const DUPLICATE: &str = "share of the packets of which the channel delivers a second copy, with a delay of its own";
+const OUTAGES: &str = "when this direction is down, in order of time";
+
+/// What both directions of a link may have, each its own.
+macro_rules! impairments {
+    ($section:literal) => {
+        keys! {
+            $section:
+            "rates" = Tables, Means("one rate") => RATE_CHANGES;
+            "jitter" = Time, Default("0s"), DELAYS => JITTER;
+            "jitter_distribution" = Choice(JITTERS), Default("uniform") => JITTER_DISTRIBUTION;
+            "jitter_reorder" = Flag, Default("false") => JITTER_REORDER;
+            "reorder" = Share, Default("0%") => REORDER;
+            "reorder_gap" = Integer, Default("1"), "1..1000000" => REORDER_GAP;
+            "reorder_by" = Time, Means("they arrive ahead"), SHORT_DELAYS => REORDER_BY;
+            "duplicate" = Share, Default("0%") => DUPLICATE;
+            "outages" = Tables, Means("always up") => OUTAGES;
+        }
+    };
+}
+
+/// Section by section.
+pub(super) const SECTIONS: &[&[Key]] = &[
+    keys! {
+        "link":
+        "NAME" = Table, Required =>
+            "a link, under a name of your choice; one that all flows share is mostly called bottleneck";
+    },
+    keys! {
+        "link.NAME":
+        "rate" = Rate, Means("a trace must be given"), RATES => "what the transmitter sends";
+        "trace" = Text, Means("a rate must be given") =>
+            "a file of recorded delivery opportunities, beside the experiment file";
+        "delay" = Time, Required, DELAYS => "propagation, one way";
+        "queue" = Table, Required => "where packets wait for the transmitter";
+        "loss" = Loss, Default("0%") => "share of the packets that the channel loses, or a model of how it loses them";
+        "reverse" = Table, Means("as its keys say") =>
+            "its reverse direction, for acknowledgements, and for the data of reverse flows";
+    },
+    impairments!("link.NAME"),
+    keys! {
+        "link.NAME.reverse":
+        "rate" = Rate, Means("the forward direction's, or 1gbit beside a trace"), RATES =>
+            "what the reverse direction's transmitter sends";
+        "trace" = Text, Means("a rate holds") => "the reverse direction's delivery opportunities";
+        "delay" = Time, Means("the forward direction's"), DELAYS => "propagation, one way";
+        "queue" = Table, Means("a queue that never drops") =>
+            "where packets wait for the reverse direction's transmitter";
+        "loss" = Loss, Default("0%") => "likewise in the reverse direction";
+    },
+    impairments!("link.NAME.reverse"),
+    keys! {
+        "rates":
+        "at" = Time, Required, SOME_TIME => "from when on the rate holds";
+        "rate" = Rate, Required, RATES => "what the transmitter sends from then on";
+    },
+    keys! {
+        "outages":
+        "at" = Time, Required, TIMES => "when the link goes down";
+        "for" = Time, Required, SOME_TIME => "how long it is down";
+        "lose" = Flag, Default("false") =>
+            "the transmitter goes on, and packets whose last bit it sends meanwhile are lost; by default nothing is \
+            sent, and packets wait in the queue";
+    },
+    keys! {
+        "loss":
+        "kind" = Choice(LOSSES), Default("gemodel") =>
+            "bursts after Gilbert and Elliott, as tc-netem(8) has them: the wire is good or bad, and good at first";
+        "p" = Share, Required => "probability that a wire that was good for a packet is bad for the next";
+        "r" = Share, Means("100% - p, so that each packet is lost by itself") =>
+            "probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets";
+        "1-h" = Share, Default("100%") => "share of the packets that a bad wire loses";
+        "1-k" = Share, Default("0%") => "share of the packets that a good wire loses";
+    },
+];
