@@ -97,6 +97,20 @@ fn a_filled_hole_is_acknowledged_at_once() {
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
 }
 
+/// Of two segments that may come the first takes half of the window. When it has been read, the sender is told at once
+/// (`tcp_cleanup_rbuf`).
+#[test]
+fn a_window_of_two_segments_is_offered_anew_after_each() {
+    let steps = |segments: u64| {
+        let mut s = settled(Stack::LINUX);
+        s.flows[0].receive_window = Some(Bytes((segments + 1) * 1448));
+        let acks = acknowledgements(&s, |_, _| false);
+        acks[10..acks.len() - 1].windows(2).map(|pair| pair[1].1.next - pair[0].1.next).collect::<Vec<_>>()
+    };
+    assert!(steps(2).iter().all(|step| *step == 1));
+    assert!(steps(4).contains(&2));
+}
+
 /// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
 /// acknowledged at once (`tcp_ecn_check_ce`), the retransmission and the next.
 #[test]
@@ -229,5 +243,6 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     s.flows[0].cc = fixed_window(4);
     s.flows[0].receive_window = Some(Bytes(324_045));
     let acks = acknowledgements(&s, |_, _| false);
-    assert_eq!(acks.last().unwrap().1.window, 324_045 - 1448);
+    // In units of 8 bytes, for a window's scale cannot express others.
+    assert_eq!(acks.last().unwrap().1.window, (324_045_u32 - 1448).next_multiple_of(8));
 }
