@@ -3,6 +3,7 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
+use scenario::impairments::Reorder;
 use scenario::model::{Limit, Scenario, Stack};
 use scenario::units::{Bytes, Nanos};
 
@@ -109,6 +110,29 @@ fn a_window_of_two_segments_is_offered_anew_after_each() {
     };
     assert!(steps(2).iter().all(|step| *step == 1));
     assert!(steps(4).contains(&2));
+}
+
+/// When the application has read what waited for a late segment, a second acknowledgement offers more. It is no
+/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one leave.
+#[test]
+fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
+    const WINDOW: u32 = 3;
+    let mut s = settled(Stack { sack: false, ..Stack::LINUX });
+    s.flows[0].cc = fixed_window(WINDOW as i64);
+    s.flows[0].receive_window = Some(Bytes(5 * 1448));
+    s.links[0].forward.impairments.reorder = Some(Reorder { share: 0.2, gap: 1, by: Some(Nanos::from_millis(30)) });
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let mut opened = 0;
+    for pair in script.returned.windows(2) {
+        let [(_, before), (at, after)] = pair else { unreachable!() };
+        if before.next == after.next && before.window < after.window {
+            let sent = script.sent.iter().filter(|(sent, data)| sent <= at && is_data(data));
+            let in_flight = sent.map(|(_, data)| data.segment + 1).max().expect("data was sent") - after.next;
+            assert!(in_flight <= WINDOW, "{in_flight} in flight at {at:?}");
+            opened += 1;
+        }
+    }
+    assert!(opened > 0);
 }
 
 /// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
