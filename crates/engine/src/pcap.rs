@@ -20,7 +20,7 @@
 //! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
 
 use crate::initial_sequence::InitialSequence;
-use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag};
+use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag, window_scale};
 use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
@@ -39,8 +39,6 @@ const TIME_TO_LIVE: u8 = 64;
 const RECEIVER_PORT: u16 = 5001;
 /// The first sender's port; flow number `n` has port `FIRST_SENDER_PORT + n / 65536`, for addresses repeat after 65536.
 const FIRST_SENDER_PORT: u16 = 40_000;
-/// The largest window scale (RFC 7323, section 2.3).
-const MAX_WINDOW_SCALE: u8 = 14;
 /// Written to the file at a time.
 const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
@@ -353,11 +351,6 @@ impl Connection {
         let scale = if syn { 0 } else { self.window_scale.unwrap_or(0) };
         window.div_ceil(1 << scale).min(u16::MAX as u32) as u16
     }
-}
-
-/// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
-fn window_scale(largest: u64) -> u8 {
-    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
 }
 
 fn set_options(tcp: &mut TcpHeader, options: &[TcpOptionElement]) {

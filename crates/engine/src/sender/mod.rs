@@ -411,6 +411,7 @@ struct AckContext {
 
 /// The flags of an acknowledgement (`FLAG_*` of the kernel's tcp_input.c, whose values a `cong_control` sees).
 mod ack_flag {
+    pub const WIN_UPDATE: u32 = 0x02;
     pub const DATA_ACKED: u32 = 0x04;
     pub const RETRANS_DATA_ACKED: u32 = 0x08;
     pub const DATA_SACKED: u32 = 0x20;
@@ -423,5 +424,6 @@ mod ack_flag {
     pub const SET_XMIT_TIMER: u32 = 0x1000;
     pub const ACK_MAYBE_DELAYED: u32 = 0x10000;
     pub const DSACK_TLP: u32 = 0x20000;
+    pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
     pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
 }

@@ -3,6 +3,7 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
+use scenario::impairments::Reorder;
 use scenario::model::{Limit, Scenario, Stack};
 use scenario::units::{Bytes, Nanos};
 
@@ -95,6 +96,43 @@ fn a_filled_hole_is_acknowledged_at_once() {
     // At most the queue lies between, and no timer.
     assert!(after.0 >= repaired + transit);
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
+}
+
+/// Of two segments that may come the first takes half of the window. When it has been read, the sender is told at once
+/// (`tcp_cleanup_rbuf`).
+#[test]
+fn a_window_of_two_segments_is_offered_anew_after_each() {
+    let steps = |segments: u64| {
+        let mut s = settled(Stack::LINUX);
+        s.flows[0].receive_window = Some(Bytes((segments + 1) * 1448));
+        let acks = acknowledgements(&s, |_, _| false);
+        acks[10..acks.len() - 1].windows(2).map(|pair| pair[1].1.next - pair[0].1.next).collect::<Vec<_>>()
+    };
+    assert!(steps(2).iter().all(|step| *step == 1));
+    assert!(steps(4).contains(&2));
+}
+
+/// When the application has read what waited for a late segment, a second acknowledgement offers more. It is no
+/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one leave.
+#[test]
+fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
+    const WINDOW: u32 = 3;
+    let mut s = settled(Stack { sack: false, ..Stack::LINUX });
+    s.flows[0].cc = fixed_window(WINDOW as i64);
+    s.flows[0].receive_window = Some(Bytes(5 * 1448));
+    s.links[0].forward.impairments.reorder = Some(Reorder { share: 0.2, gap: 1, by: Some(Nanos::from_millis(30)) });
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let mut opened = 0;
+    for pair in script.returned.windows(2) {
+        let [(_, before), (at, after)] = pair else { unreachable!() };
+        if before.next == after.next && before.window < after.window {
+            let sent = script.sent.iter().filter(|(sent, data)| sent <= at && is_data(data));
+            let in_flight = sent.map(|(_, data)| data.segment + 1).max().expect("data was sent") - after.next;
+            assert!(in_flight <= WINDOW, "{in_flight} in flight at {at:?}");
+            opened += 1;
+        }
+    }
+    assert!(opened > 0);
 }
 
 /// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
@@ -229,5 +267,6 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     s.flows[0].cc = fixed_window(4);
     s.flows[0].receive_window = Some(Bytes(324_045));
     let acks = acknowledgements(&s, |_, _| false);
-    assert_eq!(acks.last().unwrap().1.window, 324_045 - 1448);
+    // In units of 8 bytes, for a window's scale cannot express others.
+    assert_eq!(acks.last().unwrap().1.window, (324_045_u32 - 1448).next_multiple_of(8));
 }
