@@ -4,7 +4,7 @@
 use crate::clock::{self, micros_to_jiffies};
 use crate::packet::window_scale;
 use mechanism::sock::HZ;
-use scenario::model::Stack;
+use scenario::model::TcpProfile;
 use scenario::skb::truesize;
 use scenario::units::Nanos;
 
@@ -78,7 +78,7 @@ pub struct DelayedAck {
 impl DelayedAck {
     /// For a receiver with a buffer for windows of `receive_buffer` bytes; at first it offers `FIRST_WINDOW`, and each
     /// segment widens that by two.
-    pub fn new(stack: &Stack, receive_buffer: u32, mss: u32) -> DelayedAck {
+    pub fn new(stack: &TcpProfile, receive_buffer: u32, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         // One segment of a buffer is not offered (`tcp_init_buffer_space`).
         let window_clamp = if receive_buffer > 2 * mss { (receive_buffer - mss).max(2 * mss) } else { receive_buffer };
@@ -369,7 +369,7 @@ mod tests {
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
     fn settled(round_trip: Nanos) -> DelayedAck {
-        let mut delayed = DelayedAck::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, WINDOW, MSS);
         delayed.answered_syn(Nanos::ZERO);
         delayed.measure_round_trip(round_trip);
         delayed.in_order(round_trip);
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
         for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut delayed = DelayedAck::new(&Stack::LINUX, window * MSS, MSS);
+            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window * MSS, MSS);
             delayed.in_order(ms(70));
             assert_eq!(delayed.quick, expected, "window {window}");
         }
@@ -449,7 +449,7 @@ mod tests {
 
     /// How many of 50 segments widen the window, `held` others waiting each time.
     fn widened(held: u32) -> usize {
-        let mut delayed = DelayedAck::new(&Stack::LINUX, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, WINDOW, MSS);
         let widens = |_: &u32| {
             delayed.widen(held);
             let at_once = delayed.acknowledges_now(ms(500), 1, 1, 1, 0);
@@ -473,7 +473,7 @@ mod tests {
 
     /// The windows offered above 0, 1, 2 ... segments, each of which is read at once.
     fn offered(window: u32, segments: u32) -> Vec<u32> {
-        let mut delayed = DelayedAck::new(&Stack::LINUX, window, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window, MSS);
         let offer = |next| {
             delayed.widen(1);
             delayed.select_window(next, 0, 0).expect("this stack's window is not constant")
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn quick_acknowledgements_end_below_half_of_what_is_offered() {
         for (held, expected) in [(31, 16), (32, 0)] {
-            let mut delayed = DelayedAck::new(&Stack::LINUX, 61 * MSS, MSS);
+            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 61 * MSS, MSS);
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             delayed.select_window(0, held, 0);
             assert_eq!(delayed.quick, expected, "{held} wait");

@@ -12,7 +12,7 @@ use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
-use scenario::model::{FlowGroup, Stack};
+use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
@@ -24,7 +24,7 @@ const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 /// The receiving end of one connection.
 pub struct Receiver {
     flow: u32,
-    stack: Stack,
+    stack: TcpProfile,
     tos: u8,
     mss: u32,
     /// Sequence number of the first data byte, where a control has a socket to see it in.
@@ -73,7 +73,7 @@ impl Receiver {
         mss: u32,
         meter: ReceiverMeter,
     ) -> Receiver {
-        let stack = Stack { ecn: group.stack.ecn || control.is_some(), ..group.stack };
+        let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let receive_buffer = receive_buffer.0.min(largest as u64) as u32;
         let mut delayed_ack = DelayedAck::new(&stack, receive_buffer, mss);
