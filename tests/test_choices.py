@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from unbloat.papers import extra_tables
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import PaperError
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.toml_file import PaperError
 
 FILE = """
 [[tables]]
@@ -85,5 +85,5 @@ def test_a_mean_has_its_interval_and_a_time_that_comes_only_with_some_seeds_is_t
 
 
 def test_a_layout_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(PaperError, match="table soon: a_table_for is one of setting, quantity, not row"):
+    with pytest.raises(PaperError, match=r":8: tables.0.a_table_for: must be one of quantity, setting, not row"):
         read(tmp_path, FILE.replace('"quantity"\nsettings', '"row"\nsettings'))

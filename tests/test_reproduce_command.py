@@ -122,7 +122,7 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
 def test_python_gets_what_the_command_prints(tiny, capsys, caplog):
     caplog.set_level("INFO", "unbloat")
     found = ub.reproduce(tiny, jobs=1)
-    assert capsys.readouterr() == ("", "") and "12 runs of 8000 packets at most" in caplog.text
+    assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
@@ -201,7 +201,7 @@ def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
 def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + READING.replace('["two"]', '["tow"]'))
     assert main(["reproduce", str(tiny)]) == 2
-    assert "published.toml: reading slow: no scenario `tow`; there are two\n" in capsys.readouterr().err
+    assert "published.toml:41: readings.0.scenarios.0: no scenario `tow`; there are two\n" in capsys.readouterr().err
 
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):

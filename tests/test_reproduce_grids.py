@@ -10,8 +10,9 @@ from unbloat.papers.code_lines import lines_of
 from unbloat.papers.forecast import timed
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim, Figure, Panel, Paper, PaperError
+from unbloat.papers.paper import Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
 from unbloat.report.figures import COLOURS
 

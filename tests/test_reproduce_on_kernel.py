@@ -200,12 +200,16 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         (
             'text = ""\n[[runs]]\nscenario = "two"\njobs = 2\n',
             [],
-            "no key `jobs`; there are scenario, at",
+            "kernel.toml:4: runs.0.jobs: there is no such key; there are scenario, at",
         ),
         ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
         (PLAN, ["--choices"], "without --choices"),
         (PLAN, ["--kernel", "6.1"], "not runs with on = kernel"),
-        (PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'), [], "kernel or vm, not moon"),
+        (
+            PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'),
+            [],
+            "reasons.0.on: must be one of kernel, vm, not moon",
+        ),
     ],
 )
 def test_mistakes_are_named(

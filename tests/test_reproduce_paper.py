@@ -10,8 +10,8 @@ import pytest
 from unbloat.papers import judge, read, tables
 from unbloat.papers.expressions import ClaimError
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import PaperError
 from unbloat.papers.quantities import QUANTITIES, MeasuredRun, quantity_named
+from unbloat.papers.toml_file import PaperError
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -183,14 +183,30 @@ def test_both_layouts_show_every_number_and_the_counts(folder):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('columns = ["cubic", "vegas"]', 'columns = ["cubic"]', "table t1, small, throughput: 2 values for 1 columns"),
-        ('id = "c.value"', 'id = "c.less"', "claim c.less stands there 2 times"),
-        ('published = "200", ', "", "claim c.value: `published` must be a number"),
-        ('quantity = "queue_delay(cubic)", ', "", "claim c.value: needs one of holds, quantity, reduction"),
-        ('scenario = "pair"\nat', 'scenario = "none"\nat', "no file none.toml"),
-        ("seeds = 2", "seed = 2", r"\[runs\] must hold seeds, series"),
-        ('title = "Table', 'titel = "Table', "table t1: no key `titel`; there are id, title"),
-        ("9 * loss(cubic)", "9 ** loss(cubic)", "a claim knows numbers"),
+        (
+            'columns = ["cubic", "vegas"]',
+            'columns = ["cubic"]',
+            r":18: tables.0.groups.0.rows.0.published: 2 values for 1 columns$",
+        ),
+        ('id = "c.value"', 'id = "c.less"', r":27: statements.0.claims.1.id: another claim has the id c.less already$"),
+        ('published = "200", ', "", ":27: statements.0.claims.1: claim c.value: `published` must be a number"),
+        (
+            'quantity = "queue_delay(cubic)", ',
+            "",
+            r":27: statements.0.claims.1: claim c.value needs one of holds, quantity, reduction$",
+        ),
+        (
+            'scenario = "pair"\nat',
+            'scenario = "none"\nat',
+            r":23: statements.0.scenario: there is no file none.toml beside it$",
+        ),
+        ("seeds = 2", "seed = 2", r":11: runs.seed: there is no such key; there are seeds, series, full$"),
+        (
+            'title = "Table',
+            'titel = "Table',
+            r":15: tables.0.titel: there is no such key; there are id, title, columns, groups$",
+        ),
+        ("9 * loss(cubic)", "9 ** loss(cubic)", r":26: statements.0.claims.0.holds: .*a claim knows numbers"),
     ],
 )
 def test_a_wrong_file_is_told_where_it_is_wrong(folder, old, new, says):

@@ -16,8 +16,9 @@ from unbloat.papers.extra_tables import Measured
 from unbloat.papers.judge import JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper, PaperError
+from unbloat.papers.paper import Paper
 from unbloat.papers.simulate import simulator
+from unbloat.papers.toml_file import PaperError
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 Verdict = Literal["reproduced", "direction only", "not reproduced"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced")
@@ -15,13 +17,12 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 """A number as papers print them."""
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     """How near counts as reproduced; a paper's file sets and explains them."""
 
-    relative: float
+    relative: Annotated[float, Meta(ge=0, le=1)]
     """Share of the printed number."""
-    index: float
+    index: Annotated[float, Meta(ge=0, le=1)]
     """Distance between fairness indices."""
 
 
