@@ -151,6 +151,9 @@ def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     ]
     assert data["claims"][0]["published"] == 1.9
     assert data["claims"][0]["measured"] == pytest.approx(2.0, rel=0.05)
+    assert not (tiny.parent / "results").exists(), "a script that asks for claims is drawn no figures"
+    assert main(["reproduce", str(tiny), "--json", "--output", "drawn"]) == 0
+    assert (tiny.parent / "drawn/figure1.svg").exists()
 
 
 def test_a_part_is_picked_by_its_id(tiny, capsys):

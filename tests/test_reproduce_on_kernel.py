@@ -38,6 +38,8 @@ class Kernel:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self.processes: list[int] = []
+        self.simulating: list[int] = []
+        """How many processes simulated what stands beside the kernel's runs."""
         self.profiles: list[str] = []
         """Where each scenario's was written."""
         self.why: str | None = None
@@ -53,7 +55,9 @@ class Kernel:
             if each.on != "simulator":
                 self.rewrite(Store(folder), each)
             watch(each, 1)
-        if task.on != "simulator":
+        if task.on == "simulator":
+            self.simulating.append(processes)
+        else:
             self.tasks += tasks
             self.processes.append(processes)
             self.profiles.append(cell.locate("profile"))
@@ -148,6 +152,11 @@ def test_an_interrupted_reproduction_in_guests_goes_on(tiny: Path, guest: Kernel
     guest.stop_at = ""
     assert main(["reproduce", str(tiny), "--on", "vm", "--jobs", "3"]) == 0
     assert guest.processes == [3]
+
+
+def test_the_number_of_processes_holds_for_what_is_simulated_too(tiny: Path, kernel: Kernel) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--jobs", "1"]) == 0
+    assert set(kernel.simulating) == set(kernel.processes) == {1}
 
 
 def test_the_guest_s_page_is_its_own(tiny: Path, guest: Kernel) -> None:

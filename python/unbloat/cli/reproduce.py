@@ -30,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
-    add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
+    add(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="where figures go (default: results/PAPER; with --json none are drawn)",
+    )
     cache_arguments(parser)
     add("-j", "--jobs", metavar="N", type=int, help=JOBS)
 
@@ -64,8 +70,8 @@ def simulated(args: argparse.Namespace, paper: Paper) -> None:
         print_json(found.as_dict())
     else:
         sys.stdout.write(plain("\n\n".join(map(tables.text_of, found.judged))))
-    figures = found.draw(args.output or Path("results") / paper.name)
-    if figures and not args.json:
+    folder = args.output or (None if args.json else Path("results") / paper.name)  # A script is given what it asks for.
+    if folder and (figures := found.draw(folder)) and not args.json:
         sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
     if args.page:
         page.write(found)

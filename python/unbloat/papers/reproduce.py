@@ -118,7 +118,7 @@ def reproduce_on_kernel(
         at_a_time = jobs or (selection.side_by_side if on == "kernel" else None)
         return simulator(on=on, kernel=kernel_release, cache=cache, jobs=at_a_time, checkpoint=checkpoint)
 
-    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=None), run)
+    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=jobs), run)
     if checkpoint:
         checkpoint.finish()
     return results
