@@ -10,6 +10,7 @@ from unbloat.papers import figures as paper_figures
 from unbloat.papers import windows
 from unbloat.papers.code_lines import lines_of
 from unbloat.papers.forecast import timed
+from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
@@ -40,7 +41,8 @@ def grid(repeats=2):
 def judged(**fields):
     claim = Claim(id="c", says="s", over=["buffer"], **fields)
     outcome = judge_claim(claim, [], grid(1), BOUNDS)
-    return outcome.measured, outcome.verdict
+    measured = outcome.measured
+    return measured if isinstance(measured, str) else measured.value, outcome.verdict
 
 
 A_ABOVE_B = "utilisation(a) > utilisation(b)"
@@ -146,7 +148,7 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
         lines=["a", "b"],
         panels=[Panel("all", "grid")],
     )
-    files = paper_figures.draw(paper_with([figure]), {"grid": grid()}, tmp_path)
+    files = paper_figures.draw(undrawn([figure]), {"grid": grid()}, tmp_path)
     assert [file.name for file in files] == ["figure1.svg"]
     interval = 12.706204736432095  # Student, one degree of freedom; the standard error of 0 and 2 is 1.
     places, means, (down, up) = drawn[0]
@@ -158,7 +160,7 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
 def test_mean_windows_have_a_line_for_each_control(tmp_path):
     runs = [MeasuredRun({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
-    (file,) = paper_figures.draw(paper_with([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
+    (file,) = paper_figures.draw(undrawn([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
 
 
@@ -167,9 +169,7 @@ def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
     runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
-    for file, quantity in zip(
-        paper_figures.draw(paper_with(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True
-    ):
+    for file, quantity in zip(paper_figures.draw(undrawn(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True):
         drawn = file.read_text()
         assert f"a: {quantity} (" in drawn and "background" in drawn and "burst" in drawn
         assert COLOURS[1].lower() in drawn and COLOURS[2].lower() not in drawn
@@ -177,6 +177,10 @@ def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
 
 def paper_with(figures, seeds=3, full=30, folder=None):
     return Paper("p", "t", "a", "w", folder, BOUNDS, seeds, full, {}, [], [], figures, [])
+
+
+def undrawn(figures):
+    return JudgedPaper(paper_with(figures), [], [])
 
 
 def test_all_repeats_are_those_of_the_paper():

@@ -129,7 +129,9 @@ def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, ker
     assert "The kernel's own TCP." in page
     assert page.count("the machine was busy") == 4
     (line,) = [line for line in page.splitlines() if line.startswith("| 10 KB: throughput (Mb/s) | reno")]
-    assert line.endswith("= ! |")
+    assert line.endswith(" ! |")
+    assert "* kernel: 0 published numbers and statements: " in page and "4 more come from unsound runs" in page
+    assert "Where the kernel's verdict is another" not in page, "an unsound run has none"
 
 
 def test_in_a_guest_the_column_names_its_kernel_and_kept_runs_are_taken(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
 from unbloat.cli.options import JOBS, backend_argument, cache_arguments
-from unbloat.cli.terminal import plain, say
+from unbloat.cli.terminal import say
 
 if TYPE_CHECKING:
     from unbloat.papers.paper import Paper
@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> None:
 
 def simulated(args: argparse.Namespace, paper: Paper) -> None:
     """Simulate; print the verdicts, draw the figures, write the page."""
-    from unbloat.papers import page, tables
+    from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
     if args.page:
@@ -69,7 +69,7 @@ def simulated(args: argparse.Namespace, paper: Paper) -> None:
     if args.json:
         print_json(found.as_dict())
     else:
-        sys.stdout.write(plain("\n\n".join(map(tables.text_of, found.judged))))
+        say(found.report().text())
     folder = args.output or (None if args.json else Path("results") / paper.name)  # A script is given what it asks for.
     if folder and (figures := found.draw(folder)) and not args.json:
         sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
@@ -83,7 +83,7 @@ def extra(args: argparse.Namespace, paper: Paper) -> None:
     from unbloat.papers.reproduce import measure_extra_tables
 
     found = measure_extra_tables(paper, cache=args.cache, jobs=args.jobs)
-    say("\n\n".join(extra_tables.text_of(*pair) for pair in found))
+    say("\n\n".join(extra_tables.report_of(*pair).text() for pair in found))
 
 
 def on_kernel(args: argparse.Namespace, paper: Paper) -> None:
@@ -102,9 +102,9 @@ def on_kernel(args: argparse.Namespace, paper: Paper) -> None:
     if args.json:
         print_json(found.as_dict())
     else:
-        sys.stdout.write(kernel_tables.text_of(found))
+        say(kernel_tables.report_of(found).text())
     if args.page:
-        write_parts(page, {args.on: kernel_tables.markdown_of(found)})
+        write_parts(page, {args.on: f"{kernel_tables.page_of(found).markdown()}\n"})
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -15,11 +15,13 @@ from msgspec import Struct
 
 from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
-from unbloat.papers.expressions import Selector
+from unbloat.papers.expressions import Selector, written
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.read import Repeats
-from unbloat.papers.tables import markdown_table
-from unbloat.report.table import Column, render
+from unbloat.papers.tables import five_digits
+from unbloat.papers.uncertainty import Uncertain
+from unbloat.report.report import Heading, Report, Table
+from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
 
 
@@ -99,13 +101,11 @@ def _name(row: Variant, setting: Setting) -> str:
     return f"{setting.name}, {row.name}"
 
 
-Laid = tuple[str, list[Column]]
-"""A table's name and its columns."""
-Measured = tuple[ExtraTable, list[Laid]]
+Measured = tuple[ExtraTable, list[Table]]
 """A table, and what it came to: a part for each setting or each quantity."""
 
 
-def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Laid]:
+def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Table]:
     """Give a table for every setting, or for every quantity."""
     names = Column("", "", [row.name for row in table.rows])
 
@@ -116,16 +116,17 @@ def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list
 
     if table.a_table_for == "quantity":
         return [
-            (_head(column), [names, *(measured(setting.name, "", setting, column) for setting in table.settings)])
+            _part(_head(column), [names, *(measured(each.name, "", each, column) for each in table.settings)])
             for column in table.columns
         ]
     return [
-        (
-            setting.name,
-            [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))],
-        )
+        _part(setting.name, [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))])
         for setting in table.settings
     ]
+
+
+def _part(title: str, columns: Sequence[Column]) -> Table:
+    return Table(columns, title, five_digits, is_part=True)
 
 
 def _of(table: ExtraTable, setting: Setting) -> list[Measurement]:
@@ -152,19 +153,12 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
     for word, is_so in (("never", math.isinf), ("none", math.isnan)):
         if times := sum(map(is_so, repeats)):
             return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
-    if with_interval and (half_width := estimate(repeats).half_width):
-        digits = max(0, 1 - math.floor(math.log10(half_width)))
-        return f"{fmean(repeats):.{digits}f} ± {half_width:.{digits}f}"
+    estimated = estimate(repeats)
+    if with_interval and estimated.half_width:
+        return written(Uncertain(fmean(repeats), estimated.half_width))
     return fmean(repeats)
 
 
-def text_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
-    """Write a table for a terminal."""
-    return f"{table.title}\n\n" + "\n\n".join(f"{name}\n{render(columns)}" for name, columns in laid)
-
-
-def markdown_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
-    """Write a table for the page in the paper's folder."""
-    parts = [f"### {table.title}", table.text.strip()]
-    parts += [f"**{name}**\n\n{markdown_table(columns)}" for name, columns in laid]
-    return "\n\n".join(parts) + "\n"
+def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
+    """Give a table as a report."""
+    return Report([Heading(table.title), table.text.strip(), *laid])

@@ -14,26 +14,31 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from unbloat.papers import ratios as ratios_of
 from unbloat.papers.expressions import Selector
+from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Figure, Panel, Paper
+from unbloat.papers.paper import Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures import COLOURS, LOOK
 from unbloat.results.statistics import Estimate, estimate
 
 
-def draw(paper: Paper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
-    """Draw every figure of the paper into `folder` as SVG; give the files."""
+def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
+    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; give the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = []
     with mpl.rc_context(LOOK):
-        for figure in paper.figures:
-            canvas = DRAWN_BY[figure.kind](figure, measurements)
-            file = folder / f"{figure.id}.svg"
-            # Without the date, the same numbers make the same bytes: a drawn figure can be committed and compared.
-            canvas.savefig(file, metadata={"Date": None})
-            files.append(file)
+        ratios = ratios_of.draw(judged)
+        files = [_saved(ratios, folder / ratios_of.file_of(judged.paper))] if ratios else []
+        for figure in judged.paper.figures:
+            files.append(_saved(DRAWN_BY[figure.kind](figure, measurements), folder / f"{figure.id}.svg"))
     return files
+
+
+def _saved(canvas: Canvas, file: Path) -> Path:
+    """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
+    canvas.savefig(file, metadata={"Date": None, "Creator": None})
+    return file
 
 
 def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from unbloat._core import Cell
 from unbloat.papers import judge, toml_file
 from unbloat.papers.batches import Batch, Simulate, measure
-from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
+from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper, Reason
 from unbloat.papers.read import is_scenario
@@ -154,15 +154,10 @@ class KernelResults:
             if not run.record["sound"]
         ]
 
-    def is_sound(self, row: JudgedRow, column: str) -> bool:
-        """Tell whether the run behind one number of a table is to be believed."""
-        runs = self.runs[row.group.scenario].pick([*row.group.at, *row.row.at, column])
-        return all(run.record["sound"] for run in runs)
-
     def changed(self) -> list[tuple[Judged, Judged]]:
-        """Pair the simulated and the kernel's verdicts where they are not the same."""
+        """Pair the simulated and the kernel's verdicts where they are not the same; an unsound run has none."""
         pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)
-        return [(simulated, kernel) for simulated, kernel in pairs if simulated.verdict != kernel.verdict]
+        return [pair for pair in pairs if pair[1].verdict not in ("unsound", pair[0].verdict)]
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""

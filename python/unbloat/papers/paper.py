@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -80,6 +80,8 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
     without: list[str] = []
     """Labels of the grid that it is not about."""
+    main: bool = False
+    """One of the paper's main claims: what its abstract or its conclusion says."""
 
     def expressions(self) -> Iterator[tuple[str, str]]:
         """Give every expression that the claim evaluates, with its key."""
@@ -193,6 +195,8 @@ class Paper:
     """Other ones than that of its scenario files."""
     reading: Reading | None = None
     """The one that this is judged in; without, that of its scenario files."""
+    changed: Mapping[str, object] = field(default_factory=dict)
+    """Keys of the scenarios that a reader has set anew."""
 
     def scenarios(self) -> list[str]:
         """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""

@@ -33,6 +33,11 @@ class MeasuredRun:
     rates: Rates | None = None
     """Per flow, from 0: rows of time (s), goodput (Mb/s) and packets in flight, likewise."""
 
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether the run is to be believed."""
+        return bool(self.record.get("sound", True))
+
 
 @dataclass(frozen=True)
 class Quantity:
