@@ -232,7 +232,7 @@ def test_a_round_trip_time_is_that_of_the_empty_path(cli: Cli, small: Path, tmp_
             "40ms",
             "have round-trip times of their own",
         ),
-        ('[link.second]\nrate = "1mbit"\ndelay = "1ms"', "40ms", "has the links bottleneck, second"),
+        ('[link.second]\nrate = "1mbit"\ndelay = "1ms"\nqueue = {}', "40ms", "has the links bottleneck, second"),
     ],
 )
 def test_a_round_trip_time_that_cannot_be(cli: Cli, small: Path, change: str, rtt: str, said: str) -> None:
@@ -282,11 +282,11 @@ def test_a_file_of_ones_own_is_shown(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.bpf.c").write_text("nonsense\n" + text)
     said = cli("show", "./mine.bpf.c")
     assert (said.returncode, said.stdout) == (2, "")
-    assert "./mine.bpf.c does not compile" in said.stderr and "unbloat-show" not in said.stderr
+    assert "mine.bpf.c does not compile" in said.stderr and "unbloat-show" not in said.stderr
 
 
 def test_a_scenario_is_shown_with_file_links_and_flows(cli: Cli, sweep: Path) -> None:
-    said = cli("show", "home-dsl").stdout
+    said = " ".join(cli("show", "home-dsl").stdout.split())
     assert str((SCENARIOS / "home-dsl.toml").resolve()) in said
     assert "rate 1mbit" in said and "queue.limit 256kb" in said and "size 500kb" in said
     said = cli("show", sweep).stdout

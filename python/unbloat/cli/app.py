@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return invoke(sys.argv[1:] if argv is None else list(argv)) or DONE
     except click.exceptions.NoArgsIsHelpError as error:
-        terminal.say(error.format_message())
+        click.echo(error.format_message())
         return WRONG_INPUT
     except click.UsageError as error:
         return complain(sentence_of(error), WRONG_INPUT)

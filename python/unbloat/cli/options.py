@@ -26,7 +26,8 @@ def scenario_names(incomplete: str) -> list[str]:
     """List the scenarios that come along."""
     from unbloat.system.paths import SCENARIOS
 
-    return [file.stem for file in sorted(SCENARIOS.glob("*.toml")) if file.stem.startswith(incomplete)]
+    names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def paper_names(incomplete: str) -> list[str]:

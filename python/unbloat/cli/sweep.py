@@ -31,7 +31,7 @@ from unbloat.cli.terminal import say, tell
 
 FAILED = 1
 EXAMPLES = """\
-unbloat sweep home-dsl --repeat 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
+unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
 unbloat sweep grid.toml --repeat 10 -o results/
 unbloat sweep grid.toml --repeat 10 --dask tcp://host:8786"""
 
