@@ -100,18 +100,31 @@ def control(file: Path) -> Entry:
 
 def control_files(control: str) -> list[Path]:
     """List the files that a congestion control of the user's is written in, headers beside it included."""
-    (cell,) = _core.parse(f"{TRIAL}\n[[flows]]\ncc = {json.dumps(control)}\n", Path.cwd(), ())
+    (cell,) = trial(control)
     return cell.sources(ALGORITHMS)
 
 
+def trial(control: str) -> list[_core.Cell]:
+    """Give a short run of a congestion control: two flows over a link that drops packets of both."""
+    return _core.parse(trial_text(control), Path.cwd(), ())
+
+
+def trial_text(control: str) -> str:
+    """Give it as a scenario's text."""
+    if "/" not in control and Path(control.partition("#")[0]).is_file():
+        control = f"./{control}"
+    return f"{TRIAL}cc = {json.dumps(control)}\n"
+
+
 TRIAL = """\
-duration = "1s"
+duration = "500ms"
 [link.bottleneck]
-rate = "10mbit"
-delay = "10ms"
-queue = { limit = "1bdp" }
+rate = "5mbit"
+delay = "5ms"
+queue = { limit = "10p" }
+[[flows]]
+count = 2
 """
-"""A scenario without its flows, to try a congestion control in."""
 
 
 def opening_comment(file: Path) -> str:
