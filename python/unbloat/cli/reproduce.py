@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +21,7 @@ from unbloat.cli.options import (
     keeping_runs,
     paper_names,
 )
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from unbloat.papers.paper import Paper
@@ -151,7 +149,7 @@ def simulated(request: Request, paper: Paper) -> dict[str, int]:
     found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
     data = found.as_dict()
     if request.as_json:
-        print_json(data)
+        say_json(data)
     else:
         say("\n\n".join(map(tables.text_of, found.judged)))
     # A script that reads JSON asks for figures with -o.
@@ -188,16 +186,10 @@ def on_kernel(request: Request, paper: Paper) -> dict[str, int]:
     found = reproduce_on_kernel(paper, request.on, kernel_release=request.kernel, **options)
     data = found.as_dict()
     if request.as_json:
-        print_json(data)
+        say_json(data)
     else:
         say(kernel_tables.text_of(found))
     if request.page:
         write_parts(page, {request.on: kernel_tables.markdown_of(found)})
     counts: dict[str, int] = data["counts"]
     return counts
-
-
-def print_json(data: dict[str, Any]) -> None:
-    """Print what a script reads."""
-    json.dump(data, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, show
+from unbloat.report.table import Column, markdown, render, screen_width, show
 
 WIDTH = 120
 """Characters of a line of text that is no table."""
@@ -71,7 +71,7 @@ def _text(part: Part) -> str:
 
 
 def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent)
+    return textwrap.fill(line, min(WIDTH, screen_width() or WIDTH), subsequent_indent=indent)
 
 
 def _markdown(part: Part) -> str:
