@@ -1,6 +1,7 @@
 """`unbloat reproduce`: which runs it asks for, what it prints, the page it writes."""
 
 import json
+import logging
 
 import pytest
 import unbloat as ub
@@ -119,7 +120,8 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
 
 
-def test_python_gets_what_the_command_prints(tiny, capsys, caplog):
+def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("unbloat"), "handlers", [])
     caplog.set_level("INFO", "unbloat")
     found = ub.reproduce(tiny, jobs=1)
     assert capsys.readouterr() == ("", "") and "12 runs of 8000 packets at most" in caplog.text

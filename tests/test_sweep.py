@@ -164,11 +164,11 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--repeat", "0"], ["--repeat 0", "at least once"]),
-        (["--set", "sweep.seed=[1, 2]"], ["--set: seed", "--repeat N"]),
+        (["--repeat", "0"], ["repeat 0", "at least once"]),
+        (["--set", "sweep.seed=[1, 2]"], ["--set: seed", "number of repeats"]),
         (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["--set: sweep.flows.0.count.step", "count"]),
         (["--cc", "cubik"], ["cubik", "cubic"]),
-        (["--dask", "local", "--on", "kernel"], ["--dask", "kernel"]),
+        (["--dask", "local", "--on", "kernel"], ["dask: ", "kernel"]),
     ],
 )
 def test_wrong_input_is_a_sentence_and_status_2(cli: Cli, small: Path, args: list[str], words: list[str]) -> None:

@@ -201,9 +201,9 @@ def test_series_come_without_another_run(scenario: Write, kernel: str, monkeypat
         (["--cc", "kernel:nonesuch"], 2, 'flows.0.cc: the kernel has no congestion control "nonesuch"; it has '),
         (["--set", "profile=newreno"], 2, "flows.0.profile: the kernel's TCP always"),
         (["--kernel", "4.19"], 2, "4.19"),
-        (["--kernel", "./image"], 2, "--kernel image: is not a kernel image for x86"),
-        (["--kernel", "./nothing"], 2, "--kernel nothing: No such file or directory"),
-        (["--kernel", "."], 2, "--kernel ."),
+        (["--kernel", "./image"], 2, "kernel image: is not a kernel image for x86"),
+        (["--kernel", "./nothing"], 2, "kernel nothing: No such file or directory"),
+        (["--kernel", "."], 2, "kernel .: Is a directory"),
     ],
 )
 def test_wrong_input_is_a_sentence(

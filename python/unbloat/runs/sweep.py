@@ -73,7 +73,7 @@ class Repeated(Experiment):
     def _repeats(self, cell: _core.Cell) -> Iterable[tuple[_core.Cell, int | None]]:
         if "seed" in dict(cell.axes):
             raise InputError(
-                f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and say "
+                f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and "
                 "give the number of repeats (`unbloat run` takes the seeds that a file lists)"
             )
         numbers = range(1, self._count + 1)

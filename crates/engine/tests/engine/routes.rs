@@ -42,7 +42,10 @@ proptest! {
     /// The same where senders are told what has left their hosts, on slow links and fast ones; at the end the hosts are
     /// empty, as assertions in the engine see.
     #[test]
-    fn transfers_through_small_queues_complete(mut scenario in random::routed(), mbit in random::log_uniform(0.1, 500.0)) {
+    fn transfers_through_small_queues_complete(
+        mut scenario in random::routed(),
+        mbit in random::log_uniform(0.1, 500.0),
+    ) {
         for group in &mut scenario.flows {
             group.access.rate.get_or_insert(Rate((mbit * 1e6) as u64));
             group.access.small_queues = true;

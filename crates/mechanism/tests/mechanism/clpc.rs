@@ -1,9 +1,7 @@
 //! CLPC (Jiang and Jin, 2016): its equations by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{
-    acks_for_a_segment, at, builtin, compile_text, delay_ms, lose, one_way, socket_with_timestamps, with_params,
+use crate::harness::{
+    acks_for_a_segment, at, builtin, compile_text, delay_ms, live, lose, one_way, socket_with_timestamps, with_params,
 };
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
@@ -307,7 +305,7 @@ fn a_window_that_is_not_in_use_shrinks_only() {
 
 #[test]
 fn without_timestamps_it_is_reno() {
-    assert_eq!(harness::live(&builtin("clpc")), harness::live(&builtin("reno")));
+    assert_eq!(live(&builtin("clpc")), live(&builtin("reno")));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The integer roots of `include/roots.h` against their definition. The cube root's uses are in `numbers.rs`.
 
-mod harness;
-
+use crate::harness::compile_text;
 use libloading::os::unix::Library;
 
 const EXPORTS: &str = "#include \"roots.h\"\n\
@@ -25,7 +24,7 @@ fn numbers() -> Vec<u64> {
 
 #[test]
 fn each_is_the_largest_whose_power_is_not_above() {
-    let library = harness::compile_text("roots", EXPORTS);
+    let library = compile_text("roots", EXPORTS);
     for a in numbers() {
         for (name, power) in [("roots_square", 2), ("roots_cube", 3)] {
             let x = root(&library, name, a);

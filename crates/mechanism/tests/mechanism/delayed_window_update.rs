@@ -1,9 +1,7 @@
 //! The delayed window update (Wang and Yuan, 2016) in front of its bases, driven by hand. Its verdicts are in
 //! `numbers.rs`.
 
-mod harness;
-
-use harness::{ack, at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{ack, at, builtin, change_state, library, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
@@ -40,7 +38,7 @@ fn flag(name: &str, value: bool) -> (&str, ParamValue) {
 
 /// The built-in controls that are a base behind the gate.
 fn gated() -> Vec<String> {
-    let names: Vec<_> = harness::library().names().into_iter().filter(|name| name.ends_with("_plus")).collect();
+    let names: Vec<_> = library().names().into_iter().filter(|name| name.ends_with("_plus")).collect();
     assert!(names.iter().any(|name| name == "cubic_plus"), "{names:?}");
     names
 }

@@ -1,8 +1,6 @@
 //! Reno: RFC 5681 in whole segments as tcp_reno_cong_avoid has it, through the compiled mechanism.
 
-mod harness;
-
-use harness::{builtin, socket};
+use crate::harness::{builtin, socket};
 
 #[test]
 fn slow_start_leaves_the_rest_to_congestion_avoidance() {

@@ -1,8 +1,6 @@
 //! Veno as tcp_veno.c has it: its formulae by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, change_state, socket, with_params};
+use crate::harness::{at, builtin, change_state, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;

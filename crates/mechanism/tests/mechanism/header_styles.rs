@@ -1,9 +1,7 @@
 //! A user's own file, in every style of headers that the kernel's examples have had. The kernel's own files:
 //! `kernel_examples.rs`.
 
-mod harness;
-
-use harness::{UserFiles, at, builtin, live, load, socket, source};
+use crate::harness::{UserFiles, at, builtin, library, live, load, socket, source};
 use mechanism::Control;
 use mechanism::sock::{RateSample, ack_pending, ca_event};
 use scenario::model::{CcSource, ParamValue};
@@ -79,7 +77,7 @@ fn linux_6_12_by_the_kernels_own_cubic() {
 
 #[test]
 fn every_built_in_lives() {
-    for name in harness::library().names() {
+    for name in library().names() {
         let windows = live(&builtin(&name));
         assert!(windows.iter().all(|&w| w >= 1), "{name}: {windows:?}");
     }

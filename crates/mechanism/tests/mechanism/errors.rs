@@ -1,8 +1,6 @@
 //! Files that cannot be used: each gets a sentence that says why.
 
-mod harness;
-
-use harness::{UserFiles, library, load};
+use crate::harness::{UserFiles, builtin, library, live, load, socket};
 use mechanism::{Fault, Library};
 use scenario::model::{CcSource, CongestionControl};
 use std::path::PathBuf;
@@ -157,7 +155,7 @@ fn fault(name: &str, body: &str) -> String {
     let path = files.write("mine.bpf.c", &text);
     let mut control = load(CcSource::File(path.clone()), &[]).unwrap_or_else(|e| panic!("{e}"));
     control.set_group(3);
-    let mut sk = harness::socket(10, 5);
+    let mut sk = socket(10, 5);
     let fault = Fault::catch(|| {
         control.cong_avoid(&mut sk, 0, 0);
         control.release(&mut sk);
@@ -183,7 +181,7 @@ fn a_division_by_zero_names_its_line() {
                   { ((struct tcp_sock *)sk)->snd_cwnd = half(ack, acked); }\n\
                   #define grow unused";
     assert!(fault("divides-deep", nested).starts_with("FILE:6: cong_avoid of \"mine\" divides by zero"));
-    assert_eq!(harness::live(&harness::builtin("reno")).len(), 199);
+    assert_eq!(live(&builtin("reno")).len(), 199);
 }
 
 #[test]
@@ -200,7 +198,7 @@ fn a_threshold_of_nothing_is_the_kernels_affair() {
     let files = UserFiles::new("threshold");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replace("return 2;", "return 0;");
     let control = load(CcSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control");
-    let mut sk = harness::socket(10, 5);
+    let mut sk = socket(10, 5);
     assert_eq!(control.ssthresh(&mut sk), 0);
     let undone = Fault::catch(|| control.undo_cwnd(&mut sk)).expect_err("a fault").to_string();
     assert!(undone.contains(": undo_cwnd of \"mine\" returned 0, which is no window"), "{undone}");
@@ -332,12 +330,13 @@ fn an_odd_name_is_no_option() {
         return;
     }
     let child = std::process::Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "an_odd_name_is_no_option"])
+        .args(["--exact", "errors::an_odd_name_is_no_option"])
         .env(IN_CHILD, "1")
         .current_dir(&folder)
         .output()
         .expect("a process");
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// A header by a macro's name, or of a letter that is not UTF-8, is part of the file.
@@ -350,7 +349,7 @@ fn whatever_the_compiler_reads_counts() {
     let window = |header: &[u8]| {
         std::fs::write(path.with_file_name("tune.h"), header).expect("a header");
         let control = load(CcSource::File(path.clone()), &[]).expect("a control");
-        let mut sk = harness::socket(10, 5);
+        let mut sk = socket(10, 5);
         control.cong_avoid(&mut sk, 0, 0);
         sk.snd_cwnd
     };

@@ -1,8 +1,6 @@
 //! Compound TCP (Tan et al., 2006): the compiled mechanism, driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;

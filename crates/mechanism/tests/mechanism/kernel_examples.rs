@@ -2,9 +2,7 @@
 //! kernel trees, and `make test` fetches the distribution's oldest and newest (tools/linux-examples). Files of this
 //! repository with the same features are in `header_styles.rs`.
 
-mod harness;
-
-use harness::{builtin, live, load};
+use crate::harness::{builtin, live, load};
 use scenario::model::CcSource;
 use std::path::{Path, PathBuf};
 

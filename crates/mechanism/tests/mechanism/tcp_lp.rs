@@ -1,8 +1,6 @@
 //! TCP-LP (Kuzmanovic and Knightly, 2006): its formulae by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, compile_text, delay_ms, one_way, socket_with_timestamps, with_params};
+use crate::harness::{at, builtin, compile_text, delay_ms, live, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock};
 use scenario::model::ParamValue;
@@ -209,7 +207,7 @@ fn a_loss_halves() {
 
 #[test]
 fn without_timestamps_it_is_reno() {
-    assert_eq!(harness::live(&builtin("tcp_lp")), harness::live(&builtin("reno")));
+    assert_eq!(live(&builtin("tcp_lp")), live(&builtin("reno")));
 }
 
 #[test]

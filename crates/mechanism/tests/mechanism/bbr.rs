@@ -1,8 +1,6 @@
 //! BBR version 1 as tcp_bbr.c has it: the compiled mechanism, driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;

@@ -1,9 +1,7 @@
 //! The replay finds a difference where there is one, and none where there is none. That a real kernel agrees is for
 //! `testbed/tests/equality`.
 
-mod harness;
-
-use harness::{builtin, library, socket};
+use crate::harness::{builtin, library, socket};
 use mechanism::replay::{Callback, Difference, Event, HelperResults, Member, Recording, Replay};
 use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_state};
 use scenario::model::{CcSource, CongestionControl};

@@ -1,15 +1,14 @@
 //! The integer functions inside the mechanisms against real arithmetic: CUBIC's curve (RFC 9438), HyStart, the delayed
 //! window update.
 
-mod harness;
-
+use crate::harness::compile_source;
 use libloading::os::unix::Library;
 use std::sync::OnceLock;
 
 /// `tests/sources/numbers.c`, compiled once.
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(|| harness::compile_source("numbers.c"))
+    LIBRARY.get_or_init(|| compile_source("numbers.c"))
 }
 
 fn call1(library: &Library, name: &str, a: u32) -> u32 {

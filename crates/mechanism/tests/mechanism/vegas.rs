@@ -1,8 +1,6 @@
 //! Vegas as tcp_vegas.c has it: the compiled mechanism, driven by hand.
 
-mod harness;
-
-use harness::{ack, at, builtin, change_state, socket, with_params};
+use crate::harness::{ack, at, builtin, change_state, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;

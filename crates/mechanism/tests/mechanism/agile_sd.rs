@@ -1,8 +1,6 @@
 //! Agile-SD (Alrshah et al., 2015): the compiled mechanism, driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, socket, with_params};
+use crate::harness::{at, builtin, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::TcpSock;
 use scenario::model::ParamValue;

@@ -1,5 +1,4 @@
 //! A mechanism and a socket to drive by hand.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod one_way;
 
@@ -8,6 +7,7 @@ use mechanism::{Control, Error, Library};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use scenario::units::Nanos;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The library of this repository.
 pub fn library() -> Library {
@@ -202,9 +202,11 @@ fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
 pub struct UserFiles(PathBuf);
 
 impl UserFiles {
-    /// An empty folder.
+    /// An empty folder, another each time: tests that run side by side may use the same name.
     pub fn new(name: &str) -> UserFiles {
-        let folder = std::env::temp_dir().join(format!("unbloat-user-{}-{name}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), MADE.fetch_add(1, Relaxed));
+        let folder = std::env::temp_dir().join(format!("unbloat-user-{process}-{number}-{name}"));
         std::fs::create_dir_all(&folder).expect("a folder");
         UserFiles(folder)
     }

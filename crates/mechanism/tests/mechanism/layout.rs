@@ -1,7 +1,6 @@
 //! The socket has one layout on both sides: every member of the Rust mirror stands where the C header puts it.
 
-mod harness;
-
+use crate::harness::compile_text;
 use mechanism::sock::{
     AckSample, IcskAck, InetConnectionSock, Minmax, MinmaxSample, RateSample, SimSock, Sock, TcpOptionsReceived,
     TcpRack, TcpSock,
@@ -101,7 +100,7 @@ fn table(structures: &[(&str, usize, Vec<Member>)]) -> String {
 #[test]
 fn every_member_stands_where_the_c_header_puts_it() {
     let structures = structures();
-    let library = harness::compile_text("layout", &table(&structures));
+    let library = compile_text("layout", &table(&structures));
     // SAFETY: the file defines the table, with two numbers for each member and one for each structure.
     let table = unsafe { library.get::<*const u64>(b"table\0").expect("the table").into_raw() } as *const u64;
     let mut at = 0;

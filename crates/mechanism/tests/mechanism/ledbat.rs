@@ -1,8 +1,6 @@
 //! LEDBAT (RFC 6817): its equation by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{acks_for_a_segment, at, builtin, delay_ms, one_way, socket_with_timestamps, with_params};
+use crate::harness::{acks_for_a_segment, at, builtin, delay_ms, live, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 use scenario::model::ParamValue;
@@ -158,7 +156,7 @@ fn it_starts_with_two_segments_and_without_slow_start() {
 
 #[test]
 fn without_timestamps_it_is_reno() {
-    assert_eq!(harness::live(&builtin("ledbat")), harness::live(&builtin("reno")));
+    assert_eq!(live(&builtin("ledbat")), live(&builtin("reno")));
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! CUBIC (RFC 9438) and HyStart as tcp_cubic.c has them: the compiled mechanism, driven by hand.
 
-mod harness;
-
-use harness::{ack, acknowledge, at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{ack, acknowledge, at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;

@@ -1,8 +1,6 @@
 //! Parameters: how they describe themselves, and what a scenario may write.
 
-mod harness;
-
-use harness::{UserFiles, library, load, socket, with_params};
+use crate::harness::{UserFiles, library, load, socket, with_params};
 use mechanism::Description;
 use scenario::model::{CcSource, ParamValue};
 

@@ -1,8 +1,6 @@
 //! Westwood+ as tcp_westwood.c has it: its filter by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{at, builtin, change_state, compile_text, socket, with_params};
+use crate::harness::{at, builtin, change_state, compile_text, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
@@ -136,7 +134,7 @@ fn it_grows_as_reno() {
         control.init(&mut sk);
         (0..100)
             .map(|_| {
-                harness::ack(control, &mut sk, 2, 10_000);
+                crate::harness::ack(control, &mut sk, 2, 10_000);
                 sk.snd_cwnd
             })
             .collect::<Vec<_>>()

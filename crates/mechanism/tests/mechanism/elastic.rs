@@ -1,8 +1,6 @@
 //! Elastic-TCP (Alrshah et al., 2019): its weighting function by number, and the compiled mechanism driven by hand.
 
-mod harness;
-
-use harness::{ack, at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{ack, at, builtin, change_state, compile_text, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_state};
 use scenario::model::ParamValue;
@@ -38,7 +36,7 @@ fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> u32 {
 /// Section 8: the weighted window, and what an ACK adds.
 #[test]
 fn the_cards_table() {
-    let library = harness::compile_text("elastic", EXPORTS);
+    let library = compile_text("elastic", EXPORTS);
     // SAFETY: EXPORTS declares it so.
     let wwf = unsafe { library.get::<unsafe extern "C" fn(u32, u32, u32) -> u32>(b"wwf").expect("exported") };
     let control = builtin("elastic");
