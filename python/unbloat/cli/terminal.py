@@ -6,11 +6,12 @@ import json
 import logging
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Mapping
 from typing import Any
+
+from unbloat.report.table import screen_width
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
@@ -45,7 +46,7 @@ def say_json(data: Mapping[str, Any]) -> None:
 
 def folded(line: str) -> list[str]:
     """Break a sentence into lines as wide as the terminal; a line of a table, which has gaps, stays as it is."""
-    width = shutil.get_terminal_size((0, 0)).columns
+    width = screen_width()
     if not width or len(line) <= width or "  " in line.strip():
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,8 +47,8 @@ def render(columns: Sequence[Column], width: int | None = None) -> str:
 
 
 def screen_width() -> int | None:
-    """Give the columns of the terminal that stdout is, or `COLUMNS`; None where lines may be as long as they need."""
-    return shutil.get_terminal_size((0, 0)).columns or None
+    """Give the columns of the terminal that stdout is; None elsewhere, where lines are as long as they need to be."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _width(column: Column) -> int:
