@@ -49,7 +49,11 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Whether nothing differs: by more than its tolerance without an explanation, or by more than its interval."""
+        """Whether the sets have the same cells, all sound, with nothing outside the tolerances without a reason.
+
+        Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
+        differ where single runs leave open by how much they do so by chance.
+        """
         return all(part.is_within for part in self.parts)
 
     def counts(self) -> dict[str, int]:

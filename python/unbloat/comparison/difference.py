@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.record import Record
 from unbloat.results.repeats import ALIKE, values_by_seed
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,12 @@ class SweepComparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether no difference exceeds its interval."""
-        return not any(metric.exceeds for cell in self.cells for metric in cell.metrics)
+        """Tell whether both have the same cells, all sound, and differ by no more than chance would have it."""
+        differences = [metric.difference for cell in self.cells for metric in cell.metrics if metric.difference]
+        unknown = any(difference.mean for difference in differences if difference.is_clear is None)
+        by_chance = (1 - CONFIDENCE) * len(differences)
+        exceed = sum(difference.is_clear is True for difference in differences)
+        return not any(self.only) and not any(self.unsound) and not unknown and exceed <= by_chance
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

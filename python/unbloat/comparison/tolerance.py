@@ -240,11 +240,6 @@ class Comparison:
     """Reasons to which no cell is outside."""
     criteria: tuple[Criterion, ...] = CRITERIA
 
-    @property
-    def is_within(self) -> bool:
-        """Tell whether every cell is within the tolerances, or is known not to be; unsound ones are not."""
-        return all(cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells)
-
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""
         counter = Counter(cell.verdict for cell in self.cells)
@@ -257,6 +252,12 @@ class Comparison:
             "outside without a reason": unexplained,
             **alone,
         }
+
+    @property
+    def is_within(self) -> bool:
+        """Tell whether both have the same cells, all sound, and nothing is outside without a reason."""
+        counts = self.counts()
+        return not any(self.only) and not counts["unsound"] and not counts["outside without a reason"]
 
 
 # ---------------------------------------------------------------- Comparing
