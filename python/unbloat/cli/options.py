@@ -11,12 +11,11 @@ from typing import Annotated, Literal
 import typer
 
 from unbloat._core import InputError
+from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
 
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 """Headings of options."""
-
-Backend = Literal["simulator", "sim", "kernel", "vm"]
 
 
 # ---------------------------------------------------------------- Completion of names
@@ -165,7 +164,7 @@ def listed(texts: Sequence[str] | None, option: str) -> list[str]:
 # ---------------------------------------------------------------- Where and how
 
 OnOption = Annotated[
-    Backend,
+    Literal["simulator", "sim", "kernel", "vm"],
     typer.Option(
         "--on",
         metavar="sim|kernel|vm",
@@ -204,7 +203,7 @@ CacheOption = Annotated[
 ]
 
 
-def backend(on: str) -> str:
+def backend(on: Literal[Backend, "sim"]) -> Backend:
     """Give the backend that an option names."""
     return "simulator" if on == "sim" else on
 

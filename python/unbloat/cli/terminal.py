@@ -8,10 +8,12 @@ import os
 import re
 import sys
 import textwrap
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from unbloat.report.table import screen_width
+from unbloat.results.record import IdenticalRepeats, UnsoundRun
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
@@ -103,6 +105,8 @@ class Messages(logging.Handler):
 
 def show_messages() -> None:
     """Have the library's messages shown from now on."""
+    for warning in (UnsoundRun, IdenticalRepeats):
+        warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")
     log.setLevel(logging.INFO)
     if not any(isinstance(handler, Messages) for handler in log.handlers):

@@ -9,7 +9,8 @@ from typing import Any
 
 from unbloat.report.table import Column, render, show
 from unbloat.results.metrics import MANY, METRICS
-from unbloat.results.results import Record, Results, why_unsound
+from unbloat.results.record import Record, why_unsound
+from unbloat.results.results import Results
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
@@ -49,12 +50,17 @@ def headline(results: Results) -> str:
 
 def flows_table(results: Results) -> str:
     """Draw the flows."""
+    return render(flows_columns(results))
+
+
+def flows_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of flows."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
-    columns.append(Column("control", "", [row["cc"] for _, row in rows]))
+    columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
     columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
-    return render([*columns, soundness(record for record, _ in rows)])
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def soundness(records: Iterable[Record]) -> Column:
@@ -90,12 +96,19 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def links_table(results: Results) -> str:
     """Draw the links whose queues are bounded, and those that lost packets."""
+    return render(links_columns(results))
+
+
+def links_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of links."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
     columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
-    columns += [Column(METRICS[key].head, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS]
-    return render([*columns, soundness(record for record, _ in rows)])
+    columns += [
+        Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
+    ]
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def own(record: Record, link: dict[str, Any], key: str) -> float | None:
@@ -116,7 +129,7 @@ def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
 
 def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[Column]:
     """Give the metrics of these names."""
-    return [Column(METRICS[name].head, METRICS[name].unit, [row[name] for row in rows]) for name in names]
+    return [Column(METRICS[name].heading, METRICS[name].unit, [row[name] for row in rows]) for name in names]
 
 
 def warnings(records: Iterable[Record]) -> list[str]:
