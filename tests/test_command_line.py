@@ -161,6 +161,12 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
     assert done.stderr.count("\n") == 1 or "--set" in words
 
 
+def test_help_and_version_are_commands_too(cli: Cli) -> None:
+    assert cli("help", "run").stdout == cli("run", "--help").stdout
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("version").stdout == cli("--version").stdout
+
+
 def test_alone_it_says_what_there_is(cli: Cli) -> None:
     done = cli()
     assert done.returncode == 2
@@ -324,6 +330,11 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
     for kind in ("scenarios", "queues", "links", "papers"):
         for entry in found[kind]:
             assert entry["name"] in "".join(map(page, things(entry["name"])))
+
+
+def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
+    said = " ".join(cli("list", "codel").stdout.split())
+    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:

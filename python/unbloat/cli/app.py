@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         app(prog_name=terminal.PROGRAM)
     terminal.show_messages()
     try:
-        return invoke(sys.argv[1:] if argv is None else list(argv)) or DONE
+        return invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return WRONG_INPUT
@@ -109,6 +109,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except interrupts.Ended as ended:
         complain(with_notes(f"ended by {ended.name}", ended), FAILED)
         raise
+
+
+def meant(words: list[str]) -> list[str]:
+    """Take `help` and `version` as commands: `unbloat help run` is `unbloat run --help`."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
 
 
 def invoke(words: list[str]) -> int | None:
