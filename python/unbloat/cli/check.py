@@ -78,8 +78,8 @@ def screen(findings: list[Finding]) -> str:
     """Draw what was found."""
     lines = []
     for finding in findings:
-        lines.append(f"{finding.answer:3}  {finding.what}")
-        lines += [f"     {line}" for line in finding.why.splitlines()]
+        lines.append(f"{finding.answer}: {finding.what}")
+        lines += [f"    {line}" for line in finding.why.splitlines()]
     return "\n".join(lines)
 
 
