@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+import unbloat as ub
 from conftest import SMALL, Cli
 from unbloat.cli.app import COMMANDS, app
 from unbloat.cli.help import Entry, examples_of
@@ -227,6 +228,19 @@ def test_several_controls_are_run_side_by_side(cli: Cli, small: Path, tmp_path: 
         {"flows.*.cc": "vegas"},
         {"flows.*.cc": "./mine, or not.bpf.c"},
     ]
+
+
+def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> None:
+    found = runs(cli, sweep, "--cc", "vegas,bbr", "--set", "link.bottleneck.queue.limit=30kb")
+    assert [(run["axes"], run["flows"][0]["cc"]) for run in found] == [  # type: ignore[index]
+        ({"flows.0.cc": "vegas"}, "vegas"),
+        ({"flows.0.cc": "bbr"}, "bbr"),
+    ]
+    sweep.write_text(sweep.read_text().replace("[sweep]", '[[flows]]\ncc = "reno"\n[sweep]'))
+    done = cli("run", sweep, "--cc", "vegas,bbr")
+    assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
+    with pytest.raises(ub.InputError, match="has a sweep over flows"):
+        ub.run(sweep, cc=["vegas", "bbr"])
 
 
 def test_one_control_needs_no_grid(cli: Cli, sweep: Path) -> None:

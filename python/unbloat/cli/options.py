@@ -134,7 +134,10 @@ def overrides_of(
     if len(names) == 1:
         overrides["flows.*.cc"] = names[0]
     elif names:
-        overrides["sweep.flows.*.cc"] = names
+        from unbloat.scenario.controls import axis_of_controls
+        from unbloat.scenario.source import source_of
+
+        overrides[axis_of_controls(source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
         from unbloat.cli.rtt import cases
