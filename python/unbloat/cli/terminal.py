@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unbloat.report.table import screen_width
+from unbloat.results.record import IdenticalRepeats, UnsoundRun
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
