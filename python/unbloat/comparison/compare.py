@@ -51,7 +51,8 @@ class Comparison:
     def is_within(self) -> bool:
         """Whether nothing differs: the cells are the same, sound, and within their tolerances or explained.
 
-        Of sweeps: no more metrics differ by more than their intervals than chance would have it.
+        Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
+        differ where single runs, or runs that are all alike, leave open whether that is chance.
         """
         return all(part.is_within for part in self.parts)
 

@@ -16,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, METRICS, Metric
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, metric_named
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
@@ -127,9 +127,7 @@ def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, .
     """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
-        metric = BY_KEY.get(name) or METRICS.get(name)
-        if metric is None:
-            raise InputError(f"tolerance: {name} is no metric; there are {', '.join(BY_KEY)}")
+        metric = metric_named(name)
         near[metric.key] = Near.parse(name, value, near.get(metric.key))
     return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from unbloat._core import InputError
+
 Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
@@ -195,6 +197,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
     ),
     "stats": (
+        Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
         Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
         Column("metric", "Name of the metric's column."),
         Column("n", "Sound runs that have a value."),
@@ -234,6 +237,14 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
 }  # fmt: skip
 """The other columns of each table."""
+
+
+def metric_named(name: str) -> Metric:
+    """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
+    metric = BY_KEY.get(name) or METRICS.get(name)
+    if metric is None:
+        raise InputError(f"{name} is no metric; there are {', '.join(BY_KEY)}")
+    return metric
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
