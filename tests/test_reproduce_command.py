@@ -89,6 +89,8 @@ text = "Half the rate."
 """
 
 PAGE = """# Tiny
+<!-- begin main -->
+<!-- end main -->
 <!-- begin verdicts: unbloat reproduce tiny --page -->
 old
 <!-- end verdicts -->
@@ -96,6 +98,9 @@ kept
 <!-- begin packets -->
 <!-- end packets -->
 """
+
+
+FIGURES = ["figure1.svg", "figure2.svg", "ratios.svg"]
 
 
 @pytest.fixture
@@ -117,14 +122,14 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert "= Vegas queues shorter" in words
     assert "= Reno's window falls" in words
     assert "4 published numbers and statements: " in words
-    assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
+    assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == FIGURES
 
 
 def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger("unbloat"), "handlers", [])
     caplog.set_level("INFO", "unbloat")
     found = ub.reproduce(tiny, jobs=1)
-    assert capsys.readouterr() == ("", "") and "12 runs of 8000 packets at most" in caplog.text
+    assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
@@ -153,6 +158,9 @@ def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     ]
     assert data["claims"][0]["published"] == 1.9
     assert data["claims"][0]["measured"] == pytest.approx(2.0, rel=0.05)
+    assert not (tiny.parent / "results").exists(), "a script that asks for claims is drawn no figures"
+    assert main(["reproduce", str(tiny), "--json", "--output", "drawn"]) == 0
+    assert (tiny.parent / "drawn/figure1.svg").exists()
 
 
 def test_a_part_is_picked_by_its_id(tiny, capsys):
@@ -184,8 +192,8 @@ def test_another_reading_is_judged_apart(tiny, capsys):
     assert (as_printed["id"], as_printed["reason"]) == (halved["id"], "")
     assert halved["measured"] == pytest.approx(as_printed["measured"] / 2, rel=0.05)
     assert halved["reason"] == "Half the rate."
-    figures = ["figure1-slow.svg", "figure1.svg", "figure2-slow.svg", "figure2.svg"]
-    assert sorted(file.name for file in (tiny / "figures").iterdir()) == figures
+    slow = [file.replace(".", "-slow.") for file in FIGURES]
+    assert {file.name for file in (tiny / "figures").iterdir()} == {*FIGURES, *slow}
     part = (tiny / "README.md").read_text().partition("<!-- begin slow -->")[2]
     assert part.startswith("\n\nThe paper's two megabits are one.\n\n4 published numbers and statements: ")
     assert main(["reproduce", str(tiny), "--table", "table1"]) == 0
@@ -203,7 +211,7 @@ def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
 def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + READING.replace('["two"]', '["tow"]'))
     assert main(["reproduce", str(tiny)]) == 2
-    assert "published.toml: reading slow: no scenario `tow`; there are two\n" in capsys.readouterr().err
+    assert "published.toml:41: readings.0.scenarios.0: no scenario `tow`; there are two\n" in capsys.readouterr().err
 
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
@@ -277,7 +285,7 @@ def test_every_label_of_a_paper_picks_one_cell(name):
     itself = read.load(reproduce.folder_of(name))
     text = (itself.folder / "README.md").read_text()
     for paper in (itself, *itself.other_readings()):
-        assert f"<!-- begin {page.part_of(paper)}" in text
+        assert f"<!-- begin {page.part_of(paper)}" in text and "<!-- begin main" in text
         check_labels(paper)
 
 

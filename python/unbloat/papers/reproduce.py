@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from unbloat.papers import extra_tables as extras
-from unbloat.papers import figures, forecast, kernel, read
+from unbloat.papers import figures, forecast, kernel, read, tables
 from unbloat.papers.batches import Batch, Simulate, batches_of, measure
 from unbloat.papers.extra_tables import Measured
-from unbloat.papers.judge import JudgedPaper, judge
+from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper, PaperError
+from unbloat.papers.paper import Paper
 from unbloat.papers.simulate import simulator
+from unbloat.papers.toml_file import PaperError
+from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder
@@ -44,7 +46,16 @@ class Reproduction:
     def draw(self, folder: Path) -> list[Path]:
         """Draw every figure of the paper as SVG; give the files."""
         pairs = zip(self.judged, self.measurements, strict=True)
-        return [file for judged, measured in pairs for file in figures.draw(judged.paper, measured, folder)]
+        return [file for judged, measured in pairs for file in figures.draw(judged, measured, folder)]
+
+    def report(self) -> Report:
+        """Give the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
+        parts = [part for judged in self.judged for part in tables.report_of(judged).parts]
+        return Report(parts, self.as_dict())
+
+    def failing(self) -> list[Judged]:
+        """List what is not reproduced, in the paper's own reading and the others."""
+        return [each for judged in self.judged for each in judged.claims() if each.verdict != "reproduced"]
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --json` prints: the paper, and its other readings by their ids."""
@@ -117,7 +128,7 @@ def reproduce_on_kernel(
         at_a_time = jobs or (selection.side_by_side if on == "kernel" else None)
         return simulator(on=on, kernel=kernel_release, cache=cache, jobs=at_a_time, checkpoint=checkpoint)
 
-    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=None), run)
+    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=jobs), run)
     if checkpoint:
         checkpoint.finish()
     return results

@@ -53,9 +53,9 @@ def show(value: object) -> str:
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:
-    """Draw a table as GitHub shows it, the first column to the left; `write` writes a cell."""
+    """Draw a table as GitHub shows it, numbers to the right; `write` writes a cell."""
     head = [f"{column.head} {column.unit}".strip() for column in columns]
-    rule = ["---"] + ["---:"] * (len(columns) - 1)
+    rule = ["---:" if column.is_number() else "---" for column in columns]
     rows = zip(*(column.cells for column in columns), strict=True)
     lines = [head, rule, *([write(cell).replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
