@@ -11,7 +11,7 @@ from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
 from unbloat.report.report import Heading, Listing, Part, Picture, Report, Table
-from unbloat.report.table import Column
+from unbloat.report.table import Column, Marked
 
 MARKS: dict[Verdict, str] = {
     "reproduced": "=",
@@ -64,8 +64,7 @@ def _answer(judged: JudgedPaper) -> list[Part]:
         parts += [Heading("Main claims"), _statements(main)]
     parts.append(counts_line(judged))
     if ratios.numbers_of(judged):
-        caption = "Every published number: what was measured, over what is published"
-        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", caption))
+        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     return parts
 
 
@@ -92,14 +91,18 @@ def _entries(judged: JudgedPaper) -> list[Entry]:
 def _statements(entries: Sequence[Entry]) -> Table:
     return Table(
         [
-            Column("statement", "", [f"{MARKS[verdict.verdict]} {claim.says}" for _, claim, verdict in entries]),
+            Column("statement", "", [_said(claim, verdict) for _, claim, verdict in entries]),
             Column("where", "", [group.where for group, _, _ in entries]),
             Column("id", "", [claim.id for _, claim, _ in entries]),
             Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
-            Column("verdict", "", [verdict.verdict for _, _, verdict in entries]),
+            Column("verdict", "", [Marked([(verdict.verdict, verdict.verdict)]) for _, _, verdict in entries]),
         ],
         is_stacked=True,
     )
+
+
+def _said(claim: Claim, verdict: Judged) -> Marked:
+    return Marked([(MARKS[verdict.verdict], verdict.verdict), (claim.says, "")], between=" ")
 
 
 def counts_line(judged: JudgedPaper) -> str:
@@ -149,10 +152,14 @@ def published_cells(row: JudgedRow, column: int) -> str:
     return " / ".join(published) if isinstance(published, list) else published
 
 
-def measured_cells(row: JudgedRow, column: int) -> str:
+def measured_cells(row: JudgedRow, column: int) -> Marked:
     """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return " / ".join(f"{written(value)} {MARKS[cell.verdict] if cell else ''}".rstrip() for value, cell in cells)
+    return Marked([_marked(written(value), cell) for value, cell in cells])
+
+
+def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
+    return (f"{value} {MARKS[judged.verdict]}", judged.verdict) if judged else (value, "")
 
 
 def five_digits(cell: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,12 @@ class Picture:
 
     file: str
     caption: str
+    svg: str = ""
+    """The picture itself, which an HTML page holds in place of a link to the file."""
+    alt: str = ""
+    """What the picture shows, for those who do not see it; the caption without."""
+    is_wide: bool = False
+    """Needs the width of the page, where others stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,29 @@ class Table:
     """Its cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
 
 
-Part = str | Heading | Picture | Listing | Table
+@dataclass(frozen=True)
+class Facts:
+    """Terms, and what is said of each."""
+
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines that a reader may copy: commands, a file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What an HTML page hides under its title until a reader asks for it."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+Part = str | Heading | Picture | Listing | Table | Facts | Code | Fold
 
 
 @dataclass(frozen=True)
@@ -73,7 +100,9 @@ class Report:
 
     def html(self) -> str:
         """Lay it out as a part of an HTML page."""
-        return "\n".join(map(_html, self.parts))
+        from unbloat.report import html  # It knows the parts, which are here.
+
+        return html.of(self.parts)
 
     def json(self) -> str:
         """Give the data behind it."""
@@ -92,6 +121,12 @@ def _text(part: Part) -> str:
             return "\n".join(filter(None, [part.title, render(part.columns)]))
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
+        case Facts():
+            return "\n".join(_filled(f"{term}: {said}", "  ") for term, said in part.items)
+        case Code():
+            return textwrap.indent(part.text, "    ")
+        case Fold():
+            return "\n\n".join(filter(None, [part.title, *map(_text, part.parts)]))
     return "\n".join(_filled(line) for line in part.split("\n"))
 
 
@@ -125,34 +160,11 @@ def _markdown(part: Part) -> str:
         case Listing():
             items = (f"* {item}".replace("\n", "\n  <br>") for item in part.items)
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *items])
+        case Facts():
+            return "\n".join(f"* **{term}**: {said}" for term, said in part.items)
+        case Code():
+            return f"```\n{part.text}\n```"
+        case Fold():
+            title = f"<details><summary>{part.title}</summary>"
+            return "\n\n".join([title, *map(_markdown, part.parts), "</details>"])
     return part
-
-
-def _html(part: Part) -> str:
-    match part:
-        case Heading():
-            return f"<h2>{html.escape(part.title)}</h2>"
-        case Picture():
-            source, caption = html.escape(part.file), html.escape(part.caption)
-            return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
-        case Table():
-            return "\n".join(_html_table(part))
-        case Listing():
-            items = "".join(f"<li>{html.escape(item)}</li>".replace("\n", "<br>") for item in part.items)
-            head = f"<p>{html.escape(part.head)}:</p>\n" if part.head else ""
-            return f"{head}<ul>{items}</ul>"
-    return f"<p>{html.escape(part)}</p>"
-
-
-def _html_table(table: Table) -> Iterator[str]:
-    yield "<table>"
-    if table.title:
-        yield f"<caption>{html.escape(table.title)}</caption>"
-    heads = (html.escape(f"{column.head} {column.unit}".strip()) for column in table.columns)
-    yield f"<thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>"
-    yield "<tbody>"
-    styles = [' style="text-align: right"' if column.is_number() else "" for column in table.columns]
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        cells = zip(styles, map(table.write, row), strict=True)
-        yield f"<tr>{''.join(f'<td{style}>{html.escape(cell)}</td>' for style, cell in cells)}</tr>"
-    yield "</tbody></table>"
