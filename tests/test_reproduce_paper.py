@@ -11,6 +11,7 @@ import pytest
 from unbloat.papers import judge, read, tables
 from unbloat.papers.expressions import ClaimError
 from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import cells_of
 from unbloat.papers.quantities import QUANTITIES, MeasuredRun, quantity_named
 from unbloat.papers.toml_file import PaperError
 
@@ -348,7 +349,7 @@ def test_every_reason_is_for_a_claim_that_exists(folder):
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
-                ids += [cell.id for column in judge.cells_of(table, group, row) for cell in column]
+                ids += [cell.id for column in cells_of(table, group, row) for cell in column]
     for reason in paper.reasons:
         for pattern in reason.claims:
             assert fnmatch.filter(ids, pattern), pattern

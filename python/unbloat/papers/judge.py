@@ -12,7 +12,7 @@ from typing import Any
 from unbloat.papers.expressions import Selector, number
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim, Group, Paper, Row, Statements, Table
+from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
 from unbloat.papers.uncertainty import Seed, Uncertain, jackknife
 from unbloat.papers.verdicts import VERDICTS, Printed, Verdict, judge_number
 
@@ -46,7 +46,7 @@ class JudgedRow:
     row: Row
     measured: list[list[Uncertain]]
     judged: list[list[Judged | None]]
-    """None where the published number is illegible."""
+    """None where the published number is illegible, or not asked for."""
 
 
 @dataclass(frozen=True)
@@ -97,43 +97,6 @@ def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper
 # ---------------------------------------------------------------- Tables
 
 
-@dataclass(frozen=True)
-class PrintedCell:
-    """One published number of a table: a column's value, or that of one of its equal flows."""
-
-    table: Table
-    group: Group
-    row: Row
-    column: int
-    flow: int
-
-    @property
-    def id(self) -> str:
-        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
-        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
-        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
-        return f"{name}.{self.flow + 1}" if self._of_pair else name
-
-    @property
-    def where(self) -> str:
-        """Say where it stands in the paper."""
-        which = f" (flow {self.flow + 1})" if self._of_pair else ""
-        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
-        return f"{place}, {self.table.columns[self.column]}{which}"
-
-    @property
-    def _of_pair(self) -> bool:
-        return isinstance(self.row.published[self.column], list)
-
-
-def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
-    """Give a row's cells, a list per column."""
-    return [
-        [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
-        for column, values in enumerate(row.printed())
-    ]
-
-
 def _judge_row(
     paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
 ) -> JudgedRow:
@@ -144,20 +107,10 @@ def _judge_row(
             MeasuredCell(_measure(runs, group, row, table.columns[column], printed[column], flow), runs.seeds, doubt)
             for flow in range(len(printed[column]))
         ]
-        for column, doubt in enumerate(doubts_of(table, group, row, runs))
+        for column, doubt in enumerate(map(runs.why_unsound, table.labels(group, row)))
     ]
     judged = [[_judge_cell(paper, cell, cells, printed) for cell in column] for column in cells_of(table, group, row)]
     return JudgedRow(group, row, [[cell.value for cell in column] for column in cells], judged)
-
-
-def labels_of(table: Table, group: Group, row: Row) -> list[list[str]]:
-    """Give the labels of a row's cells, one for each column."""
-    return [[*group.at, *row.at, column] for column in table.columns]
-
-
-def doubts_of(table: Table, group: Group, row: Row, runs: Measurements) -> list[str]:
-    """Say for each of a row's columns why its runs are not to be believed; empty if they are."""
-    return [runs.why_unsound(labels) for labels in labels_of(table, group, row)]
 
 
 @dataclass(frozen=True)
@@ -200,7 +153,7 @@ def _judge_cell(
     paper: Paper, cell: PrintedCell, measured: list[list[MeasuredCell]], printed: list[list[Printed | None]]
 ) -> Judged | None:
     own = printed[cell.column][cell.flow]
-    if own is None:
+    if own is None or not paper.asks_for(cell.id):
         return None
     here = measured[cell.column][cell.flow]
     others = []

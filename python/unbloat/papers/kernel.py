@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from unbloat._core import Cell
 from unbloat.papers import judge, toml_file
-from unbloat.papers.batches import Batch, Simulate, measure
+from unbloat.papers.batches import Batch, Simulate, measure, narrowed
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper, Reason
@@ -51,14 +51,15 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
 
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
         """Give the runs, as the kernel does them or as the paper has them."""
-        overrides = self.set if as_on_kernel else {}
+        overrides = {**(self.set if as_on_kernel else {}), **paper.changed}
         file = paper.folder / f"{self.scenario}.toml"
-        return Batch(self.scenario, file, tuple(self.at), overrides, paper.series.get(self.scenario, ""))
+        series = paper.series.get(self.scenario, "")
+        return narrowed(Batch(self.scenario, file, tuple(self.at), overrides, series), paper)
 
     def cells(self, paper: Paper) -> list[Cell]:
         """List the runs, as the kernel does them."""
-        cells = source_of(paper.folder / f"{self.scenario}.toml", self.set).cells()
-        return [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
+        batch = self.batch(paper, as_on_kernel=True)
+        return [cell for cell in source_of(batch.file, batch.overrides).cells() if batch.wants(dict(cell.axes))]
 
     def real_seconds(self, paper: Paper, jobs: int | None) -> float:
         """Say how many seconds the kernel takes for them in real time, with so many at a time."""
@@ -193,6 +194,6 @@ def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selectio
         plan,
         judge.judge(part, as_paper),
         judge.judge(part, as_kernel),
-        judge.judge(dataclasses.replace(part, reasons=[*plan.reasons, *part.reasons]), real),
+        judge.judge(dataclasses.replace(part, reasons=[] if part.changed else [*plan.reasons, *part.reasons]), real),
         real,
     )

@@ -10,6 +10,7 @@ import dataclasses
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -54,6 +55,47 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     columns: list[str]
     groups: list[Group]
+
+    def labels(self, group: Group, row: Row) -> list[list[str]]:
+        """Give the labels of a row's cells, for each column."""
+        return [[*group.at, *row.at, column] for column in self.columns]
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """One published number of a table: a column's value, or that of one of its equal flows."""
+
+    table: Table
+    group: Group
+    row: Row
+    column: int
+    flow: int
+
+    @property
+    def id(self) -> str:
+        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
+        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
+        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
+        return f"{name}.{self.flow + 1}" if self._of_pair else name
+
+    @property
+    def where(self) -> str:
+        """Say where it stands in the paper."""
+        which = f" (flow {self.flow + 1})" if self._of_pair else ""
+        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
+        return f"{place}, {self.table.columns[self.column]}{which}"
+
+    @property
+    def _of_pair(self) -> bool:
+        return isinstance(self.row.published[self.column], list)
+
+
+def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
+    """Give a row's cells, a list per column."""
+    return [
+        [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
+        for column, values in enumerate(row.printed())
+    ]
 
 
 TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
@@ -197,6 +239,14 @@ class Paper:
     """The one that this is judged in; without, that of its scenario files."""
     changed: Mapping[str, object] = field(default_factory=dict)
     """Keys of the scenarios that a reader has set anew."""
+    asked: str = ""
+    """With what the ids begin that are asked for."""
+    exactly: bool = False
+    """The id that is asked for is just this one."""
+
+    def asks_for(self, name: str) -> bool:
+        """Tell whether a number or statement is asked for."""
+        return name == self.asked if self.exactly else name.startswith(self.asked)
 
     def scenarios(self) -> list[str]:
         """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
@@ -233,21 +283,54 @@ class Paper:
 
     def only(self, prefix: str) -> Paper:
         """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
-        groups = [
-            replace(group, claims=[claim for claim in group.claims if claim.id.startswith(prefix)])
+        part = dataclasses.replace(self, asked=prefix)._part_asked_for()
+        if not part.scenarios():
+            starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+            starts += [name.partition(".")[0] for name in self.ids()]
+            known = ", ".join(dict.fromkeys(starts))
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {known}")
+        return part
+
+    def claim(self, name: str) -> Paper:
+        """Give the part of the paper that is one number or statement; raises `PaperError` if there is none."""
+        part = dataclasses.replace(self, asked=name, exactly=True)._part_asked_for()
+        if not part.scenarios():
+            alike = get_close_matches(name, self.ids(), cutoff=0.7)
+            hint = f"; did you mean {' or '.join(alike)}?" if alike else "; --json lists the ids of all"
+            raise PaperError(f"{self.name} has no number or statement `{name}`{hint}")
+        return part
+
+    def ids(self) -> list[str]:
+        """List the ids of all numbers and statements."""
+        rows = [(table, group, row) for table in self.tables for group in table.groups for row in group.rows]
+        numbers = [cell.id for place in rows for column in cells_of(*place) for cell in column]
+        return numbers + [claim.id for group in self.statements for claim in group.claims]
+
+    def _part_asked_for(self) -> Paper:
+        tables = [
+            replace(table, groups=[part for group in table.groups if (part := self._rows_asked_for(table, group)).rows])
+            for table in self.tables
+        ]
+        statements = [
+            replace(group, claims=[claim for claim in group.claims if self.asks_for(claim.id)])
             for group in self.statements
         ]
-        part = dataclasses.replace(
+        return dataclasses.replace(
             self,
-            tables=[table for table in self.tables if table.id.startswith(prefix)],
-            statements=[group for group in groups if group.claims],
-            figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
+            tables=[table for table in tables if table.groups],
+            statements=[group for group in statements if group.claims],
+            figures=[figure for figure in self.figures if self.asks_for(figure.id)],
         )
-        if not part.scenarios():
-            ids = [table.id for table in self.tables] + [figure.id for figure in self.figures]
-            starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
-            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
-        return part
+
+    def _rows_asked_for(self, table: Table, group: Group) -> Group:
+        cells = ((row, cell) for row in group.rows for column in cells_of(table, group, row) for cell in column)
+        wanted = {id(row) for row, cell in cells if self.asks_for(cell.id)}
+        return replace(group, rows=[row for row in group.rows if id(row) in wanted])
+
+    def with_set(self, overrides: Mapping[str, object]) -> Paper:
+        """Give the paper with keys of its scenarios set anew; the reasons that it has are about its own setting."""
+        readings = [replace(reading, reasons=[]) for reading in self.readings]
+        return dataclasses.replace(self, changed=overrides, reasons=[], readings=readings)
 
     def reason(self, claim: str) -> str:
         """Give the reason written down for a claim; empty when none has been found."""

@@ -63,26 +63,37 @@ def draw(judged: JudgedPaper) -> Canvas | None:
     if not numbers:
         return None
     groups = list(dict.fromkeys(map(group_of, numbers)))
+    heights = heights_of(numbers, groups)
     canvas = Canvas(figsize=(7.5, 1.5 + 0.42 * len(groups)), layout="constrained")
     axes = canvas.subplots()
     bound = judged.paper.bounds.relative
     axes.axvspan(1 - bound, 1 + bound, color="#009E73", alpha=0.15, linewidth=0)
     axes.axvline(1, color="black", linewidth=0.8)
     for verdict in COLOURS:
-        _dots(axes, verdict, [each for each in numbers if each.verdict == verdict], groups)
+        chosen = [place for place in zip(numbers, heights, strict=True) if place[0].verdict == verdict]
+        if chosen:
+            _dots(axes, verdict, *zip(*chosen, strict=True))
     _axes(axes, groups, numbers)
-    band = f"the band is ±{100 * bound:g} %"
-    title = f"Measured over published, {len(numbers)} numbers ({band})"
+    left_out = sum(isinstance(each.published, float) for each in judged.claims()) - len(numbers)
+    zeros = f" ({left_out} more, mostly published zeros, have none)" if left_out else ""
+    axes.set_xlabel(f"measured / published{zeros}")
+    title = f"{judged.paper.name}: measured over published, {len(numbers)} numbers (the band is ±{100 * bound:g} %)"
     canvas.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-    canvas.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    canvas.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     return canvas
 
 
-def _dots(axes: Axes, verdict: Verdict, numbers: Sequence[Judged], groups: Sequence[str]) -> None:
-    if not numbers:
-        return
+def heights_of(numbers: Sequence[Judged], groups: Sequence[str]) -> list[float]:
+    """Give each dot its height: within the row of its table or figure, one below the other in the paper's order."""
+    members = {group: [each.id for each in numbers if group_of(each) == group] for group in groups}
+    places = {name: (row, place) for row, group in enumerate(groups) for place, name in enumerate(members[group])}
+    return [
+        places[each.id][0] + 0.7 * ((places[each.id][1] + 0.5) / len(members[group_of(each)]) - 0.5) for each in numbers
+    ]
+
+
+def _dots(axes: Axes, verdict: Verdict, numbers: Sequence[Judged], heights: Sequence[float]) -> None:
     ratios = [ratio_of(each) for each in numbers]
-    heights = [groups.index(group_of(each)) + _beside(each.id) for each in numbers]
     label = f"{verdict} ({len(numbers)})"
     look = {"s": 22, "alpha": 0.8, "linewidths": 0}
     axes.scatter(ratios, heights, c=COLOURS[verdict], marker=SHAPES[verdict], label=label, **look)  # type: ignore[arg-type]
@@ -95,11 +106,6 @@ def _dots(axes: Axes, verdict: Verdict, numbers: Sequence[Judged], groups: Seque
             axes.annotate("→" if ratio == MOST else "←", (ratio, height), fontsize=7, va="center", ha="center")
 
 
-def _beside(name: str) -> float:
-    """Move a dot up or down within its row, always the same way for a number, so that dots do not hide each other."""
-    return (sum(ord(letter) * (place + 1) for place, letter in enumerate(name)) % 29 / 28 - 0.5) * 0.6
-
-
 def _axes(axes: Axes, groups: Sequence[str], numbers: Sequence[Judged]) -> None:
     axes.set_xscale("log")
     ratios = [ratio_of(each) for each in numbers]
@@ -108,6 +114,5 @@ def _axes(axes: Axes, groups: Sequence[str], numbers: Sequence[Judged]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("measured / published")
     axes.set_yticks(range(len(groups)), groups, fontsize=8)
     axes.set_ylim(len(groups) - 0.5, -0.5)
