@@ -10,7 +10,8 @@ from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
-from unbloat.report.report import Heading, Listing, Part, Picture, Report, Table
+from unbloat.report.parts import Heading, Listing, Part, Picture, Table
+from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked
 
 MARKS: dict[Verdict, str] = {
@@ -60,22 +61,39 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    if main := [entry for entry in _entries(judged) if entry[2].main]:
-        parts += [Heading("Main claims"), _statements(main)]
+    if main := main_claims(judged):
+        parts += [Heading("Main claims"), *main]
     parts.append(counts_line(judged))
     if ratios.numbers_of(judged):
         parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     return parts
 
 
+def main_claims(judged: JudgedPaper) -> list[Table]:
+    """Give the main claims, where there are any."""
+    main = [entry for entry in _entries(judged) if entry[2].main]
+    return [_statements(main)] if main else []
+
+
+def statements_of(judged: JudgedPaper) -> list[Table]:
+    """Give the statements of the text, where there are any."""
+    entries = _entries(judged)
+    return [_statements(entries)] if entries else []
+
+
+def reasons_of(judged: JudgedPaper) -> list[str]:
+    """List the reasons why something did not come out as published, each with what it is about."""
+    return [f"{reason}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
-    yield from _tables(judged)
-    if entries := _entries(judged):
+    yield from tables_of(judged)
+    if statements := statements_of(judged):
         yield Heading("Statements of the text")
-        yield _statements(entries)
-    if gathered := _by_reason(judged):
+        yield from statements
+    if reasons := reasons_of(judged):
         yield Heading("What did not come out as published, and why")
-        yield Listing("", [f"{reason}\n{_named(claims)}" for reason, claims in gathered.items()])
+        yield Listing("", reasons)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
         yield Heading("What more seeds would have to decide")
         yield ", ".join(f"`{claim.id}`" for claim in undecided)
@@ -130,7 +148,7 @@ def measured_number(verdict: Judged) -> str:
 # ---------------------------------------------------------------- Tables
 
 
-def _tables(judged: JudgedPaper) -> Iterator[Table]:
+def tables_of(judged: JudgedPaper) -> Iterator[Table]:
     """Lay every table out: published and measured side by side for each of the paper's columns."""
     for table, rows in judged.tables:
         names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]

@@ -16,7 +16,12 @@ COLOURS = {"#ffffff": "var(--paper)", "#000000": "var(--ink)", "#e6e6e6": "var(-
 
 
 def inline(figure: Figure, alt: str, number: int) -> str:
-    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures."""
+    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures.
+
+    What is its title stands below it on a page.
+    """
+    if figure.get_suptitle():
+        figure.suptitle("")
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -26,10 +31,11 @@ def inline(figure: Figure, alt: str, number: int) -> str:
 def element(svg: str, alt: str, number: int) -> str:
     """Turn an SVG file into an element of a page."""
     body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<(metadata|style)\b.*?</\1>", "", body, flags=re.DOTALL)
     body = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: COLOURS.get(found[0].lower(), found[0]), body)
     width, _ = size(body)
-    head = f'<svg role="img" aria-label="{escape(alt)}" style="--width: {width:.0f}" viewBox="{_attribute(body, "viewBox")}">'
+    look = f'style="--width: {width:.0f}" viewBox="{_attribute(body, "viewBox")}"'
+    head = f'<svg role="img" aria-label="{escape(alt)}" {look}>'
     return head + _own_ids(body[body.index(">") + 1 :], f"f{number}-")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.table import Column, Marked
 
 

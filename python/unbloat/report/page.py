@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from unbloat.report import html
-from unbloat.report.report import Part
+from unbloat.report.parts import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -65,4 +65,6 @@ class Page:
 @cache
 def _template() -> Template:
     loader = FileSystemLoader(TEMPLATES)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True).get_template("page.html")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True).get_template(
+        "page.html"
+    )

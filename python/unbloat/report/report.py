@@ -4,82 +4,16 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, show
+from unbloat.report import html
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.table import markdown, render
 
 WIDTH = 120
 """Characters of a line of text that is no table."""
-
-
-@dataclass(frozen=True)
-class Heading:
-    """The title of what follows."""
-
-    title: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture in a file beside the page; a terminal does not show it."""
-
-    file: str
-    caption: str
-    svg: str = ""
-    """The picture itself, which an HTML page holds in place of a link to the file."""
-    alt: str = ""
-    """What the picture shows, for those who do not see it; the caption without."""
-    is_wide: bool = False
-    """Needs the width of the page, where others stand side by side."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A list of sentences, maybe under a heading; a line break in an item stays one."""
-
-    head: str
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table, maybe with a title."""
-
-    columns: Sequence[Column]
-    title: str = ""
-    write: Callable[[object], str] = show
-    """Writes a cell for a page; a terminal has the digits that `show` gives."""
-    is_part: bool = False
-    """Stands under the heading of a larger one."""
-    is_stacked: bool = False
-    """Its cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Terms, and what is said of each."""
-
-    items: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Code:
-    """Lines that a reader may copy: commands, a file."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What an HTML page hides under its title until a reader asks for it."""
-
-    title: str
-    parts: Sequence[Part]
-
-
-Part = str | Heading | Picture | Listing | Table | Facts | Code | Fold
 
 
 @dataclass(frozen=True)
@@ -100,8 +34,6 @@ class Report:
 
     def html(self) -> str:
         """Lay it out as a part of an HTML page."""
-        from unbloat.report import html  # It knows the parts, which are here.
-
         return html.of(self.parts)
 
     def json(self) -> str:
@@ -165,6 +97,6 @@ def _markdown(part: Part) -> str:
         case Code():
             return f"```\n{part.text}\n```"
         case Fold():
-            title = f"<details><summary>{part.title}</summary>"
-            return "\n\n".join([title, *map(_markdown, part.parts), "</details>"])
+            summary = f"<details><summary>{part.title}</summary>"
+            return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
     return part

@@ -40,6 +40,11 @@ def headline(sweep: Results) -> str:
 
 def table(sweep: Results) -> str:
     """Draw the cells."""
+    return render(columns_of(sweep))
+
+
+def columns_of(sweep: Results) -> list[Column]:
+    """Give a row for each cell: the means of its sound runs."""
     cells = sweep.cells
     sums = [estimates(cell.sound) for cell in cells]
     columns = [Column(axis.rpartition(".")[2], "", [cell.axes[axis] for cell in cells]) for axis in sweep.axes]
@@ -51,7 +56,7 @@ def table(sweep: Results) -> str:
             for key in wanted
         ]
     columns.append(Column("", "", [note(cell) for cell in cells]))
-    return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
+    return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 
 
 def written(value: Estimate | Difference | None) -> str:
