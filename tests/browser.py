@@ -25,7 +25,8 @@ class Browser:
 
     def __init__(self, to: int, back: int) -> None:
         self._to = os.fdopen(to, "wb", buffering=0)
-        self._back = os.fdopen(back, "rb")
+        self._back = os.fdopen(back, "rb", buffering=0)
+        self._unread = b""
         self._count = 0
         self._session = ""
         self.events: list[dict[str, Any]] = []
@@ -91,10 +92,11 @@ class Browser:
             self._receive()
 
     def _receive(self) -> dict[str, Any]:
-        text = bytearray()
-        while (byte := self._back.read(1)) != b"\0":
-            assert byte, "the browser has ended"
-            text += byte
+        while b"\0" not in self._unread:
+            more = self._back.read(1 << 20)
+            assert more, "the browser has ended"
+            self._unread += more
+        text, _, self._unread = self._unread.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
         if "method" in message:
             self.events.append(message)

@@ -22,6 +22,8 @@ from unbloat.scenario.identity import code_hash
 
 KEPT = 12
 """Letters of a hash that a page shows."""
+APART = ("direction only", "not reproduced")
+"""Verdicts that want a reason."""
 FEWEST = 4
 """Fewer ratios than this are not summed up."""
 
@@ -29,12 +31,12 @@ FEWEST = 4
 def page_of(found: Reproduction, *, now: datetime | None = None) -> Page:
     """Lay a paper out; `now` is when the page is made."""
     itself, *readings = found.judged
-    drawn = _pictures(found)
-    main, *beyond = drawn
+    drawn, *beyond = _pictures(found)
+    every = [picture for picture in drawn if picture.file == ratios.file_of(found.paper)]
     sections = [
         Section("Main claims", tables.main_claims(itself)),
-        Section("Every number in one picture", main[:1] if ratios.draw(itself) else []),
-        Section("Figures", main[1:] if ratios.draw(itself) else main),
+        Section("Every number in one picture", every),
+        Section("Figures", [picture for picture in drawn if picture not in every]),
         Section("Published beside measured", list(_tables(itself))),
         Section("What did not come out as published, and why", _reasons(itself)),
         Section("Unsound or undecided", _open(found.judged)),
@@ -80,7 +82,7 @@ def _bounds(found: Reproduction) -> str:
 def answer_of(judged: JudgedPaper) -> list[str]:
     """Give the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
     everything, main = judged.claims(), judged.main()
-    sentences = [f"Of its {len(main)} main claims, {_counted(main)}."] if main else []
+    sentences = [f"Of the paper's {len(main)} main claims, {_counted(main)}."] if main else []
     sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")
     return [*sentences, _nearness(judged)]
 
@@ -104,7 +106,7 @@ def _nearness(judged: JudgedPaper) -> str:
         low, _, high = quantiles(numbers, n=4)
         middle = f"the middle half of all between {low:.2f} and {high:.2f} times"
         parts.append(f"The median number is {median(numbers):.2f} times the published one, {middle}")
-    apart = [each for each in judged.claims() if each.verdict in ("direction only", "not reproduced")]
+    apart = [each for each in judged.claims() if each.verdict in APART]
     if apart:
         explained = sum(bool(each.reason) for each in apart)
         found = "all" if explained == len(apart) else f"{explained} of"
@@ -116,7 +118,7 @@ def _nearness(judged: JudgedPaper) -> str:
 # ---------------------------------------------------------------- Sections
 
 
-def _pictures(found: Reproduction) -> list[list[Part]]:
+def _pictures(found: Reproduction) -> list[list[Picture]]:
     """Draw the pictures of the paper, then those of each reading."""
     numbers = count()
     pairs = zip(found.judged, found.measurements, strict=True)
@@ -144,7 +146,15 @@ def _brackets(claims: Sequence[Judged]) -> str:
 
 
 def _reasons(judged: JudgedPaper) -> list[Part]:
-    return [Listing("", reasons)] if (reasons := tables.reasons_of(judged)) else []
+    """Fold the reasons: each stands before what it is about."""
+    reasons = tables.reasons_of(judged)
+    apart = sum(claim.verdict in APART for claim in judged.claims())
+    title = f"{_number(len(reasons), 'reason')} for {_number(apart, 'number or statement', 'numbers and statements')}"
+    return [Fold(title, [Listing("", reasons)])] if reasons else []
+
+
+def _number(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
 
 
 def _open(papers: Sequence[JudgedPaper]) -> list[Part]:
@@ -153,8 +163,10 @@ def _open(papers: Sequence[JudgedPaper]) -> list[Part]:
     unsound = [f"`{each.id}`: {each.reason}" for each in claims if each.verdict == "unsound"]
     parts: list[Part] = []
     if undecided:
-        head = "Undecided, because the interval of what was measured crosses a bound; more seeds would decide it"
-        parts += [f"{head}:", ", ".join(undecided) + "."]
+        parts.append(
+            "Undecided is where the interval of what was measured crosses a bound; more seeds would decide it."
+        )
+        parts.append(Fold(f"{len(undecided)} undecided", [", ".join(undecided)]))
     if unsound:
         parts.append(Listing("From unsound runs, and not judged", unsound))
     return parts or ["Nothing: every run is sound, and no interval crosses a bound."]
@@ -165,9 +177,7 @@ def _reading(judged: JudgedPaper, pictures: Sequence[Part]) -> Section:
     reading = judged.paper.reading
     assert reading
     parts: list[Part] = [reading.text.strip(), *answer_of(judged), *pictures, *_tables(judged)]
-    if reasons := tables.reasons_of(judged):
-        parts.append(Fold("What did not come out as published, and why", [Listing("", reasons)]))
-    return Section(reading.title, parts)
+    return Section(reading.title, [*parts, *_reasons(judged)])
 
 
 def _beyond(table: extra_tables.ExtraTable, laid: list[Table]) -> Fold:

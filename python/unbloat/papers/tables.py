@@ -83,7 +83,7 @@ def statements_of(judged: JudgedPaper) -> list[Table]:
 
 def reasons_of(judged: JudgedPaper) -> list[str]:
     """List the reasons why something did not come out as published, each with what it is about."""
-    return [f"{reason}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+    return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
 
 
 def _details(judged: JudgedPaper) -> Iterator[Part]:

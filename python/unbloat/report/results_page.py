@@ -91,8 +91,8 @@ def _settings(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
 def _axes(results: Results) -> dict[str, list[str]]:
     """Give the axes and their labels."""
     labels: dict[str, dict[str, None]] = {}
-    for run in [*results.records, *results.failures]:
-        for axis, label in run.axes.items():
+    for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
+        for axis, label in axes.items():
             labels.setdefault(axis, {})[label] = None
     return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= LISTED}
 
