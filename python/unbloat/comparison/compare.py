@@ -49,7 +49,10 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Whether nothing differs: by more than its tolerance without an explanation, or by more than its interval."""
+        """Whether nothing differs: the cells are the same, sound, and within their tolerances or explained.
+
+        Of sweeps: no more metrics differ by more than their intervals than chance would have it.
+        """
         return all(part.is_within for part in self.parts)
 
     def counts(self) -> dict[str, int]:

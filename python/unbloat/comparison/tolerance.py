@@ -242,8 +242,10 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether every cell is within the tolerances, or is known not to be; unsound ones are not."""
-        return all(cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells)
+        """Tell whether both have the same cells, each sound and within the tolerances or known not to be."""
+        return not any(self.only) and all(
+            cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
+        )
 
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""

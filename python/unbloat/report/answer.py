@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from unbloat.report.table import show
+from unbloat.report.table import show, with_interval
 from unbloat.results.metrics import folded
 from unbloat.results.repeats import Repeats
 from unbloat.results.results import Results
@@ -171,14 +171,12 @@ def _delay(run: Run) -> float | None:
 
 
 def amount(mean: float | None, half_width: float | None, unit: str) -> str:
-    """Write a mean with its interval, both to the same decimal: the second digit of the interval."""
+    """Write a mean with its interval, both to the same decimal place."""
     if mean is None:
         return "no"
-    if not half_width or math.isinf(mean) or half_width < 1e-4 * abs(mean):
-        return f"{show(float(mean))} {unit}".strip()
-    digits = 1 - math.floor(math.log10(half_width))
-    number, reach = (f"{round(value, digits):.{max(0, digits)}f}" for value in (mean, half_width))
-    return f"{number} ± {reach} {unit}".strip()
+    # What is a ten-thousandth of its mean comes from where clocks tick, and tells a reader nothing.
+    reach = half_width if half_width and half_width >= 1e-4 * abs(mean) else None
+    return f"{with_interval(float(mean), reach)} {unit}".strip()
 
 
 def _of(value: Estimate, unit: str) -> str:

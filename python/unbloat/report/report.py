@@ -10,7 +10,7 @@ from typing import Any
 
 from unbloat.report import html
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
-from unbloat.report.table import markdown, render
+from unbloat.report.table import markdown, render, screen_width
 
 WIDTH = 120
 """Characters of a line of text that is no table."""
@@ -76,7 +76,7 @@ def _item(item: str) -> str:
 
 
 def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(line, min(WIDTH, screen_width() or WIDTH), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _markdown(part: Part) -> str:

@@ -128,7 +128,7 @@ def _tables(results: Results) -> Iterator[Part]:
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
     yield Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
-    details = {"Every flow of every run": run_table.flow_columns, "Every link of every run": run_table.link_columns}
+    details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
     for name, columns_of in details.items():
         columns = columns_of(results)
         rows = len(columns[0].cells)

@@ -50,11 +50,11 @@ def headline(results: Results) -> str:
 
 def flows_table(results: Results) -> str:
     """Draw the flows."""
-    return render(flow_columns(results))
+    return render(flows_columns(results))
 
 
-def flow_columns(results: Results) -> list[Column]:
-    """Give a row for each flow of each run."""
+def flows_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of flows."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
@@ -96,11 +96,11 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def links_table(results: Results) -> str:
     """Draw the links whose queues are bounded, and those that lost packets."""
-    return render(link_columns(results))
+    return render(links_columns(results))
 
 
-def link_columns(results: Results) -> list[Column]:
-    """Give a row for each such link of each run."""
+def links_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of links."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))

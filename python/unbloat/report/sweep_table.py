@@ -44,7 +44,7 @@ def table(sweep: Results) -> str:
 
 
 def columns_of(sweep: Results) -> list[Column]:
-    """Give a row for each cell: the means of its sound runs."""
+    """Give the columns of the table of cells."""
     cells = sweep.cells
     sums = [estimates(cell.sound) for cell in cells]
     columns = [Column(axis.rpartition(".")[2], "", [cell.axes[axis] for cell in cells]) for axis in sweep.axes]
