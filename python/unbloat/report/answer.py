@@ -173,7 +173,7 @@ def _delay(run: Run) -> float | None:
 def amount(mean: float | None, half_width: float | None, unit: str) -> str:
     """Write a mean with its interval, both to the same decimal place."""
     if mean is None:
-        return "no"
+        return "no value"
     # What is a ten-thousandth of its mean comes from where clocks tick, and tells a reader nothing.
     reach = half_width if half_width and half_width >= 1e-4 * abs(mean) else None
     return f"{with_interval(float(mean), reach)} {unit}".strip()
@@ -186,7 +186,7 @@ def _of(value: Estimate, unit: str) -> str:
 def _range(values: Sequence[float | None], unit: str) -> str:
     known = [float(value) for value in values if value is not None]
     if not known:
-        return "no"
+        return "no value"
     low, high = show(min(known)), show(max(known))
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
 
@@ -264,12 +264,18 @@ def _in_several(metric: Metric, leads: Sequence[Lead]) -> str:
     for lead in leads:
         wins.setdefault(lead.first, []).append(lead)
     ranked = sorted(wins.items(), key=lambda each: -len(each[1]))
-    told = []
-    for name, own in ranked[:MOST]:
-        gaps = _range([abs(lead.by.mean) for lead in own], metric.unit)
-        told.append(f"with {name} in {len(own)} (by {gaps} to the next)")
-    more = f" and with {len(ranked) - MOST} others in the rest" if len(ranked) > MOST else ""
-    return f"{', '.join(told)}{more} of {len(leads)} settings"
+    gaps = [_range([abs(lead.by.mean) for lead in own], metric.unit) for _, own in ranked]
+    first = (
+        f"with {ranked[0][0]} in {len(ranked[0][1])} of {len(leads)} settings ({gaps[0]} {metric.more} than the next)"
+    )
+    others = zip(ranked[1:MOST], gaps[1:], strict=False)
+    told = [first, *(f"with {name} in {len(own)} ({gap})" for (name, own), gap in others)]
+    more = f" and with {_count_others(len(ranked) - MOST)} in the rest" if len(ranked) > MOST else ""
+    return ", ".join(told) + more
+
+
+def _count_others(number: int) -> str:
+    return "one other" if number == 1 else f"{number} others"
 
 
 def _within(question: Question) -> list[str]:
