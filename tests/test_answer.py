@@ -93,7 +93,8 @@ def test_over_settings_it_is_counted_who_is_ahead_in_how_many() -> None:
         "queueing delay; with cubic 9.00 to 9.50 Mbit/s at 4.00 to 50.0 ms."
     )
     assert second == (
-        "Queueing delay is lowest with vegas in 1 of 2 settings (45.0 ms less than the next), with cubic in 1 (0.500 ms); "
+        "Queueing delay is lowest with vegas in 1 of 2 settings (45.0 ms less than the next), with cubic in 1 "
+        "(0.500 ms); "
         "goodput is highest with cubic in 2 of 2 settings (1.00 Mbit/s more than the next)."
     )
     assert third.startswith("Every cell ran once, which does not say how far another run would lie from it;")
