@@ -36,6 +36,7 @@ COMMANDS = [
     Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
     Entry("new", FILES, "Begin a scenario, a congestion control or a paper, from a template."),
     Entry("check", FILES, "Check a scenario, or whether simulator and kernels take a control."),
+    Entry("report", FILES, "Write results, or a paper that is repeated, as one HTML page."),
     Entry("export", FILES, "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),
     Entry("load", KERNEL, "Put a congestion control into the running kernel.", module="kernel"),

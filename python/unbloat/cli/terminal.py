@@ -105,8 +105,6 @@ class Messages(logging.Handler):
 
 def show_messages() -> None:
     """Have the library's messages shown from now on."""
-    from unbloat.results.record import IdenticalRepeats, UnsoundRun
-
     for warning in (UnsoundRun, IdenticalRepeats):
         warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")

@@ -31,6 +31,18 @@ class Column:
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
+@dataclass(frozen=True)
+class Marked:
+    """A cell of words that each have a kind, such as a verdict, which an HTML page shows by its colour."""
+
+    words: Sequence[tuple[str, str]]
+    """The words, each with its kind; empty for those that have none."""
+    between: str = " / "
+
+    def __str__(self) -> str:
+        return self.between.join(word for word, _ in self.words)
+
+
 def render(columns: Sequence[Column], width: int | None = None) -> str:
     """Draw a table; columns without any value are left out.
 
