@@ -1,0 +1,215 @@
+"""The reference pages that are made from the code, as Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from unbloat import _core
+from unbloat.cli.app import parser
+from unbloat.results.metrics import FLOW_METRICS, LINK_METRICS, RUN_METRICS, Metric
+from unbloat.system.paths import ALGORITHMS
+
+Key = dict[str, Any]
+
+KINDS = {
+    "drift": 'a drift: `"100ppm"`, `"-20ppm"`',
+    "flag": "`true` or `false`",
+    "frequency": 'a number a second: `"10/s"`',
+    "integer": "a whole number",
+    "limit": 'a size, packets, or the bandwidth-delay product: `"500kb"`, `"300p"`, `"1bdp"`',
+    "loss": 'a percentage or a model: `"1%"`, `{ p = "1%", r = "30%" }`',
+    "names": 'a list of names: `["home", "core"]`',
+    "number": "a number",
+    "offset": 'a time, also below zero: `"10ms"`, `"-10ms"`',
+    "profile": "`linux`, `sack`, `newreno`, or a table of switches",
+    "rate": 'a rate: `"2mbit"`',
+    "share": 'a percentage: `"1%"`',
+    "size": 'a size: `"500kb"`',
+    "sizes": 'a size, or a table of kind `pareto`, `lognormal`, `exponential`: `"500kb"`',
+    "start": 'a time, or a range to draw from: `"10ms"`, `"0s..1s"`',
+    "table": "a table",
+    "tables": "a list of tables",
+    "text": "a string",
+    "time": 'a time: `"10ms"`',
+}
+"""What a key of each kind is written as."""
+
+SECTIONS = {
+    "": ("The experiment", "At the top of the file."),
+    "link": ("`[link]`", "One table for each link."),
+    "link.NAME": ("`[link.NAME]`", "A link's forward direction, from senders to receivers."),
+    "link.NAME.reverse": ("`[link.NAME.reverse]`", "Its reverse direction."),
+    "rates": ("`rates`", "Each entry of `rates`, in either direction of a link."),
+    "outages": ("`outages`", "Each entry of `outages`, in either direction of a link."),
+    "loss": ("`loss` as a table", "In place of a percentage, in either direction of a link."),
+    "queue": ("`queue` of kind `droptail`", "The default kind, in either direction of a link and in `flows.access`."),
+    "flows": ("`[[flows]]`", "Each group of flows."),
+    "arrivals": ("`flows.arrivals`", ""),
+    "pareto": ("`flows.size` of kind `pareto`", ""),
+    "lognormal": ("`flows.size` of kind `lognormal`", ""),
+    "exponential": ("`flows.size` of kind `exponential`", ""),
+    "access": ("`flows.access`", ""),
+    "clock": ("`flows.clock`", ""),
+    "profile": ("`profile` as a table", "In place of a profile's name, at the top of the file or in a group of flows."),
+}
+
+
+def scenario_keys() -> str:
+    """Describe every key of a scenario, a table for each section, from the register of the core."""
+    keys: list[Key] = json.loads(_core.scenario_keys())
+    parts = [
+        "# Scenario keys",
+        "Every key that a scenario file may hold, made from the register by which the file is read. "
+        "[How to write a scenario](../how-to/scenario.md) explains them by example; `--set KEY=VALUE` sets any of them "
+        "on the command line, where `KEY` is the path with dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
+    ]
+    for section, own in groupby(keys, key=lambda key: key["section"]):
+        title, about = SECTIONS.get(section) or (f"`queue` of kind `{section}`", "")
+        parts += [
+            f"## {title}",
+            *([about] if about else []),
+            table(("key", "value", "default", "meaning"), map(row, own)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def row(key: Key) -> tuple[str, str, str, str]:
+    """Give a key's row of the table."""
+    kind, absence = key["kind"], key["absence"]
+    value = " or ".join(f"`{choice}`" for choice in kind["choice"]) if isinstance(kind, dict) else KINDS[kind]
+    if key["range"]:
+        value += f", {key['range'].replace('..', ' to ')}"
+    default = absence if isinstance(absence, str) else absence.get("means") or f"`{absence['default']}`"
+    return f"`{key['name']}`", value, default, key["meaning"]
+
+
+def controls() -> str:
+    """Describe the congestion controls that come along, each as its file does, with its parameters."""
+    parts = [
+        "# Congestion controls",
+        "The controls that come with unbloat, made from the files in `algorithms/congestion/`. Each file opens with "
+        "the text below. `params` in a flow group sets parameters, and so does `unbloat load --param`.",
+    ]
+    for control in json.loads(_core.mechanisms(ALGORITHMS)):
+        parts += [f"## {control['name']}", f"```text\n{control['prose'].strip()}\n```"]
+        rows = [
+            (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"])
+            for each in control.get("parameters", [])
+        ]
+        if rows:
+            parts.append(table(("parameter", "default", "range", "meaning"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def bounds(parameter: Key) -> str:
+    """Give the values that a parameter may have."""
+    least, most = parameter["lowest"], parameter["highest"]
+    return "`true` or `false`" if least == "false" else f"{least} to {most}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Draw a table."""
+    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# ---------------------------------------------------------------- Metrics
+
+DEFINITIONS = {
+    "goodput_mbps": "payload delivered to the application in order, over the flow's active time after the warm-up",
+    "throughput_mbps": "IP bytes that reach the receiving host, over the same time",
+    "sent_packets": "data packets sent after the warm-up, retransmissions included",
+    "lost_packets": "those of them that were dropped by a queue or lost by a link, anywhere on the path",
+    "retransmitted_packets": "data packets sent again after the warm-up",
+    "timeouts": "retransmission timeouts",
+    "loss_percent": "`lost_packets` over `sent_packets`",
+    "cwnd_packets_mean": "congestion window, averaged over time",
+    "rtt_ms_mean": "round-trip time, as the sender's TCP samples it: mean of the samples",
+    "rtt_ms_p50": "median of the samples",
+    "rtt_ms_p95": "95th percentile of the samples",
+    "rtt_ms_p99": "99th percentile of the samples",
+    "rtt_ms_max": "largest sample",
+    "completion_s": "from the flow's start to the acknowledgement of its last byte; empty for a flow that does not end",
+    "utilisation_percent": "share of the time, or of a trace's delivery opportunities, in which the link transmits",
+    "queue_percent_mean": "bytes or packets waiting, averaged over time, over the queue's limit; empty without a limit",
+    "queue_delay_ms_mean": "from a packet's arrival in the queue to the start of its transmission: mean over packets",
+    "queue_delay_ms_p95": "95th percentile over packets",
+    "queue_delay_ms_max": "longest wait of a packet",
+    "drops": "packets dropped by the queue",
+    "wire_losses": "packets lost by the link behind the queue",
+    "jain_index": "Jain's fairness index of the flows' goodputs: 1 if all are equal, 1/n if one flow has everything",
+    "lateness_us_p99": "how late the emulator handed over packets: 99th percentile; empty in the simulator",
+    "cpu_idle_percent": "processor time that was left over; empty in the simulator",
+}
+FOLDS = {"sum": "sum", "fmean": "mean", "max": "maximum"}
+
+
+def metrics() -> str:
+    """Describe every metric of a flow, a link and a run, from the register that feeds all tables."""
+    parts = [
+        "# Metrics",
+        "Every metric, as columns and JSON name it and as tables on the screen head it. All of them count after the "
+        "warm-up. [Results](results.md) says in which files and tables they stand, and explains what surprises.",
+    ]
+    for title, about, own in (
+        ("Flows", "*Several flows* says how the values of several flows become one.", FLOW_METRICS),
+        ("Links", "One row for each direction of each link. Tables on the screen show the first link.", LINK_METRICS),
+        ("Runs", "", RUN_METRICS),
+    ):
+        flows = own is FLOW_METRICS
+        heads = ("name", "heading", "unit", *(["several flows"] if flows else []), "definition")
+        rows = [metric_row(metric, flows=flows) for metric in own]
+        parts += [f"## {title}", *([about] if about else []), table(heads, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def metric_row(metric: Metric, *, flows: bool) -> tuple[str, ...]:
+    """Give a metric's row of the table."""
+    if metric.name == "loss_percent":
+        fold = "of the sums"
+    elif metric.name == "completion_s":
+        fold = "maximum; empty if one flow is unfinished"
+    else:
+        fold = FOLDS[metric.fold.__name__] if metric.fold else ""
+    return f"`{metric.name}`", metric.head, metric.unit, *([fold] if flows else []), DEFINITIONS[metric.name]
+
+
+# ---------------------------------------------------------------- The command line
+
+
+def command_line() -> str:
+    """Describe every command with its options, from the parser."""
+    commands = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    parts = [
+        "# Command line",
+        "`unbloat COMMAND --help` prints the same. The exit status is 0 if all went well, 1 if a run failed, 2 if the "
+        "input is wrong, 130 after Ctrl-C. Results go to standard output, messages and progress to standard error.",
+    ]
+    for help_of, (name, command) in zip(commands._choices_actions, commands.choices.items(), strict=True):
+        usage = " ".join(command.format_usage().removeprefix("usage: ").split())
+        parts += [f"## {name}", f"{sentence(help_of.help or '')}", f"```text\n{folded(usage)}\n```"]
+        rows = [(names(action), (action.help or "") % vars(action)) for action in command._actions if action.help]
+        parts.append(table(("argument", "meaning"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital letter, and end with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def folded(usage: str) -> str:
+    """Break a line of usage."""
+    import textwrap
+
+    return textwrap.fill(usage, 100, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def names(action: argparse.Action) -> str:
+    """Give an argument's names and what it takes."""
+    value = "" if action.nargs == 0 else f" {action.metavar or (action.choices and '|'.join(action.choices)) or ''}"
+    return f"`{', '.join(action.option_strings) + value}`" if action.option_strings else f"`{action.metavar}`"
