@@ -27,12 +27,13 @@ def test_times_left_are_clocks() -> None:
     assert [clock(s) for s in (5, 65, 3700, float("inf"))] == ["0:05", "1:05", "1:01:40", "?"]
 
 
-def test_a_wait_is_said_once_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wait_is_logged_once_where_nobody_watches(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "unbloat")
     say = Waiting(shown=False)
     for what in ("fetches", "boots", "boots"):
         say(what)
     say.close()
-    assert capsys.readouterr().err == "unbloat: fetches\nunbloat: boots\n"
+    assert caplog.messages == ["fetches", "boots"]
 
 
 def test_a_terminal_sees_for_how_long(capsys: pytest.CaptureFixture[str]) -> None:

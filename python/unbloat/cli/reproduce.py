@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
 from unbloat.cli.options import JOBS, backend_argument, cache_arguments
-from unbloat.cli.terminal import plain, say
+from unbloat.cli.terminal import say
 
 if TYPE_CHECKING:
     from unbloat.papers.paper import Paper
@@ -30,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
     add("--json", action="store_true", help="print the claims as JSON")
     add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
-    add("-o", "--output", metavar="DIR", type=Path, help="where figures go (default: results/PAPER)")
+    add(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="where figures go (default: results/PAPER; with --json none are drawn)",
+    )
     cache_arguments(parser)
     add("-j", "--jobs", metavar="N", type=int, help=JOBS)
 
@@ -54,7 +60,7 @@ def main(args: argparse.Namespace) -> None:
 
 def simulated(args: argparse.Namespace, paper: Paper) -> None:
     """Simulate; print the verdicts, draw the figures, write the page."""
-    from unbloat.papers import page, tables
+    from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
     if args.page:
@@ -63,9 +69,9 @@ def simulated(args: argparse.Namespace, paper: Paper) -> None:
     if args.json:
         print_json(found.as_dict())
     else:
-        sys.stdout.write(plain("\n\n".join(map(tables.text_of, found.judged))))
-    figures = found.draw(args.output or Path("results") / paper.name)
-    if figures and not args.json:
+        say(found.report().text())
+    folder = args.output or (None if args.json else Path("results") / paper.name)  # A script is given what it asks for.
+    if folder and (figures := found.draw(folder)) and not args.json:
         sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
     if args.page:
         page.write(found)
@@ -77,7 +83,7 @@ def extra(args: argparse.Namespace, paper: Paper) -> None:
     from unbloat.papers.reproduce import measure_extra_tables
 
     found = measure_extra_tables(paper, cache=args.cache, jobs=args.jobs)
-    say("\n\n".join(extra_tables.text_of(*pair) for pair in found))
+    say("\n\n".join(extra_tables.report_of(*pair).text() for pair in found))
 
 
 def on_kernel(args: argparse.Namespace, paper: Paper) -> None:
@@ -96,9 +102,9 @@ def on_kernel(args: argparse.Namespace, paper: Paper) -> None:
     if args.json:
         print_json(found.as_dict())
     else:
-        sys.stdout.write(kernel_tables.text_of(found))
+        say(kernel_tables.report_of(found).text())
     if args.page:
-        write_parts(page, {args.on: kernel_tables.markdown_of(found)})
+        write_parts(page, {args.on: f"{kernel_tables.page_of(found).markdown()}\n"})
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -16,8 +16,23 @@ WIDTH = 120
 
 
 @dataclass(frozen=True)
+class Heading:
+    """The title of what follows."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in a file beside the page; a terminal does not show it."""
+
+    file: str
+    caption: str
+
+
+@dataclass(frozen=True)
 class Listing:
-    """A list of sentences under a heading."""
+    """A list of sentences, maybe under a heading; a line break in an item stays one."""
 
     head: str
     items: Sequence[str]
@@ -31,9 +46,13 @@ class Table:
     title: str = ""
     write: Callable[[object], str] = show
     """Writes a cell for a page; a terminal has the digits that `show` gives."""
+    is_part: bool = False
+    """Stands under the heading of a larger one."""
+    is_stacked: bool = False
+    """Its cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
 
 
-Part = str | Listing | Table
+Part = str | Heading | Picture | Listing | Table
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,7 @@ class Report:
 
     def text(self) -> str:
         """Lay it out for a terminal."""
-        return "\n\n".join(map(_text, self.parts))
+        return "\n\n".join(filter(None, map(_text, self.parts)))
 
     def markdown(self) -> str:
         """Lay it out for a page."""
@@ -58,39 +77,70 @@ class Report:
 
     def json(self) -> str:
         """Give the data behind it."""
-        return json.dumps(self.data, indent=2)
+        return json.dumps(self.data, indent=2, allow_nan=False)
 
 
 def _text(part: Part) -> str:
     match part:
+        case Heading():
+            return part.title
+        case Picture():
+            return ""
+        case Table(is_stacked=True):
+            return "\n".join(filter(None, [part.title, *_stacked(part)]))
         case Table():
             return "\n".join(filter(None, [part.title, render(part.columns)]))
         case Listing():
-            return "\n".join([f"{part.head}:", "", *(_filled(f"* {item}", "  ") for item in part.items)])
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
     return "\n".join(_filled(line) for line in part.split("\n"))
 
 
+def _stacked(table: Table) -> Iterator[str]:
+    """Give each row as a line and what belongs to it below."""
+    for first, *rest in zip(*(column.cells for column in table.columns), strict=True):
+        yield _filled(f"  {table.write(first)}", "    ")
+        yield _filled(f"      {': '.join(filter(None, map(table.write, rest)))}", "      ")
+
+
+def _item(item: str) -> str:
+    first, *rest = item.split("\n")
+    lines = (textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="    ") for line in rest)
+    return "\n".join([_filled(f"* {first}", "  "), *lines])
+
+
 def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent)
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _markdown(part: Part) -> str:
     match part:
+        case Heading():
+            return f"### {part.title}"
+        case Picture():
+            return f"![{part.caption}]({part.file})"
         case Table():
-            title = [f"### {part.title}"] if part.title else []
+            heading = f"**{part.title}**" if part.is_part else f"### {part.title}"
+            title = [heading] if part.title else []
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
-            return "\n".join([f"{part.head}:", "", *(f"* {item}" for item in part.items)])
+            items = (f"* {item}".replace("\n", "\n  <br>") for item in part.items)
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *items])
     return part
 
 
 def _html(part: Part) -> str:
     match part:
+        case Heading():
+            return f"<h2>{html.escape(part.title)}</h2>"
+        case Picture():
+            source, caption = html.escape(part.file), html.escape(part.caption)
+            return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
         case Table():
             return "\n".join(_html_table(part))
         case Listing():
-            items = "".join(f"<li>{html.escape(item)}</li>" for item in part.items)
-            return f"<p>{html.escape(part.head)}:</p>\n<ul>{items}</ul>"
+            items = "".join(f"<li>{html.escape(item)}</li>".replace("\n", "<br>") for item in part.items)
+            head = f"<p>{html.escape(part.head)}:</p>\n" if part.head else ""
+            return f"{head}<ul>{items}</ul>"
     return f"<p>{html.escape(part)}</p>"
 
 
