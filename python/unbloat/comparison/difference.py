@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.record import Record
 from unbloat.results.repeats import ALIKE, values_by_seed
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,13 @@ class SweepComparison:
             "fixed": sum(metric.is_fixed for metric in metrics),
         }
 
-    @property
-    def is_within(self) -> bool:
-        """Tell whether no difference exceeds its interval."""
-        return not any(metric.exceeds for cell in self.cells for metric in cell.metrics)
+    def agrees(self) -> bool:
+        """Tell whether both have the same cells, all sound, and differ by no more than chance would have it."""
+        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        unknown = any(metric.difference and metric.difference.mean for metric in metrics if metric.exceeds is None)
+        by_chance = (1 - CONFIDENCE) * len(metrics)
+        exceed = sum(metric.exceeds is True for metric in metrics)
+        return not any(self.only) and not any(self.unsound) and not unknown and exceed <= by_chance
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

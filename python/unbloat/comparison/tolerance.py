@@ -16,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, METRICS, Metric
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, metric_named
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
@@ -127,9 +127,7 @@ def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, .
     """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
-        metric = BY_KEY.get(name) or METRICS.get(name)
-        if metric is None:
-            raise InputError(f"tolerance: {name} is no metric; there are {', '.join(BY_KEY)}")
+        metric = metric_named(name)
         near[metric.key] = Near.parse(name, value, near.get(metric.key))
     return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
 
@@ -240,11 +238,6 @@ class Comparison:
     """Reasons to which no cell is outside."""
     criteria: tuple[Criterion, ...] = CRITERIA
 
-    @property
-    def is_within(self) -> bool:
-        """Tell whether every cell is within the tolerances, or is known not to be; unsound ones are not."""
-        return all(cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells)
-
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""
         counter = Counter(cell.verdict for cell in self.cells)
@@ -257,6 +250,11 @@ class Comparison:
             "outside without a reason": unexplained,
             **alone,
         }
+
+    def agrees(self) -> bool:
+        """Tell whether both have the same cells, all sound, and nothing is outside without a reason."""
+        counts = self.counts()
+        return not any(self.only) and not counts["unsound"] and not counts["outside without a reason"]
 
 
 # ---------------------------------------------------------------- Comparing

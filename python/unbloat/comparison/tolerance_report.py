@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from unbloat.comparison.reasons import KnownReason
 from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
 from unbloat.report.report import Listing, Part, Report, Table
-from unbloat.report.table import Column, show
+from unbloat.report.table import Column, count_of, show
 from unbloat.results.cells import CellKey, ResultSet
 from unbloat.results.statistics import Estimate, estimate
 
@@ -139,6 +139,6 @@ def counted(comparison: Comparison) -> str:
     sound = [cell for cell in comparison.cells if not cell.unsound]
     main = sum(all(each.criterion.name not in MAIN for each in cell.outside) for cell in sound)
     return (
-        f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
+        f"{count_of(total, 'cell')}: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
         f"{main} of {len(sound)} with goodput and queueing delay within it."
     )

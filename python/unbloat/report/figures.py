@@ -192,7 +192,7 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
     """
     for key, rows in table.groupby(["run", "flow"], sort=True):
         run, flow = cast("tuple[int, int]", key)
-        controls = [each["cc"] for each in results.records[run].run["flows"]]
+        controls = [each["cc"] for each in results.by_number[run].run["flows"]]
         cc = controls[flow]
         place = flow if len(controls) <= len(COLOURS) else list(dict.fromkeys(controls)).index(cc)
         where = run_label(results, run)
@@ -216,7 +216,7 @@ def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
 
 def run_label(results: Results, run: int) -> str:
     """Name a run by its place on the axes; a lone run needs no name."""
-    return " ".join(results.records[run].axes.values())
+    return " ".join(results.by_number[run].axes.values())
 
 
 def over_time(axes: Axes, lines: Iterable[Line], quantity: str, steps: bool = False) -> None:

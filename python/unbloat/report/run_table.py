@@ -7,7 +7,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
-from unbloat.report.table import Column, render, show
+from unbloat.report.table import Column, count_of, render, show
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.results import Results
@@ -37,7 +37,7 @@ def headline(results: Results) -> str:
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
         run["scenario"],
-        f"{len(results.records)} runs of {show(run['duration_s'])} s"
+        f"{count_of(len(results), 'run')} of {show(run['duration_s'])} s"
         if results.axes
         else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",

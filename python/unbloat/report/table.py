@@ -60,6 +60,11 @@ def show(value: object) -> str:
     return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
 
 
+def count_of(number: int, thing: str) -> str:
+    """Write a number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def magnitude(value: float) -> int:
     """Give the power of ten of a number's first digit, once it is rounded."""
     return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])

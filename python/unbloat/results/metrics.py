@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from unbloat._core import InputError
+
 Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
@@ -234,6 +236,14 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
 }  # fmt: skip
 """The other columns of each table."""
+
+
+def metric_named(name: str) -> Metric:
+    """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
+    metric = BY_KEY.get(name) or METRICS.get(name)
+    if metric is None:
+        raise InputError(f"{name} is no metric; there are {', '.join(BY_KEY)}")
+    return metric
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:

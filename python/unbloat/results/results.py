@@ -98,12 +98,17 @@ class Results:
     def __getitem__(self, number: int) -> Record:
         return self.records[number]
 
-    @property
+    @cached_property
+    def by_number(self) -> dict[int, Record]:
+        """The finished runs by their numbers in the tables, where failed runs have numbers too."""
+        return {number: outcome for number, outcome in enumerate(self._outcomes) if isinstance(outcome, Record)}
+
+    @cached_property
     def axes(self) -> list[str]:
         """The axes of the grid."""
         return list(dict.fromkeys(axis for outcome in self._outcomes for axis in outcome.axes))
 
-    @property
+    @cached_property
     def cells(self) -> list[Repeats]:
         """The cells of the grid in its order, each with its repeats."""
         return cells_of(self._outcomes)
@@ -364,12 +369,7 @@ class Results:
 
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
         """Give the heads and the own columns of the rows of flows or links."""
-        numbered = [
-            (number, row)
-            for number, outcome in enumerate(self._outcomes)
-            if isinstance(outcome, Record)
-            for row in outcome.run[part]
-        ]
+        numbered = [(number, row) for number, record in self.by_number.items() for row in record.run[part]]
         heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
         return heads, _columns([row for _, row in numbered])
 
