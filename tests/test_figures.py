@@ -31,7 +31,7 @@ def test_every_kind_has_a_line_and_units(small: Path, kind: str) -> None:
 def test_a_queue_in_milliseconds_is_its_bytes_over_the_rate(small: Path) -> None:
     """A link of 4 Mbit/s that is busy sends 500 bytes a millisecond."""
     results = ub.run(small, series="10ms")
-    link = results.link_series
+    link = results.series("links")
     link = link[(link["link"] == "bottleneck") & link["time_s"].between(1, 1.5)]
     assert (link["queue_bytes"] > 5000).all()
     assert delay_ms(link)[:-10] == pytest.approx(link["queue_bytes"].to_numpy()[:-10] / 500, abs=3.1)

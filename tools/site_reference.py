@@ -10,7 +10,7 @@ from typing import Any
 
 from unbloat import _core
 from unbloat.cli.app import parser
-from unbloat.results.metrics import FLOW_METRICS, LINK_METRICS, RUN_METRICS, Metric
+from unbloat.results.reference import markdown as results_tables
 from unbloat.system.paths import ALGORITHMS
 
 Key = dict[str, Any]
@@ -117,65 +117,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-# ---------------------------------------------------------------- Metrics
-
-DEFINITIONS = {
-    "goodput_mbps": "payload delivered to the application in order, over the flow's active time after the warm-up",
-    "throughput_mbps": "IP bytes that reach the receiving host, over the same time",
-    "sent_packets": "data packets sent after the warm-up, retransmissions included",
-    "lost_packets": "those of them that were dropped by a queue or lost by a link, anywhere on the path",
-    "retransmitted_packets": "data packets sent again after the warm-up",
-    "timeouts": "retransmission timeouts",
-    "loss_percent": "`lost_packets` over `sent_packets`",
-    "cwnd_packets_mean": "congestion window, averaged over time",
-    "rtt_ms_mean": "round-trip time, as the sender's TCP samples it: mean of the samples",
-    "rtt_ms_p50": "median of the samples",
-    "rtt_ms_p95": "95th percentile of the samples",
-    "rtt_ms_p99": "99th percentile of the samples",
-    "rtt_ms_max": "largest sample",
-    "completion_s": "from the flow's start to the acknowledgement of its last byte; empty for a flow that does not end",
-    "utilisation_percent": "share of the time, or of a trace's delivery opportunities, in which the link transmits",
-    "queue_percent_mean": "bytes or packets waiting, averaged over time, over the queue's limit; empty without a limit",
-    "queue_delay_ms_mean": "from a packet's arrival in the queue to the start of its transmission: mean over packets",
-    "queue_delay_ms_p95": "95th percentile over packets",
-    "queue_delay_ms_max": "longest wait of a packet",
-    "drops": "packets dropped by the queue",
-    "wire_losses": "packets lost by the link behind the queue",
-    "jain_index": "Jain's fairness index of the flows' goodputs: 1 if all are equal, 1/n if one flow has everything",
-    "lateness_us_p99": "how late the emulator handed over packets: 99th percentile; empty in the simulator",
-    "cpu_idle_percent": "processor time that was left over; empty in the simulator",
-}
-FOLDS = {"sum": "sum", "fmean": "mean", "max": "maximum"}
-
-
 def metrics() -> str:
-    """Describe every metric of a flow, a link and a run, from the register that feeds all tables."""
-    parts = [
-        "# Metrics",
-        "Every metric, as columns and JSON name it and as tables on the screen head it. All of them count after the "
-        "warm-up. [Results](results.md) says in which files and tables they stand, and explains what surprises.",
-    ]
-    for title, about, own in (
-        ("Flows", "*Several flows* says how the values of several flows become one.", FLOW_METRICS),
-        ("Links", "One row for each direction of each link. Tables on the screen show the first link.", LINK_METRICS),
-        ("Runs", "", RUN_METRICS),
-    ):
-        flows = own is FLOW_METRICS
-        heads = ("name", "heading", "unit", *(["several flows"] if flows else []), "definition")
-        rows = [metric_row(metric, flows=flows) for metric in own]
-        parts += [f"## {title}", *([about] if about else []), table(heads, rows)]
-    return "\n\n".join(parts) + "\n"
-
-
-def metric_row(metric: Metric, *, flows: bool) -> tuple[str, ...]:
-    """Give a metric's row of the table."""
-    if metric.name == "loss_percent":
-        fold = "of the sums"
-    elif metric.name == "completion_s":
-        fold = "maximum; empty if one flow is unfinished"
-    else:
-        fold = FOLDS[metric.fold.__name__] if metric.fold else ""
-    return f"`{metric.name}`", metric.head, metric.unit, *([fold] if flows else []), DEFINITIONS[metric.name]
+    """Describe every table of results with its columns, from the register that feeds them all."""
+    about = (
+        "Every table of results with its columns, made from the register that they take their words from. A metric's "
+        "*column* stands in data frames, Parquet files and JSON; its *short name* in claims and tolerances. All "
+        "metrics count after the warm-up. [Results](results.md) explains what surprises."
+    )
+    return f"# Metrics\n\n{about}\n\n{results_tables()}\n"
 
 
 # ---------------------------------------------------------------- The command line

@@ -132,7 +132,7 @@ def _queue(results: Results, axes: Axes) -> None:
 
 
 def _queue_delay(results: Results, axes: Axes) -> None:
-    table = results.link_series
+    table = results.series("links")
     delays = [pd.Series(delay_ms(rows), rows.index) for _, rows in table.groupby(["run", "link"])]
     table = table.assign(queue_delay_ms=pd.concat(delays))
     over_time(axes, link_lines(results, table, "queue_delay_ms"), "queueing delay (ms)")
