@@ -83,7 +83,7 @@ def test_python_compares_files(tmp_path: Path) -> None:
     assert ub.compare(a, a).counts()["within"] == ub.compare(a, b).counts()["outside"] == 1
     three = ub.compare(a, b, b)
     assert [each.counts()["within"] for each in three.parts] == [0, 1]
-    assert (ub.compare(a, a).agrees(), three.agrees()) == (True, False)
+    assert (ub.compare(a, a).is_within, three.is_within) == (True, False)
     with pytest.raises(ub.InputError, match="compare needs two sets of results, or one and `between`"):
         ub.compare(a)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+import click
+from typer.main import get_command
 from unbloat import _core
-from unbloat.cli.app import parser
+from unbloat.cli.app import app
 from unbloat.results.reference import markdown as results_tables
 from unbloat.system.paths import ALGORITHMS
 
 Key = dict[str, Any]
+
+HELP_WIDTH = 100
 
 KINDS = {
     "drift": 'a drift: `"100ppm"`, `"-20ppm"`',
@@ -127,38 +130,25 @@ def metrics() -> str:
     return f"# Metrics\n\n{about}\n\n{results_tables()}\n"
 
 
-# ---------------------------------------------------------------- The command line
-
-
 def command_line() -> str:
-    """Describe every command with its options, from the parser."""
-    commands = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    """Describe every command by its help."""
+    commands = get_command(app)
+    top = click.Context(commands, info_name="unbloat", terminal_width=HELP_WIDTH)
+    assert isinstance(commands, click.Group)
     parts = [
         "# Command line",
-        "`unbloat COMMAND --help` prints the same. The exit status is 0 if all went well, 1 if a run failed, 2 if the "
-        "input is wrong, 130 after Ctrl-C. Results go to standard output, messages and progress to standard error.",
+        "Every command with the help that `unbloat COMMAND --help` prints. The exit status is 0 if all went well, 1 if a "
+        "run failed or a check found something, 2 if the input is wrong, 130 after Ctrl-C. Results go to standard output, "
+        "messages and progress to standard error.",
+        help_of(commands, top),
     ]
-    for help_of, (name, command) in zip(commands._choices_actions, commands.choices.items(), strict=True):
-        usage = " ".join(command.format_usage().removeprefix("usage: ").split())
-        parts += [f"## {name}", f"{sentence(help_of.help or '')}", f"```text\n{folded(usage)}\n```"]
-        rows = [(names(action), (action.help or "") % vars(action)) for action in command._actions if action.help]
-        parts.append(table(("argument", "meaning"), rows))
+    for name in commands.list_commands(top):
+        command = commands.get_command(top, name)
+        assert command
+        parts += [f"## {name}", help_of(command, click.Context(command, info_name=name, parent=top))]
     return "\n\n".join(parts) + "\n"
 
 
-def sentence(text: str) -> str:
-    """Begin with a capital letter, and end with a full stop."""
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def folded(usage: str) -> str:
-    """Break a line of usage."""
-    import textwrap
-
-    return textwrap.fill(usage, 100, subsequent_indent="    ", break_on_hyphens=False)
-
-
-def names(action: argparse.Action) -> str:
-    """Give an argument's names and what it takes."""
-    value = "" if action.nargs == 0 else f" {action.metavar or (action.choices and '|'.join(action.choices)) or ''}"
-    return f"`{', '.join(action.option_strings) + value}`" if action.option_strings else f"`{action.metavar}`"
+def help_of(command: click.Command, context: click.Context) -> str:
+    """Give a command's help, as a block."""
+    return f"```text\n{click.unstyle(command.get_help(context)).strip()}\n```"

@@ -47,13 +47,14 @@ class Comparison:
         """How: by the `intervals` of repeated runs, or within a `tolerance`."""
         return "intervals" if isinstance(self.parts[0], SweepComparison) else "tolerance"
 
-    def agrees(self) -> bool:
-        """Tell whether the sets have the same cells, all sound, with nothing outside the tolerances without a reason.
+    @property
+    def is_within(self) -> bool:
+        """Whether the sets have the same cells, all sound, with nothing outside the tolerances without a reason.
 
         Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
         differ where single runs, or runs that are all alike, leave open whether that is chance.
         """
-        return all(part.agrees() for part in self.parts)
+        return all(part.is_within for part in self.parts)
 
     def counts(self) -> dict[str, int]:
         """Count the verdicts of B against A."""
@@ -161,7 +162,7 @@ def compare(
     Returns
     -------
     Comparison
-        `table` has a row per cell and metric, `agrees()` says whether nothing differs, `print` lays it out.
+        `table` has a row per cell and metric, `is_within` says whether nothing differs, `print` lays it out.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def compare(
     Examples
     --------
     >>> simulated, real = (ub.run("home-dsl", on=on) for on in ("simulator", "vm"))
-    >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).agrees()
+    >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
 
     """
     options = Options(spread, None if reasons is None else Path(reasons), between, tolerance)

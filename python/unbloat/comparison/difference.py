@@ -76,7 +76,8 @@ class SweepComparison:
             "fixed": sum(metric.is_fixed for metric in metrics),
         }
 
-    def agrees(self) -> bool:
+    @property
+    def is_within(self) -> bool:
         """Tell whether both have the same cells, all sound, and differ by no more than chance would have it."""
         metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
         unknown = any(metric.difference and metric.difference.mean for metric in metrics if metric.exceeds is None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, show
+from unbloat.report.table import Column, markdown, render, screen_width, show
 
 WIDTH = 120
 """Characters of a line of text that is no table."""
@@ -109,7 +109,8 @@ def _item(item: str) -> str:
 
 
 def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    width = min(WIDTH, screen_width() or WIDTH)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _markdown(part: Part) -> str:
