@@ -137,9 +137,9 @@ def command_line() -> str:
     assert isinstance(commands, click.Group)
     parts = [
         "# Command line",
-        "Every command with the help that `unbloat COMMAND --help` prints. The exit status is 0 if all went well, 1 if a "
-        "run failed or a check found something, 2 if the input is wrong, 130 after Ctrl-C. Results go to standard output, "
-        "messages and progress to standard error.",
+        "Every command with the help that `unbloat COMMAND --help` prints. The exit status is 0 if all went well, 1 if "
+        "a run failed or a check found something, 2 if the input is wrong, 130 after Ctrl-C. Results go to standard "
+        "output, messages and progress to standard error.",
         help_of(commands, top),
     ]
     for name in commands.list_commands(top):
