@@ -256,6 +256,31 @@ class Results:
 
         return draw(self, kinds)
 
+    def to_html(self, file: str | Path | None = None) -> str:
+        """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it too; its folder is made if it is missing.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> ub.read("home").to_html("home.html")
+
+        """
+        from unbloat.report.results_page import page_of  # It knows results, which know nothing of it.
+
+        page = page_of(self)
+        if file:
+            page.write(Path(file))
+        return page.html()
+
     def as_dict(self) -> dict[str, Any]:
         """Give what `--json` prints.
 
