@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+import unbloat as ub
 from conftest import SMALL, Cli
 from unbloat.cli.app import COMMANDS, app
 from unbloat.cli.help import Entry, examples_of
@@ -161,6 +162,12 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
     assert done.stderr.count("\n") == 1 or "--set" in words
 
 
+def test_help_and_version_are_commands_too(cli: Cli) -> None:
+    assert cli("help", "run").stdout == cli("run", "--help").stdout
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("version").stdout == cli("--version").stdout
+
+
 def test_alone_it_says_what_there_is(cli: Cli) -> None:
     done = cli()
     assert done.returncode == 2
@@ -221,6 +228,19 @@ def test_several_controls_are_run_side_by_side(cli: Cli, small: Path, tmp_path: 
         {"flows.*.cc": "vegas"},
         {"flows.*.cc": "./mine, or not.bpf.c"},
     ]
+
+
+def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> None:
+    found = runs(cli, sweep, "--cc", "vegas,bbr", "--set", "link.bottleneck.queue.limit=30kb")
+    assert [(run["axes"], run["flows"][0]["cc"]) for run in found] == [  # type: ignore[index]
+        ({"flows.0.cc": "vegas"}, "vegas"),
+        ({"flows.0.cc": "bbr"}, "bbr"),
+    ]
+    sweep.write_text(sweep.read_text().replace("[sweep]", '[[flows]]\ncc = "reno"\n[sweep]'))
+    done = cli("run", sweep, "--cc", "vegas,bbr")
+    assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
+    with pytest.raises(ub.InputError, match="has a sweep over flows"):
+        ub.run(sweep, cc=["vegas", "bbr"])
 
 
 def test_one_control_needs_no_grid(cli: Cli, sweep: Path) -> None:
@@ -324,6 +344,11 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
     for kind in ("scenarios", "queues", "links", "papers"):
         for entry in found[kind]:
             assert entry["name"] in "".join(map(page, things(entry["name"])))
+
+
+def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
+    said = " ".join(cli("list", "codel").stdout.split())
+    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:

@@ -31,7 +31,7 @@ def test_every_column_is_defined(small: Path) -> None:
     assert tables.keys() | {"every table"} == COLUMNS.keys()
     for name, table in tables.items():
         assert set(table) <= described(name), name
-        assert described(name) - set(table) <= {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound"}, name
+        assert described(name) - set(table) <= {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound", "scenario"}, name
 
 
 def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:

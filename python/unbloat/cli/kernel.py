@@ -270,9 +270,9 @@ def doctor_screen(checks: list[dict[str, Any]]) -> str:
 def check_lines(check: dict[str, Any]) -> list[str]:
     """Draw one check: is it there, what was found, what is to be done."""
     there = {True: "yes", False: "no", None: "?"}[check["there"]]
-    found = "" if check["found"] in ("yes", "") else f": {check['found']}"
-    remedy = [f"       what to do: {check['remedy']}"] if check["remedy"] else []
-    return [f"  {there:3}  {check['what']}{found}", *remedy]
+    found = "" if check["found"] in ("yes", "") else f", {check['found']}"
+    remedy = [f"    what to do: {check['remedy']}"] if check["remedy"] else []
+    return [f"  {there}: {check['what']}{found}", *remedy]
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:

@@ -21,7 +21,7 @@ from unbloat.cli.options import (
     keeping_runs,
     paper_names,
 )
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.terminal import say, say_json, tell
 
 if TYPE_CHECKING:
     from unbloat.papers.paper import Paper
@@ -105,7 +105,7 @@ def command(
         bool,
         typer.Option(
             "--page",
-            help="Write tables and figures into the README.md of the paper's folder.",
+            help="Write tables and figures into the README.md of the paper's folder, and results/PAPER/report.html.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -141,7 +141,7 @@ def is_short(counts: dict[str, int]) -> bool:
 
 def simulated(request: Request, paper: Paper) -> dict[str, int]:
     """Simulate; print the verdicts, draw the figures, write the page; gives the counts of the verdicts."""
-    from unbloat.papers import page
+    from unbloat.papers import page, report_page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -160,6 +160,8 @@ def simulated(request: Request, paper: Paper) -> dict[str, int]:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:
         page.write(found)
+        report_page.write(found, file := Path("results") / paper.name / "report.html")
+        tell(f"wrote {file}")
     counts: dict[str, int] = data["counts"]
     return counts
 

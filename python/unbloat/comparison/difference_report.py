@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
 from unbloat.comparison.tolerance_report import cell_columns, sides_named
-from unbloat.report.report import Listing, Part, Report, Table
+from unbloat.report.parts import Listing, Part, Table
+from unbloat.report.report import Report
 from unbloat.report.sweep_table import SHOWN, written
 from unbloat.report.table import Column, count_of
 from unbloat.results.metrics import ALL, METRICS

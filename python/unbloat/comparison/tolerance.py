@@ -238,6 +238,13 @@ class Comparison:
     """Reasons to which no cell is outside."""
     criteria: tuple[Criterion, ...] = CRITERIA
 
+    @property
+    def is_within(self) -> bool:
+        """Tell whether both have the same cells, each sound and within the tolerances or known not to be."""
+        return not any(self.only) and all(
+            cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
+        )
+
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""
         counter = Counter(cell.verdict for cell in self.cells)
@@ -250,12 +257,6 @@ class Comparison:
             "outside without a reason": unexplained,
             **alone,
         }
-
-    @property
-    def is_within(self) -> bool:
-        """Tell whether both have the same cells, all sound, and nothing is outside without a reason."""
-        counts = self.counts()
-        return not any(self.only) and not counts["unsound"] and not counts["outside without a reason"]
 
 
 # ---------------------------------------------------------------- Comparing

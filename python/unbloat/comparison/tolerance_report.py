@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from unbloat.comparison.reasons import KnownReason
 from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
-from unbloat.report.report import Listing, Part, Report, Table
+from unbloat.report.parts import Listing, Part, Table
+from unbloat.report.report import Report
 from unbloat.report.table import Column, count_of, show
 from unbloat.results.cells import CellKey, ResultSet
 from unbloat.results.statistics import Estimate, estimate

@@ -10,8 +10,9 @@ from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
-from unbloat.report.report import Heading, Listing, Part, Picture, Report, Table
-from unbloat.report.table import Column
+from unbloat.report.parts import Heading, Listing, Part, Picture, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column, Marked
 
 MARKS: dict[Verdict, str] = {
     "reproduced": "=",
@@ -60,23 +61,39 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    if main := [entry for entry in _entries(judged) if entry[2].main]:
-        parts += [Heading("Main claims"), _statements(main)]
+    if main := main_claims(judged):
+        parts += [Heading("Main claims"), *main]
     parts.append(counts_line(judged))
     if ratios.numbers_of(judged):
-        caption = "Every published number: what was measured, over what is published"
-        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", caption))
+        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     return parts
 
 
+def main_claims(judged: JudgedPaper) -> list[Table]:
+    """Give the main claims, where there are any."""
+    main = [entry for entry in _entries(judged) if entry[2].main]
+    return [_statements(main)] if main else []
+
+
+def statements_of(judged: JudgedPaper) -> list[Table]:
+    """Give the statements of the text, where there are any."""
+    entries = _entries(judged)
+    return [_statements(entries)] if entries else []
+
+
+def reasons_of(judged: JudgedPaper) -> list[str]:
+    """List the reasons why something did not come out as published, each with what it is about."""
+    return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
-    yield from _tables(judged)
-    if entries := _entries(judged):
+    yield from tables_of(judged)
+    if statements := statements_of(judged):
         yield Heading("Statements of the text")
-        yield _statements(entries)
-    if gathered := _by_reason(judged):
+        yield from statements
+    if reasons := reasons_of(judged):
         yield Heading("What did not come out as published, and why")
-        yield Listing("", [f"{reason}\n{_named(claims)}" for reason, claims in gathered.items()])
+        yield Listing("", reasons)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
         yield Heading("What more seeds would have to decide")
         yield ", ".join(f"`{claim.id}`" for claim in undecided)
@@ -92,14 +109,18 @@ def _entries(judged: JudgedPaper) -> list[Entry]:
 def _statements(entries: Sequence[Entry]) -> Table:
     return Table(
         [
-            Column("statement", "", [f"{MARKS[verdict.verdict]} {claim.says}" for _, claim, verdict in entries]),
+            Column("statement", "", [_said(claim, verdict) for _, claim, verdict in entries]),
             Column("where", "", [group.where for group, _, _ in entries]),
             Column("id", "", [claim.id for _, claim, _ in entries]),
             Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
-            Column("verdict", "", [verdict.verdict for _, _, verdict in entries]),
+            Column("verdict", "", [Marked([(verdict.verdict, verdict.verdict)]) for _, _, verdict in entries]),
         ],
         is_stacked=True,
     )
+
+
+def _said(claim: Claim, verdict: Judged) -> Marked:
+    return Marked([(MARKS[verdict.verdict], verdict.verdict), (claim.says, "")], between=" ")
 
 
 def counts_line(judged: JudgedPaper) -> str:
@@ -127,7 +148,7 @@ def measured_number(verdict: Judged) -> str:
 # ---------------------------------------------------------------- Tables
 
 
-def _tables(judged: JudgedPaper) -> Iterator[Table]:
+def tables_of(judged: JudgedPaper) -> Iterator[Table]:
     """Lay every table out: published and measured side by side for each of the paper's columns."""
     for table, rows in judged.tables:
         names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]
@@ -149,10 +170,14 @@ def published_cells(row: JudgedRow, column: int) -> str:
     return " / ".join(published) if isinstance(published, list) else published
 
 
-def measured_cells(row: JudgedRow, column: int) -> str:
+def measured_cells(row: JudgedRow, column: int) -> Marked:
     """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return " / ".join(f"{written(value)} {MARKS[cell.verdict] if cell else ''}".rstrip() for value, cell in cells)
+    return Marked([_marked(written(value), cell) for value, cell in cells])
+
+
+def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
+    return (f"{value} {MARKS[judged.verdict]}", judged.verdict) if judged else (value, "")
 
 
 def five_digits(cell: object) -> str:

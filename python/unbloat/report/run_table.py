@@ -50,12 +50,17 @@ def headline(results: Results) -> str:
 
 def flows_table(results: Results) -> str:
     """Draw the flows."""
+    return render(flows_columns(results))
+
+
+def flows_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of flows."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
     columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
     columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
-    return render([*columns, soundness(record for record, _ in rows)])
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def soundness(records: Iterable[Record]) -> Column:
@@ -91,6 +96,11 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def links_table(results: Results) -> str:
     """Draw the links whose queues are bounded, and those that lost packets."""
+    return render(links_columns(results))
+
+
+def links_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of links."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
@@ -98,7 +108,7 @@ def links_table(results: Results) -> str:
     columns += [
         Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
     ]
-    return render([*columns, soundness(record for record, _ in rows)])
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def own(record: Record, link: dict[str, Any], key: str) -> float | None:

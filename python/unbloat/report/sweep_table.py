@@ -19,12 +19,13 @@ SHOWN = (
 """What is shown of a cell's flows together, and of its bottleneck."""
 LISTED = 20
 """Not more failures than this are listed."""
+USUAL = [METRICS[name] for name in SHOWN]
 
 
 def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
     """Give all of it; `metrics` are shown instead of the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
-    shown = [METRICS[name] for name in SHOWN] if metrics is None else [metric_named(name) for name in metrics]
+    shown = USUAL if metrics is None else [metric_named(name) for name in metrics]
     parts = [headline(sweep), table(sweep, shown), *remarks, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
@@ -72,6 +73,11 @@ def rows_of(cell: Repeats) -> Iterator[Row]:
 
 def table(sweep: Results, metrics: Sequence[Metric]) -> str:
     """Draw the cells."""
+    return render(columns_of(sweep, metrics))
+
+
+def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column]:
+    """Give the columns of the table of cells."""
     rows = [row for cell in sweep.cells for row in rows_of(cell)]
     axes = [axis for axis in sweep.axes if axis != SEED]
     columns = [Column(axis.rpartition(".")[2], "", [row.cell.axes[axis] for row in rows]) for axis in axes]
@@ -81,7 +87,7 @@ def table(sweep: Results, metrics: Sequence[Metric]) -> str:
         columns.append(Column("cc", "", [row.cc for row in rows]))
     columns += [Column(metric.heading, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
     columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
-    return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
+    return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 
 
 def written(value: Estimate | Difference | None) -> str:

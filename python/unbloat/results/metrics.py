@@ -197,6 +197,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
     ),
     "stats": (
+        Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
         Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
         Column("metric", "Name of the metric's column."),
         Column("n", "Sound runs that have a value."),
