@@ -154,7 +154,7 @@ def _renamed(columns: Sequence[Column]) -> list[Column]:
 
 
 def _meanings() -> Iterator[tuple[str, str]]:
-    shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.FLOW_COLUMNS, *run_table.REAL_COLUMNS)
+    shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.SHOWN, *run_table.REAL_COLUMNS)
     for name in dict.fromkeys(shown):
         metric = METRICS[name]
         yield f"{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
