@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from unbloat._core import InputError
+from unbloat.scenario.checks import did_you_mean
 
 Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""
@@ -243,7 +244,7 @@ def metric_named(name: str) -> Metric:
     """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
     metric = BY_KEY.get(name) or METRICS.get(name)
     if metric is None:
-        raise InputError(f"{name} is no metric; there are {', '.join(BY_KEY)}")
+        raise InputError(f"{name} is no metric{did_you_mean(name, BY_KEY)}; there are {', '.join(BY_KEY)}")
     return metric
 
 
