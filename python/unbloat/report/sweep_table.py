@@ -80,7 +80,10 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column
     """Give the columns of the table of cells."""
     rows = [row for cell in sweep.cells for row in rows_of(cell)]
     axes = [axis for axis in sweep.axes if axis != SEED]
-    columns = [Column(axis.rpartition(".")[2], "", [row.cell.axes[axis] for row in rows]) for axis in axes]
+    columns = []
+    if len({row.cell.scenario for row in rows}) > 1:
+        columns.append(Column("scenario", "", [row.cell.scenario for row in rows]))
+    columns += [Column(axis.rpartition(".")[2], "", [row.cell.axes.get(axis, "") for row in rows]) for axis in axes]
     columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
     if any(row.cc for row in rows):
         columns.append(Column("flow", "", [row.flow.removeprefix("flow ").removesuffix(" flows") for row in rows]))
