@@ -204,6 +204,10 @@ def completions(*words: str) -> list[str]:
         (["reproduce", "clp"], ["clpc"]),
         (["show", "fq_c"], ["fq_codel"]),
         (["keys", "lognor"], ["lognormal"]),
+        (
+            ["sweep", "home-dsl", "-m", "goodput,queue_delay_p"],
+            [f"goodput,queue_delay_p{share}" for share in (50, 95, 99)],
+        ),
     ],
 )
 def test_a_shell_completes(words: list[str], offered: list[str]) -> None:
@@ -288,6 +292,15 @@ def test_a_round_trip_time_that_cannot_be(cli: Cli, small: Path, change: str, rt
 def test_duration_and_backend_have_short_names(cli: Cli, small: Path) -> None:
     (run,) = runs(cli, small, "-t", "1s", "--on", "sim", "-C", "cubic")
     assert (run["duration_s"], run["on"]) == (1.0, "simulator")
+
+
+def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> None:
+    said = cli("sweep", sweep, "--metrics", "goodput,rtt_ms_p95").stdout
+    heads = next(line for line in said.splitlines() if "goodput" in line)
+    assert "RTT" in heads and "loss" not in heads
+    done = cli("sweep", sweep, "-m", "godput")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "godput is no metric (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr
 
 
 def test_what_was_written_is_said(cli: Cli, small: Path) -> None:

@@ -134,7 +134,9 @@ def test_a_line_of_an_error_is_as_long_as_can_be_read(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("name", ["/tmp/a\nExecStartPre=/bin/touch /tmp/b", "a\x07b", "tab\there"])
 def test_a_path_cannot_add_a_line_to_a_unit(name: str) -> None:
     with pytest.raises(ub.InputError, match="has a control character in it"):
-        systemd.command("mine", name, [], default=False)
+        systemd.prepare(name)
+    with pytest.raises(ub.InputError, match="has a control character in it"):
+        systemd.command_line(["unbloat", "load", name])
 
 
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])

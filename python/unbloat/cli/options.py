@@ -58,6 +58,14 @@ def key_names(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def metric_names(incomplete: str) -> list[str]:
+    """List the metrics, behind those that were typed already."""
+    from unbloat.results.metrics import BY_KEY
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in BY_KEY if name.startswith(last)]
+
+
 def mechanism_names(incomplete: str) -> list[str]:
     """List everything that there is by name."""
     from unbloat.scenario.catalogue import catalogue
