@@ -229,6 +229,15 @@ def test_main_claims_stand_first(folder):
     assert [claim["id"] for claim in report.data["claims"] if claim["main"]] == ["c.cut"]
 
 
+def test_a_table_that_is_too_wide_for_a_terminal_has_a_line_for_each_number(folder):
+    report = tables.report_of(judge.judge(read.load(folder), {"pair": grid()}))
+    lines = report.text().split("\n")
+    (cubic,) = [line for line in lines if line.startswith("small: delay (s)")]
+    assert cubic.split() == ["small:", "delay", "(s)", "cubic", "0.20", "0.2", "±", "1.3", "?"]
+    assert lines[lines.index(cubic) + 1].split() == ["vegas", "0.002", "0.005", "?"]
+    assert "| small: delay (s) | 0.20 | 0.2 ± 1.3 ? | 0.002 | 0.005 ? |" in report.markdown()
+
+
 def test_the_json_has_the_promised_shape(folder):
     data = json.loads(json.dumps(judge.judge(read.load(folder), {"pair": steady()}).as_dict(), allow_nan=False))
     assert list(data) == ["paper", "claims", "counts"]

@@ -1,113 +1,218 @@
-"""`unbloat reproduce PAPER`: what it takes, prints, draws and writes."""
+"""`unbloat reproduce PAPER`."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import JOBS, backend_argument, cache_arguments
+from unbloat.cli.options import (
+    OUTPUT,
+    WHAT,
+    CacheOption,
+    JobsOption,
+    JsonOption,
+    KernelOption,
+    OnOption,
+    SetOption,
+    backend,
+    keeping_runs,
+    overrides_of,
+    paper_names,
+)
 from unbloat.cli.terminal import say
 
 if TYPE_CHECKING:
+    from unbloat.papers.judge import Judged
     from unbloat.papers.paper import Paper
+    from unbloat.report.report import Report
 
 PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
 """The pages in the paper's folder; the part that `--page` writes has the backend's name."""
+DIFFERS = 1
+EXAMPLES = """\
+unbloat reproduce cubic-plus
+unbloat reproduce cubic-plus --table table2
+unbloat reproduce cubic-plus --claim abstract.I.500 --set duration=60s
+unbloat reproduce clpc --on vm
+unbloat reproduce ./my-paper --check"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe it to the command line."""
-    parser.set_defaults(command=main)
-    add = parser.add_argument
-    add("paper", metavar="PAPER", help="a paper from `unbloat list`, or a folder with a published.toml")
-    add("--table", metavar="ID", help="only the numbers and statements whose id begins so: table2, fig6")
-    backend_argument(add)
-    add("--full", action="store_true", help="as many repeats as the paper itself; says first how long that takes")
-    add("--choices", action="store_true", help="what the paper's open choices change, instead of its tables")
-    add("--json", action="store_true", help="print the claims as JSON")
-    add("--page", action="store_true", help="write tables and figures into the README.md of the paper's folder")
-    add(
-        "-o",
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="where figures go (default: results/PAPER; with --json none are drawn)",
-    )
-    cache_arguments(parser)
-    add("-j", "--jobs", metavar="N", type=int, help=JOBS)
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    on: str
+    kernel: str | None
+    full: bool
+    cache: bool | None
+    jobs: int | None
+    output: Path | None
+    page: bool
+    as_json: bool
 
 
-def main(args: argparse.Namespace) -> None:
-    """Carry the command out; raises `InputError` for a wrong folder, `Error` for a run."""
+def command(
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="A paper from `unbloat list`, or a folder with a published.toml.",
+            autocompletion=paper_names,
+            show_default=False,
+        ),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="ID",
+            help="Only the numbers and statements whose id begins so: table2, fig6.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            "--claim",
+            metavar="ID",
+            help="Only the number or statement of this id, and the runs that it needs.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    assignments: SetOption = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="As many repeats as the paper itself; says first how long that takes.",
+            rich_help_panel=WHAT,
+        ),
+    ] = False,
+    choices: Annotated[
+        bool,
+        typer.Option(
+            "--choices", help="What the paper's open choices change, instead of its tables.", rich_help_panel=WHAT
+        ),
+    ] = False,
+    on: OnOption = "simulator",
+    kernel: KernelOption = None,
+    jobs: JobsOption = None,
+    cache: CacheOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="End with status 1 if anything is not reproduced, for scripts.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Where figures go (default: results/PAPER).", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page",
+            help="Write tables and figures into the README.md of the paper's folder.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+) -> int | None:
+    """Repeat a paper: its numbers and statements beside ours."""
     from unbloat.papers.reproduce import paper_of
     from unbloat.scenario.checks import check_kernel
 
-    if args.full and args.choices:
+    request = Request(backend(on), kernel, full, cache, jobs, output, page, as_json)
+    overrides = overrides_of(paper, assignments)
+    refuse_what_does_not_go(request, choices=choices, check=check, overrides=overrides, part=claim or table)
+    chosen = paper_of(paper, overrides, table=table, claim=claim)
+    check_kernel(kernel, request.on)
+    with keeping_runs(cache):
+        if choices:
+            extra(request, chosen)
+            return None
+        failing = simulated(request, chosen) if request.on == "simulator" else on_kernel(request, chosen)
+    return DIFFERS if check and failing else None
+
+
+def refuse_what_does_not_go(
+    request: Request, *, choices: bool, check: bool, overrides: Mapping[str, object], part: str | None
+) -> None:
+    """Refuse options that contradict each other; raises `InputError`."""
+    if request.on != "simulator" and (choices or request.output):
+        where = f"reproduce --on {request.on}"
+        raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
+    if choices and request.full:
         raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
-    paper = paper_of(args.paper, table=None if args.choices else args.table)
-    check_kernel(args.kernel, args.on)
-    if args.on != "simulator":
-        on_kernel(args, paper)
-    elif args.choices:
-        extra(args, paper)
-    else:
-        simulated(args, paper)
+    if choices and check:
+        raise InputError("--check is for a paper's verdicts; the tables of --choices have none")
+    if choices and (overrides or part):
+        raise InputError("--choices gives all tables beyond the paper, as they are, without --set, --table and --claim")
+    if request.page and (overrides or part):
+        raise InputError("--page writes the whole page, in the paper's own setting: without --set, --table and --claim")
 
 
-def simulated(args: argparse.Namespace, paper: Paper) -> None:
-    """Simulate; print the verdicts, draw the figures, write the page."""
+def simulated(request: Request, paper: Paper) -> list[Judged]:
+    """Simulate; print the verdicts, draw the figures, write the page; gives what is not reproduced."""
     from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
-    if args.page:
+    if request.page:
         page.require_parts(paper)
-    found = reproduce(paper, extra_tables=args.page, full=args.full, cache=args.cache, jobs=args.jobs)
-    if args.json:
-        print_json(found.as_dict())
-    else:
-        say(found.report().text())
-    folder = args.output or (None if args.json else Path("results") / paper.name)  # A script is given what it asks for.
-    if folder and (figures := found.draw(folder)) and not args.json:
-        sys.stdout.write(f"Figures: {', '.join(map(str, figures))}\n")
-    if args.page:
+    found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
+    show(found.report(), request)
+    # A script that reads JSON asks for figures with -o.
+    folder = request.output or (None if request.as_json else Path("results") / paper.name)
+    if folder and (figures := found.draw(folder)) and not request.as_json:
+        say(f"Figures: {', '.join(map(str, figures))}")
+    if request.page:
         page.write(found)
+    return found.failing()
 
 
-def extra(args: argparse.Namespace, paper: Paper) -> None:
+def extra(request: Request, paper: Paper) -> None:
     """Print the tables beyond the paper."""
     from unbloat.papers import extra_tables
     from unbloat.papers.reproduce import measure_extra_tables
 
-    found = measure_extra_tables(paper, cache=args.cache, jobs=args.jobs)
+    found = measure_extra_tables(paper, cache=request.cache, jobs=request.jobs)
     say("\n\n".join(extra_tables.report_of(*pair).text() for pair in found))
 
 
-def on_kernel(args: argparse.Namespace, paper: Paper) -> None:
-    """Run on a kernel; print its verdicts beside the simulated ones, write the page."""
+def on_kernel(request: Request, paper: Paper) -> list[Judged]:
+    """Run on a kernel; print its verdicts beside the simulated ones, write the page; gives what is not reproduced."""
     from unbloat.papers import kernel_tables
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.pages import require_part, write_parts
 
-    if args.choices or args.output:
-        raise InputError(f"reproduce --on {args.on} gives the paper's tables only, without --choices and without -o")
-    page = paper.folder / PAGES[args.on]
-    if args.page:
-        require_part(page, args.on)
-    options = {"full": args.full, "cache": args.cache, "jobs": args.jobs}
-    found = reproduce_on_kernel(paper, args.on, kernel_release=args.kernel, **options)
-    if args.json:
-        print_json(found.as_dict())
+    page = paper.folder / PAGES[request.on]
+    if request.page:
+        require_part(page, request.on)
+    found = reproduce_on_kernel(
+        paper,
+        request.on,
+        full=request.full,
+        kernel_release=request.kernel,
+        cache=request.cache,
+        jobs=request.jobs,
+    )
+    show(kernel_tables.report_of(found), request)
+    if request.page:
+        write_parts(page, {request.on: f"{kernel_tables.page_of(found).markdown()}\n"})
+    return found.failing()
+
+
+def show(report: Report, request: Request) -> None:
+    """Print it for people, or for a script."""
+    if request.as_json:
+        sys.stdout.write(f"{report.json()}\n")
     else:
-        say(kernel_tables.report_of(found).text())
-    if args.page:
-        write_parts(page, {args.on: f"{kernel_tables.page_of(found).markdown()}\n"})
-
-
-def print_json(data: dict[str, Any]) -> None:
-    """Print what a script reads."""
-    json.dump(data, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
+        say(report.text())

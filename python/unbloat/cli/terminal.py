@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import sys
 
+PROGRAM = "unbloat"
 SHOWN = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Characters that turn the direction of writing: what one reads is not what stands there."""
@@ -24,15 +27,48 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print it on stdout."""
-    sys.stdout.write(f"{plain(text)}\n")
+    """Print it on stdout, on a terminal with its marks in colour."""
+    text = plain(text)
+    sys.stdout.write(f"{coloured(text) if is_coloured() else text}\n")
+
+
+def tell(sentence: str) -> None:
+    """Say on stderr what was done beside the printing."""
+    print(f"{PROGRAM}: {plain(sentence)}", file=sys.stderr)
 
 
 def complain(sentence: object) -> None:
     """Say on stderr what went wrong."""
-    lines = (plain(line) for line in f"unbloat: {sentence}".split("\n"))
+    lines = (plain(line) for line in f"{PROGRAM}: {sentence}".split("\n"))
     cut = (line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines)
     print("\n".join(cut), file=sys.stderr)
+
+
+# ---------------------------------------------------------------- Colours
+
+BOLD, DIM, RED, GREEN, YELLOW = 1, 2, 31, 32, 33
+MARKS = [
+    (re.compile(r"─+"), DIM),
+    (re.compile(r"\b(unsound|not reproduced|outside|failed|undecided)\b"), RED),
+    (re.compile(r"\b(warning:|direction only)"), YELLOW),
+    (re.compile(r"(?<!not )\breproduced\b"), GREEN),
+]
+"""What stands out in tables and sentences, and the colour that it gets (ECMA-48, SGR)."""
+
+
+def is_coloured() -> bool:
+    """Tell whether stdout is a terminal whose user has nothing against colours (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured(text: str) -> str:
+    """Colour the marks of a text."""
+    for pattern, colour in MARKS:
+        text = pattern.sub(f"\033[{colour}m\\g<0>\033[0m", text)
+    return text
+
+
+# ---------------------------------------------------------------- Messages of the library
 
 
 class Messages(logging.Handler):
@@ -41,7 +77,7 @@ class Messages(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one."""
         wipe = WIPE if sys.stderr.isatty() else ""
-        print(f"{wipe}unbloat: {plain(self.format(record))}", file=sys.stderr, flush=True)
+        print(f"{wipe}{PROGRAM}: {plain(self.format(record))}", file=sys.stderr, flush=True)
 
 
 def show_messages() -> None:

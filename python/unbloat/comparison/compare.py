@@ -61,6 +61,20 @@ def report_of(comparison: Comparison | SweepComparison | ThreeWay) -> Report:
     return tolerance_report.report_of(comparison)
 
 
+def agrees(comparison: Comparison | SweepComparison | ThreeWay) -> bool:
+    """Tell whether the sets have the same cells, all sound, with nothing outside the tolerances without a reason.
+
+    Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that differ
+    where single runs leave open by how much they do so by chance.
+    """
+    match comparison:
+        case ThreeWay():
+            return agrees(comparison.first) and agrees(comparison.second)
+        case SweepComparison():
+            return comparison.agrees()
+    return comparison.agrees()
+
+
 @dataclass(frozen=True)
 class Options:
     """How sets are compared, as `compare` has it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.results import Record
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
 from unbloat.results.sweep import values_by_seed
 
 
@@ -65,6 +65,14 @@ class SweepComparison:
             "within": sum(metric.exceeds is False for metric in metrics),
             "open": sum(metric.exceeds is None for metric in metrics),
         }
+
+    def agrees(self) -> bool:
+        """Tell whether both have the same cells, all sound, and differ by no more than chance would have it."""
+        differences = [metric.difference for cell in self.cells for metric in cell.metrics if metric.difference]
+        unknown = any(difference.mean for difference in differences if difference.is_clear is None)
+        by_chance = (1 - CONFIDENCE) * len(differences)
+        exceed = sum(difference.is_clear is True for difference in differences)
+        return not any(self.only) and not any(self.unsound) and not unknown and exceed <= by_chance
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

@@ -189,6 +189,11 @@ class Comparison:
             **alone,
         }
 
+    def agrees(self) -> bool:
+        """Tell whether both have the same cells, all sound, and nothing is outside without a reason."""
+        counts = self.counts()
+        return not any(self.only) and not counts["unsound"] and not counts["outside without a reason"]
+
 
 # ---------------------------------------------------------------- Comparing
 

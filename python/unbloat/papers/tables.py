@@ -8,6 +8,7 @@ from unbloat.papers import ratios
 from unbloat.papers.expressions import number, written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
 from unbloat.papers.paper import Claim, Paper, Statements
+from unbloat.papers.paper import Table as PaperTable
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
 from unbloat.report.report import Heading, Listing, Part, Picture, Report, Table
@@ -60,10 +61,11 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    if main := [entry for entry in _entries(judged) if entry[2].main]:
+    main = [entry for entry in _entries(judged) if entry[2].main]
+    if main and not judged.paper.asked:
         parts += [Heading("Main claims"), _statements(main)]
     parts.append(counts_line(judged))
-    if ratios.numbers_of(judged):
+    if ratios.is_drawn(judged):
         caption = "Every published number: what was measured, over what is published"
         parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", caption))
     return parts
@@ -76,7 +78,7 @@ def _details(judged: JudgedPaper) -> Iterator[Part]:
         yield _statements(entries)
     if gathered := _by_reason(judged):
         yield Heading("What did not come out as published, and why")
-        yield Listing("", [f"{reason}\n{_named(claims)}" for reason, claims in gathered.items()])
+        yield Listing("", [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in gathered.items()])
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
         yield Heading("What more seeds would have to decide")
         yield ", ".join(f"`{claim.id}`" for claim in undecided)
@@ -108,7 +110,9 @@ def counts_line(judged: JudgedPaper) -> str:
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     unsound = len(judged.unsound())
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
-    return f"{sum(counts.values())} published numbers and statements: {words}.{more}"
+    total = sum(counts.values())
+    things = "number or statement" if total == 1 else "numbers and statements"
+    return f"{total} published {things}: {words}.{more}"
 
 
 def _measured(verdict: Judged, unit: str) -> str:
@@ -135,7 +139,19 @@ def _tables(judged: JudgedPaper) -> Iterator[Table]:
         for i, name in enumerate(table.columns):
             columns.append(Column(name, "published", [published_cells(row, i) for row in rows], is_right=True))
             columns.append(Column("", "measured", [measured_cells(row, i) for row in rows], is_right=True))
-        yield Table(columns, table.title)
+        yield Table(columns, table.title, narrow=_narrow(table, rows))
+
+
+def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
+    """Lay a table out with a line for each number."""
+    places = [(row, i) for row in rows for i in range(len(table.columns))]
+    names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row, _ in places]
+    return [
+        Column("", "", [name if i == 0 else "" for name, (_, i) in zip(names, places, strict=True)]),
+        Column("", "", [table.columns[i] for _, i in places]),
+        Column("published", "", [published_cells(row, i) for row, i in places], is_right=True),
+        Column("measured", "", [measured_cells(row, i) for row, i in places], is_right=True),
+    ]
 
 
 def unit_suffix(unit: str) -> str:

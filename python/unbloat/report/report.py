@@ -11,8 +11,10 @@ from typing import Any
 
 from unbloat.report.table import Column, markdown, render, show
 
-WIDTH = 120
-"""Characters of a line of text that is no table."""
+PAGE = 120
+"""Characters of a line of a page that is no table."""
+TERMINAL = 80
+"""Characters of a terminal's line."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Table:
     title: str = ""
     write: Callable[[object], str] = show
     """Writes a cell for a page; a terminal has the digits that `show` gives."""
+    narrow: Sequence[Column] = ()
+    """The same in fewer columns, for a terminal that the table is too wide for."""
     is_part: bool = False
     """Stands under the heading of a larger one."""
     is_stacked: bool = False
@@ -89,10 +93,16 @@ def _text(part: Part) -> str:
         case Table(is_stacked=True):
             return "\n".join(filter(None, [part.title, *_stacked(part)]))
         case Table():
-            return "\n".join(filter(None, [part.title, render(part.columns)]))
+            return "\n".join(filter(None, [part.title, _fitting(part)]))
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
     return "\n".join(_filled(line) for line in part.split("\n"))
+
+
+def _fitting(table: Table) -> str:
+    drawn = render(table.columns)
+    is_wide = max(map(len, drawn.split("\n"))) > TERMINAL
+    return render(table.narrow) if is_wide and table.narrow else drawn
 
 
 def _stacked(table: Table) -> Iterator[str]:
@@ -104,12 +114,11 @@ def _stacked(table: Table) -> Iterator[str]:
 
 def _item(item: str) -> str:
     first, *rest = item.split("\n")
-    lines = (textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="    ") for line in rest)
-    return "\n".join([_filled(f"* {first}", "  "), *lines])
+    return "\n".join([_filled(f"* {first}", "  "), *(_filled(f"    {line}", "    ") for line in rest)])
 
 
-def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+def _filled(line: str, indent: str = "", width: int = TERMINAL) -> str:
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _markdown(part: Part) -> str:
@@ -123,9 +132,13 @@ def _markdown(part: Part) -> str:
             title = [heading] if part.title else []
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
-            items = (f"* {item}".replace("\n", "\n  <br>") for item in part.items)
-            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *items])
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_markdown_item, part.items)])
     return part
+
+
+def _markdown_item(item: str) -> str:
+    first, *rest = item.split("\n")
+    return "\n".join([_filled(f"* {first}", "  ", PAGE), *(_filled(f"  <br>{line}", "  ", PAGE) for line in rest)])
 
 
 def _html(part: Part) -> str:
