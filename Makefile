@@ -8,6 +8,8 @@ STAMPS  := build/stamps
 LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
 # Kernels and booted machines of the tests.
 GUESTS  := $(CURDIR)/build/guests
+# Where `make install` puts the tool: sudo looks there.
+PREFIX  ?= /usr/local
 # Where the Rust installer puts its programs, before the next login knows.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 # Python compiles a library when it is imported; most of them never are.
@@ -16,7 +18,7 @@ export PIP_NO_COMPILE := 1
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
 
-.PHONY: demo test bench figures format build build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
+.PHONY: demo test bench figures format build wheel install uninstall build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -64,6 +66,22 @@ $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 	@mkdir -p $(@D)
 	@$(BIN)/maturin develop --release --quiet --extras test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
 	@touch $@
+
+# ---------------------------------------------------------------- Installing
+
+wheel: $(STAMPS)/wheel
+
+$(STAMPS)/wheel: $(STAMPS)/package
+	@rm -rf build/wheels
+	@$(BIN)/maturin build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+	@touch $@
+
+# As root, after `make wheel` as oneself: sudo make install
+install: $(STAMPS)/wheel
+	tools/install build/wheels/unbloat-*.whl $(PREFIX) $(PYTHON)
+
+uninstall:
+	rm -rf $(PREFIX)/lib/unbloat $(PREFIX)/bin/unbloat
 
 # ---------------------------------------------------------------- Checking
 

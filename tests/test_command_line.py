@@ -75,12 +75,12 @@ finally:
     assert done.stderr == "[]\n"
 
 
-def on_a_terminal(*words: str, **environment: str) -> str:
+def on_a_terminal(*words: str, folder: Path | None = None, **environment: str) -> str:
     """Call `unbloat` with a terminal of 80 columns for its output; give what it wrote there."""
     here, there = pty.openpty()
     whole = {**os.environ, "TERM": "xterm", "COLUMNS": "80", **environment}
     command = [sys.executable, "-m", "unbloat", *words]
-    with subprocess.Popen(command, stdout=there, stderr=there, stdin=there, env=whole) as process:
+    with subprocess.Popen(command, stdout=there, stderr=there, stdin=there, env=whole, cwd=folder) as process:
         os.close(there)
         said = b""
         while True:
@@ -99,6 +99,29 @@ def on_a_terminal(*words: str, **environment: str) -> str:
 def test_a_terminal_has_colours_unless_its_user_wants_none() -> None:
     assert "\033[1mExperiments" in on_a_terminal("--help")
     assert "\033[" not in on_a_terminal("--help", NO_COLOR="1")
+
+
+def widest(screen: str) -> int:
+    """The longest line, as a terminal shows it in the end, when the bar is gone; the tests' long paths do not count."""
+    lines = [re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", line) for line in screen.split("\n")]
+    return max(len(re.sub(r"/\S{60,}", "", line.rpartition("\r")[2])) for line in lines)
+
+
+def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) -> None:
+    loss = ["--set", "link.bottleneck.loss=0.1%", "-t", "3s"]
+    said = on_a_terminal("run", str(sweep), "--cc", "reno,cubic_plus", *loss)
+    assert widest(said) <= 80 and said.count("goodput") == 1 and "RTT mean" in said
+    said = on_a_terminal("sweep", str(sweep), "-n", "3", "-o", "out", *loss, folder=tmp_path)
+    assert widest(said) <= 80 and "±" in said
+    assert widest(on_a_terminal("compare", str(tmp_path / "out"), "--between", "cc=reno,cubic")) <= 80
+    for words in (["doctor"], ["list"], ["keys"], ["show", "cake"], ["cache"]):
+        assert widest(on_a_terminal(*words)) <= 80, words
+
+
+def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
+    said = cli("run", sweep, "--set", "sweep.flows.0.cc=['reno', 'cubic', 'vegas']").stdout
+    (heads,) = [line for line in said.splitlines() if "goodput" in line]
+    assert "cwnd" in heads
 
 
 # ---------------------------------------------------------------- Slips
@@ -263,7 +286,7 @@ def test_a_kind_can_be_listed_alone(cli: Cli) -> None:
 
 
 def test_one_thing_as_json_is_one_thing(cli: Cli) -> None:
-    (thing,) = json.loads(cli("list", "cubic_plus", "--json").stdout)
+    (thing,) = json.loads(cli("list", "cubic_plus", "--json").stdout)["things"]
     assert (thing["name"], thing["kind"]) == ("cubic_plus", "mechanisms")
     assert any(parameter["name"] == "threshold" for parameter in thing["parameters"])
 

@@ -1,9 +1,16 @@
 """The line that tells how far the runs are, and what is said about the wait before them."""
 
+import fcntl
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
 
 import pytest
-from unbloat.runs.progress import Progress, Waiting, clock
+from unbloat.runs.progress import Progress, Waiting, clock, count
 
 
 @pytest.mark.parametrize(
@@ -18,21 +25,65 @@ def test_progress_tells_share_runs_pace_and_time_left(capsys: pytest.CaptureFixt
     bar = Progress([10, 30], shown=True, on=on)
     bar.update(0, 1)
     bar.update(1, 1 / 3)
-    assert bar.line(elapsed_s=4).endswith(words)
+    assert bar.words(elapsed_s=4).strip() == words
     bar.close()
     assert capsys.readouterr().err == "", "nothing is drawn in the first two seconds"
+
+
+def test_no_pace_is_a_power_of_ten() -> None:
+    bar = Progress([10_000.0], shown=True)
+    bar.update(0, 0.5)
+    assert bar.words(elapsed_s=1).strip() == "50%  5000 simulated s/s, 0:01 left"
+    assert [count(number) for number in (0.01234, 5.5, 99.94, 123.4, 5380, 8.1234e6)] == [
+        *("0.0123", "5.5", "99.9", "123", "5380", "8.12 million")
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_bar_stays_on_its_line(width: int) -> None:
+    """Before, it was wider than 80 columns, and each update scrolled."""
+    script = """
+import os, sys
+from unbloat.runs import progress
+progress.PATIENCE_S = progress.BETWEEN_S = 0
+bar = progress.SweepProgress([60.0] * 1600, True)
+for run in range(1600):
+    bar.finish(run, 4_290_000)
+bar.close()
+"""
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment["TERM"] = "xterm"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=there, stderr=there, stdin=there, env=environment):
+        os.close(there)
+        said = "".join(iter(lambda: part_of(here), ""))
+    os.close(here)
+    assert "1600/1600 runs" in said or width < 80
+    drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]", said)]
+    assert len([line for line in drawn if "%" in line]) > 100
+    assert max(map(len, drawn)) <= width
+    assert said.count("\n") <= 2
+
+
+def part_of(terminal: int) -> str:
+    try:
+        return os.read(terminal, 1 << 16).decode(errors="replace")
+    except OSError:  # The other end is closed.
+        return ""
 
 
 def test_times_left_are_clocks() -> None:
     assert [clock(s) for s in (5, 65, 3700, float("inf"))] == ["0:05", "1:05", "1:01:40", "?"]
 
 
-def test_a_wait_is_said_once_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wait_is_logged_once_where_nobody_watches(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "unbloat")
     say = Waiting(shown=False)
     for what in ("fetches", "boots", "boots"):
         say(what)
     say.close()
-    assert capsys.readouterr().err == "unbloat: fetches\nunbloat: boots\n"
+    assert caplog.messages == ["fetches", "boots"]
 
 
 def test_a_terminal_sees_for_how_long(capsys: pytest.CaptureFixture[str]) -> None:

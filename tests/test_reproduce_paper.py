@@ -229,8 +229,10 @@ def test_main_claims_stand_first(folder):
     assert [claim["id"] for claim in report.data["claims"] if claim["main"]] == ["c.cut"]
 
 
-def test_a_table_that_is_too_wide_for_a_terminal_has_a_line_for_each_number(folder):
+def test_a_table_that_is_too_wide_for_a_terminal_has_a_line_for_each_number(folder, monkeypatch):
     report = tables.report_of(judge.judge(read.load(folder), {"pair": grid()}))
+    assert "small: delay (s)" in report.text()
+    monkeypatch.setattr("unbloat.report.report.screen_width", lambda: 80)
     lines = report.text().split("\n")
     (cubic,) = [line for line in lines if line.startswith("small: delay (s)")]
     assert cubic.split() == ["small:", "delay", "(s)", "cubic", "0.20", "0.2", "±", "1.3", "?"]

@@ -12,6 +12,8 @@ mod networks;
 #[path = "../tests/engine/random.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod random;
+#[path = "../tests/engine/under_way.rs"]
+mod under_way;
 #[path = "../tests/engine/world.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod world;

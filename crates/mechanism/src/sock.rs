@@ -1,7 +1,7 @@
 //! The socket that a congestion control sees: the native layout of `struct tcp_sock` in `algorithms/include`.
 //!
 //! The engine keeps its own sender state here, so there is nothing to copy before a callback. Names and units are the
-//! kernel's. `tests/layout.rs` holds every offset against the C header.
+//! kernel's. `tests/mechanism/layout.rs` holds every offset against the C header.
 
 /// `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;

@@ -92,18 +92,22 @@ impl EgressPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessPort;
     use crate::packet::tests::TestPacket;
     use crate::qdisc::Fifo;
+    use proptest::prelude::*;
     use scenario::model::{Limit, Loss, Queue, Service};
     use scenario::units::Rate;
 
-    /// 12 Mbit/s, where a packet of 1500 bytes takes 1 ms, then 5 ms; two packets may wait.
-    fn egress() -> EgressPort {
-        let limit = Some(Limit::Packets(2));
+    const RATE: Rate = Rate(12_000_000);
+    const DELAY: Nanos = Nanos::from_millis(5);
+
+    /// 12 Mbit/s, where a packet of 1500 bytes takes 1 ms, then 5 ms.
+    fn egress(limit: Option<Limit>) -> EgressPort {
         let link = Link {
             name: "access".into(),
-            service: Service::Rate(Rate(12_000_000)),
-            delay: Nanos::from_millis(5),
+            service: Service::Rate(RATE),
+            delay: DELAY,
             queue: Queue::Droptail { limit, ecn_threshold: None },
             loss: Loss::NONE,
             impairments: Default::default(),
@@ -112,12 +116,13 @@ mod tests {
         EgressPort::new(&link, AnyQdisc::Fifo(Fifo::new(limit, None)), output)
     }
 
-    /// Of seven packets that come at once three are taken. The others are told of at once, the three when their last
-    /// bits are out and again when they are at the far end, as one that comes when the third of them arrives.
+    /// Of seven packets that come at once, where two may wait, three are taken. The others are told of at once, the
+    /// three when their last bits are out and again when they are at the far end, as one that comes when the third of
+    /// them arrives.
     #[test]
     fn departures_and_drops_are_told_of_when_they_happen() {
         let ms = Nanos::from_millis;
-        let (mut port, mut packets, mut seen) = (egress(), Pool::default(), vec![]);
+        let (mut port, mut packets, mut seen) = (egress(Some(Limit::Packets(2))), Pool::default(), vec![]);
         let offer = |at: Nanos, port: &mut EgressPort, packets: &mut Pool<TestPacket>| {
             let id = packets.insert(TestPacket::new(0));
             port.offer(at, Transit { id, next_hop: Transit::END }, packets);
@@ -141,5 +146,42 @@ mod tests {
         let expected: Vec<_> =
             dropped.chain(then.into_iter().chain(last).map(|(at, what, number)| (ms(at), what, number))).collect();
         assert_eq!(seen, expected);
+    }
+
+    proptest! {
+        /// Without a limit what arrives when is as over a link whose sender is told nothing, and every packet has left
+        /// the host as long before as the line takes.
+        #[test]
+        fn an_egress_delivers_as_an_access_link(train in prop::collection::vec((0..3000u64, 40..1501u32), 1..60)) {
+            let (mut port, mut packets) = (egress(None), Pool::default());
+            let mut link = AccessPort::new("access".into(), RATE, DELAY, Nanos::ZERO, Nanos::from_secs(1));
+            let (mut now, mut left, mut arrived) = (Nanos::ZERO, vec![], vec![]);
+            let mut run = |port: &mut EgressPort, packets: &mut Pool<TestPacket>, until: Nanos| {
+                while port.next() < until {
+                    let at = port.next();
+                    match port.step(at, packets) {
+                        Step::Left(id) => left.push((at + DELAY, id)),
+                        Step::Arrived(transit) => arrived.push((at, transit.id)),
+                        Step::Dropped(gone) => panic!("{gone:?} without a limit"),
+                        Step::Nothing => {}
+                    }
+                }
+            };
+            for (gap_us, bytes) in train {
+                now += Nanos::from_micros(gap_us);
+                run(&mut port, &mut packets, now);
+                let id = packets.insert(TestPacket { bytes, ..TestPacket::new(0) });
+                let transit = Transit { id, next_hop: Transit::END };
+                port.offer(now, transit, &mut packets);
+                link.send(now, bytes, transit);
+            }
+            run(&mut port, &mut packets, Nanos::NEVER);
+            let expected: Vec<_> = std::iter::from_fn(|| {
+                let at = link.next();
+                (at != Nanos::NEVER).then(|| (at, link.take().id))
+            }).collect();
+            prop_assert_eq!(&arrived, &expected);
+            prop_assert_eq!(&left, &expected);
+        }
     }
 }

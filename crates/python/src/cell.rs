@@ -268,7 +268,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
         packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
-        groups: scenario.openings().iter().map(Vec::len).collect(),
+        groups: scenario.flow_arrivals().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Annotated, Literal
 
@@ -10,7 +9,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 EXAMPLES = """\
@@ -53,7 +52,7 @@ def command(
         for kind in cache.KINDS
     ]
     whole = {"folder": str(cache_folder()), "action": action, "kinds": rows}
-    say(json.dumps(whole, indent=2) if as_json else before + screen(rows))
+    say_json(whole) if as_json else say(before + screen(rows))
 
 
 def screen(rows: list[dict[str, object]]) -> str:

@@ -16,7 +16,7 @@ import typer
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.cli.options import JsonOption, listed
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 from unbloat.system import compiler_warnings
 
 WRONG = 2
@@ -62,7 +62,7 @@ def command(
     if kernel and not is_control:
         raise InputError("check --kernel: only a congestion control is shown to kernels")
     findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
-    say(json.dumps({"checks": [asdict(each) for each in findings]}, indent=2) if as_json else screen(findings))
+    say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(screen(findings))
     return WRONG if is_wrong(findings) else None
 
 

@@ -6,7 +6,7 @@ import json
 
 from unbloat import _core
 from unbloat.cli.options import JsonOption
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 EXAMPLES = "sudo unbloat clean"
 
@@ -21,6 +21,6 @@ def command(as_json: JsonOption = False) -> None:
     removed = [f"temporary folder {folder}" for folder in scratch.sweep()]
     removed += json.loads(_core.clean())
     if as_json:
-        say(json.dumps({"removed": removed}))
+        say_json({"removed": removed})
     else:
         say("\n".join(f"removed {what}" for what in removed) or "nothing was left behind")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import OUTPUT, WHAT, JsonOption
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
@@ -98,16 +97,16 @@ def command(
         return compare_packets(a, b, c, fields, as_json, [name for name, value in options.items() if value])
     if fields is not None:
         raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
-    from unbloat.comparison.compare import agrees, compare, report_of
+    from unbloat.comparison.compare import compare, report_of
 
     compared = compare(a, b, c, between=between, spread=spread, reasons=reasons)
     report = report_of(compared)
-    say(report.json() if as_json else report.text())
+    say_json(report.data) if as_json else say(report.text())
     if page:
         words = [str(path) for path in (a, b, c) if path]
         words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
         write_page(page, f"    {shlex.join(['unbloat', 'compare', *words])}\n\n{report.markdown()}")
-    return DIFFERENT if check and not agrees(compared) else SAME
+    return DIFFERENT if check and not compared.is_within else SAME
 
 
 def compare_packets(
@@ -122,7 +121,7 @@ def compare_packets(
     for option in others:
         raise InputError(f"compare --{option} is for results, and --packets for packet traces: leave one out")
     found = compare_files(a, b, FIELDS if fields is None else parse_fields(fields))
-    say(json.dumps(dict_of(found), indent=2) if as_json else text_of(found))
+    say_json(dict_of(found)) if as_json else say(text_of(found))
     return SAME if found.is_same else DIFFERENT
 
 

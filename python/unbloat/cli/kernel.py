@@ -12,7 +12,7 @@ import typer
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.cli.options import JsonOption, control_names
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
@@ -94,7 +94,7 @@ def load_command(
     loaded["parameters"] = dict(loaded["parameters"])
     unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
     if as_json:
-        say(json.dumps({**loaded, "unit": str(unit.path) if unit else None}, indent=2))
+        say_json({**loaded, "unit": str(unit.path) if unit else None})
         return
     say(f"the kernel has {control} now and calls it {loaded['name']}")
     if loaded["parameters"]:
@@ -158,7 +158,7 @@ def unload_command(
     unloaded = json.loads(answer)
     unit = None if keep_unit else systemd.remove(name)
     if as_json:
-        say(json.dumps({**unloaded, "unit": str(unit) if unit else None}, indent=2))
+        say_json({**unloaded, "unit": str(unit) if unit else None})
         return
     say(f"the kernel no longer offers {name}")
     if unloaded["draining"]:
@@ -199,7 +199,7 @@ def refuse_both(cgroup: str | None, everyone: bool) -> None:
 def say_attached(attachment: str, as_json: bool, sentence: str) -> None:
     """Print it as it is or in a sentence."""
     data = json.loads(attachment)
-    say(json.dumps(data, indent=2) if as_json else sentence.format(**data))
+    say_json(data) if as_json else say(sentence.format(**data))
 
 
 def status_command(
@@ -214,7 +214,7 @@ def status_command(
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
     if as_json:
-        say(json.dumps({"controls": controls}, indent=2))
+        say_json({"controls": controls})
     elif controls:
         say(status_screen(controls))
     else:
@@ -255,22 +255,24 @@ def doctor_command(as_json: JsonOption = False) -> None:
     from unbloat.guest import doctor as vm
 
     checks = [*json.loads(_core.kernel_doctor()), *vm.doctor()]
-    say(json.dumps({"checks": checks}, indent=2) if as_json else doctor_screen(checks))
+    say_json({"checks": checks}) if as_json else say(doctor_screen(checks))
 
 
 def doctor_screen(checks: list[dict[str, Any]]) -> str:
-    """Say first what can be done, then what was found."""
-    from unbloat.report.table import Column, render
+    """Say first what can be done, then what was found, by what it is for."""
+    parts = [doctor_summary(checks)]
+    for purpose in dict.fromkeys(check["needed_for"] for check in checks):
+        lines = [line for check in checks if check["needed_for"] == purpose for line in check_lines(check)]
+        parts.append("\n".join([purpose, *lines]))
+    return "\n\n".join(parts)
 
-    there = {True: "yes", False: "no", None: "?"}
-    columns = [
-        Column("what", "", [check["what"] for check in checks]),
-        Column("for", "", [check["needed_for"] for check in checks]),
-        Column("there", "", [there[check["there"]] for check in checks]),
-        Column("found", "", ["" if check["found"] == "yes" else check["found"] for check in checks]),
-        Column("what to do", "", [check["remedy"] or "" for check in checks]),
-    ]
-    return f"{doctor_summary(checks)}\n\n{render(columns)}"
+
+def check_lines(check: dict[str, Any]) -> list[str]:
+    """Draw one check: is it there, what was found, what is to be done."""
+    there = {True: "yes", False: "no", None: "?"}[check["there"]]
+    found = "" if check["found"] in ("yes", "") else f": {check['found']}"
+    remedy = [f"       what to do: {check['remedy']}"] if check["remedy"] else []
+    return [f"  {there:3}  {check['what']}{found}", *remedy]
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:
@@ -278,9 +280,9 @@ def doctor_summary(checks: list[dict[str, Any]]) -> str:
     missing: dict[str, list[str]] = {}
     for check in checks:
         for purpose in check["needed_for"].split(", "):
-            found = missing.setdefault(purpose, [])
+            lacking = missing.setdefault(purpose, [])
             if check["there"] is False:
-                found.append(check["what"])
+                lacking.append(check["what"])
     return "\n".join(
         f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
         for purpose, lacking in missing.items()

@@ -13,7 +13,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption, mechanism_names
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 from unbloat.scenario.checks import did_you_mean
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def list_command(
     from unbloat.scenario.catalogue import catalogue
 
     found = catalogue() if name is None else {KINDS[name]: catalogue()[KINDS[name]]}
-    say(json.dumps(found, indent=2) if as_json else screen(found))
+    say_json(found) if as_json else say(screen(found))
 
 
 def screen(found: Mapping[str, Sequence[Entry]]) -> str:
@@ -124,7 +124,7 @@ def show_command(
 def show_things(name: str, as_json: bool) -> None:
     """Print all that has this name."""
     found = things(name)
-    say(json.dumps(found, indent=2) if as_json else "\n\n".join(map(page, found)))
+    say_json({"things": found}) if as_json else say("\n\n".join(map(page, found)))
 
 
 def things(name: str) -> list[Entry]:
@@ -227,7 +227,7 @@ def keys_command(
 ) -> None:
     """List the keys of a scenario file: values, defaults, meaning."""
     chosen = keys_of(section) if section else keys()
-    say(json.dumps({"keys": chosen}, indent=2) if as_json else keys_screen(chosen, detailed=section is not None))
+    say_json({"keys": chosen}) if as_json else say(keys_screen(chosen, detailed=section is not None))
 
 
 def keys() -> list[Entry]:

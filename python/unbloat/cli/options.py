@@ -6,17 +6,20 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from unbloat._core import InputError
 from unbloat.system.interrupts import Ended
 
+if TYPE_CHECKING:
+    from unbloat.scenario.checks import Backend
+
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 """Headings of options."""
 
-Backend = Literal["simulator", "sim", "kernel", "vm"]
+OnName = Literal["simulator", "sim", "kernel", "vm"]
 
 
 # ---------------------------------------------------------------- Completion of names
@@ -165,7 +168,7 @@ def listed(texts: Sequence[str] | None, option: str) -> list[str]:
 # ---------------------------------------------------------------- Where and how
 
 OnOption = Annotated[
-    Backend,
+    OnName,
     typer.Option(
         "--on",
         metavar="sim|kernel|vm",
@@ -204,9 +207,9 @@ CacheOption = Annotated[
 ]
 
 
-def backend(on: str) -> str:
-    """Give the backend that an option names."""
-    return "simulator" if on == "sim" else on
+def backend(on: str) -> Backend:
+    """Give the backend that an option names, which is one of its choices."""
+    return cast("Backend", "simulator" if on == "sim" else on)
 
 
 @contextmanager

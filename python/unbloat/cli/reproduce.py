@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from unbloat.cli.options import (
     overrides_of,
     paper_names,
 )
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from unbloat.papers.judge import Judged
@@ -213,6 +212,6 @@ def on_kernel(request: Request, paper: Paper) -> list[Judged]:
 def show(report: Report, request: Request) -> None:
     """Print it for people, or for a script."""
     if request.as_json:
-        sys.stdout.write(f"{report.json()}\n")
+        say_json(report.data)
     else:
         say(report.text())

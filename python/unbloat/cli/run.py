@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,7 @@ from unbloat.cli.options import (
     keeping_runs,
     overrides_of,
 )
-from unbloat.cli.terminal import say, tell
+from unbloat.cli.terminal import say, say_json, tell
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -118,7 +117,7 @@ def command(
             jobs=jobs,
         )
         write(results, output, figure, kinds)
-    say(json.dumps(results.as_dict(), indent=2) if as_json else text_of(results))
+    say_json(results.as_dict()) if as_json else say(text_of(results))
 
 
 def check_figure(figure: Path | None, kinds: list[str]) -> None:

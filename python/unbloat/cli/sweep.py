@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +26,7 @@ from unbloat.cli.options import (
     keeping_runs,
     overrides_of,
 )
-from unbloat.cli.terminal import say, tell
+from unbloat.cli.terminal import say, say_json, tell
 
 FAILED = 1
 EXAMPLES = """\
@@ -96,5 +95,5 @@ def command(
         if output:
             swept.save(output)
             tell(f"wrote {output}")
-    say(json.dumps(swept.as_dict(), indent=2) if as_json else text_of(swept))
+    say_json(swept.as_dict()) if as_json else say(text_of(swept))
     return FAILED if swept.failures else None

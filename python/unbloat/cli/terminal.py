@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 import sys
+import textwrap
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from unbloat.report.table import screen_width
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
@@ -27,9 +34,24 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print it on stdout, on a terminal with its marks in colour."""
-    text = plain(text)
+    """Print it on stdout for people; on a terminal sentences are folded to its width, and marks have their colours."""
+    text = "\n".join(line for whole in plain(text).split("\n") for line in folded(whole))
     sys.stdout.write(f"{coloured(text) if is_coloured() else text}\n")
+
+
+def say_json(data: Mapping[str, Any]) -> None:
+    """Print data on stdout for scripts: one object, whatever the command."""
+    json.dump(data, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def folded(line: str) -> list[str]:
+    """Break a sentence into lines as wide as the terminal; a line of a table, which has gaps, stays as it is."""
+    width = screen_width()
+    if not width or len(line) <= width or "  " in line.strip():
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line, max(width, 20), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def tell(sentence: str) -> None:
@@ -82,6 +104,10 @@ class Messages(logging.Handler):
 
 def show_messages() -> None:
     """Have the library's messages shown from now on."""
+    from unbloat.results.record import IdenticalRepeats, UnsoundRun
+
+    for warning in (UnsoundRun, IdenticalRepeats):
+        warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")
     log.setLevel(logging.INFO)
     if not any(isinstance(handler, Messages) for handler in log.handlers):

@@ -24,7 +24,7 @@ from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper, Reason
 from unbloat.papers.read import is_scenario
 from unbloat.papers.toml_file import Keys, PaperError, shortened
-from unbloat.results.results import why_unsound
+from unbloat.results.record import why_unsound
 from unbloat.scenario.source import source_of
 
 FILE = "kernel.toml"

@@ -8,7 +8,7 @@ from statistics import fmean
 from unbloat.papers.expressions import ClaimError, Selector
 from unbloat.papers.quantities import MeasuredRun, Quantity, quantity_named
 from unbloat.papers.uncertainty import Seed
-from unbloat.results.results import why_unsound
+from unbloat.results.record import why_unsound
 
 
 class Measurements:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import html
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, show
+from unbloat.report.table import Column, markdown, render, screen_width, show
 
 PAGE = 120
-"""Characters of a line of a page that is no table."""
-TERMINAL = 80
-"""Characters of a terminal's line."""
+"""Characters of a line that is no table."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,9 @@ def _text(part: Part) -> str:
 
 
 def _fitting(table: Table) -> str:
-    drawn = render(table.columns)
-    is_wide = max(map(len, drawn.split("\n"))) > TERMINAL
-    return render(table.narrow) if is_wide and table.narrow else drawn
+    width = screen_width()
+    is_wide = width is not None and max(map(len, render(table.columns, sys.maxsize).split("\n"))) > width
+    return render(table.narrow if is_wide and table.narrow else table.columns)
 
 
 def _stacked(table: Table) -> Iterator[str]:
@@ -117,7 +116,9 @@ def _item(item: str) -> str:
     return "\n".join([_filled(f"* {first}", "  "), *(_filled(f"    {line}", "    ") for line in rest)])
 
 
-def _filled(line: str, indent: str = "", width: int = TERMINAL) -> str:
+def _filled(line: str, indent: str = "", width: int | None = None) -> str:
+    """Break a line where the terminal ends, or a page's line would be too long."""
+    width = width or min(PAGE, screen_width() or PAGE)
     return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+
+GAP = "  "
+"""Between two columns."""
+READABLE = 24
+"""Characters that a column of sentences keeps where room is scarce."""
 
 
 @dataclass(frozen=True)
@@ -22,34 +31,121 @@ class Column:
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
-def render(columns: Sequence[Column]) -> str:
-    """Draw a table; columns without any value are left out."""
+def render(columns: Sequence[Column], width: int | None = None) -> str:
+    """Draw a table; columns without any value are left out.
+
+    What is wider than `width` (by default that of the terminal, if one is written to) is folded: sentences into several
+    lines, and columns into further tables with the same labels at the left.
+    """
+    width = screen_width() if width is None else width
     kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
-    blocks = [_block(column) for column in kept]
-    lines = ["  ".join(parts).rstrip() for parts in zip(*blocks, strict=True)]
+    widths = [_width(column) for column in kept]
+    if width is None or _whole(widths) <= width:
+        return _drawn(kept, widths)
+    widths = _squeezed(kept, widths, width)
+    return "\n\n".join(_drawn(*part) for part in _folded(kept, widths, width))
+
+
+def screen_width() -> int | None:
+    """Give the columns of the terminal that stdout is; None elsewhere, where lines are as long as they need to be."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _width(column: Column) -> int:
+    return max(map(len, [column.head, column.unit, *map(show, column.cells)]))
+
+
+def _whole(widths: Sequence[int]) -> int:
+    """Give the width of a table whose columns have these."""
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _squeezed(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+    """Narrow the columns that hold sentences until the table fits, as far as they stay readable."""
+    widths = list(widths)
+    least = [own if column.is_number() else min(own, READABLE) for column, own in zip(columns, widths, strict=True)]
+    while (excess := _whole(widths) - width) > 0:
+        room, widest = max((own - lowest, n) for n, (own, lowest) in enumerate(zip(widths, least, strict=True)))
+        if room == 0:
+            break
+        widths[widest] -= min(excess, room)
+    return widths
+
+
+def _folded(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[tuple[list[Column], list[int]]]:
+    """Split a table that is too wide: each part begins with the columns that say what a row is."""
+    number = next((n for n, column in enumerate(columns) if column.unit), 1)
+    labels, label_widths = list(columns[:number]), list(widths[:number])
+    part: list[Column] = []
+    part_widths: list[int] = []
+    for column, own in zip(columns[number:], widths[number:], strict=True):
+        if part and _whole([*label_widths, *part_widths, own]) > width:
+            yield labels + part, label_widths + part_widths
+            part, part_widths = [], []
+        part.append(column)
+        part_widths.append(own)
+    yield labels + part, label_widths + part_widths
+
+
+def _drawn(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """Draw columns of these widths: heads, units, a rule, rows."""
+    aligns = [str.rjust if column.is_number() else str.ljust for column in columns]
+    rules = ["─" * width for width in widths]
+    heads = [[column.head for column in columns], [column.unit for column in columns], rules]
+    rows = [*heads, *(list(map(show, row)) for row in zip(*(column.cells for column in columns), strict=True))]
+    lines = []
+    for row in rows:
+        cells = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            drawn = (align(cell, width) for align, cell, width in zip(aligns, line, widths, strict=True))
+            lines.append(GAP.join(drawn).rstrip())
     return "\n".join(line for line in lines if line)
 
 
-def _block(column: Column) -> list[str]:
-    """Give one column's lines, all of one width: head, unit, rule, cells."""
-    cells = [show(cell) for cell in column.cells]
-    lines = [column.head, column.unit, "", *cells]
-    width = max(map(len, lines))
-    lines[2] = "─" * width
-    align = str.rjust if column.is_number() else str.ljust
-    return [align(line, width) for line in lines]
+def _wrapped(cell: str, width: int) -> list[str]:
+    return [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
+
+
+DIGITS = 3
+"""Significant digits of a number, at least."""
+SMALLEST = 1e-4
+"""What is smaller is written as a power of ten."""
 
 
 def show(value: object) -> str:
-    """Write a value; numbers with three or four significant digits and never as a power of ten."""
+    """Write a value; numbers with three significant digits, or all of those before the point."""
     if value is None or value != value:
         return "-"
     if not isinstance(value, float):
         return str(value)
     if value == 0 or math.isinf(value):
-        return "0" if value == 0 else "∞"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 4)}f}"
+        return "0" if value == 0 else f"{'-' * (value < 0)}∞"
+    if abs(value) < SMALLEST:
+        mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
+
+
+def magnitude(value: float) -> int:
+    """Give the power of ten of a number's first digit, once it is rounded."""
+    return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
+
+
+def with_interval(mean: float, half_width: float | None) -> str:
+    """Write a mean with half of its interval: of that two significant digits, and of the mean as many decimal places.
+
+    An interval that is thousands of times smaller than its mean is written by itself.
+    """
+    if not half_width or math.isinf(mean):
+        return show(mean)
+    last = int(f"{half_width:.1e}".partition("e")[2]) - 1
+    if mean and magnitude(mean) - last > LONGEST:
+        return f"{mean:.{max(0, LONGEST - magnitude(mean))}f} ± {show(half_width)}"
+    return f"{mean:.{max(0, -last)}f} ± {half_width:.{max(0, -last)}f}"
+
+
+LONGEST = 5
+"""A mean has not more digits than one more than this."""
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:

@@ -65,7 +65,7 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
     if (DATA / "algorithms").is_symlink():
         raise InputError(
             f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may have gone at the "
-            "next boot: `sudo make install` there, and load with the installed one (/usr/local/bin/unbloat)"
+            "next boot: `sudo make install` there, then load it with /usr/local/bin/unbloat"
         )
     for path in (Path(sys.executable), DATA):
         if owner := changeable(path):
@@ -78,10 +78,11 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
 
 def changeable(path: Path) -> Path | None:
     """Give the first folder or file on the way to `path` that others than root could replace or write to."""
-    for part in reversed([path.resolve(), *path.resolve().parents]):
+    ways = [path.absolute(), path.resolve()]
+    for part in sorted({part for way in ways for part in (way, *way.parents)}):
         state = part.stat()
-        is_open = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX
-        if state.st_uid != 0 or is_open:
+        is_open = state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and state.st_gid != 0)
+        if state.st_uid != 0 or (is_open and not state.st_mode & stat.S_ISVTX):
             return part
     return None
 

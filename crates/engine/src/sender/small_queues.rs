@@ -7,9 +7,9 @@ use crate::packet::{Data, flag};
 use crate::tap::Tap;
 use std::collections::VecDeque;
 
-/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`,
-/// 320 bytes on x86-64 where there are wireless cards and tunnels, as in distributions' kernels. `struct sk_buff` and
-/// `struct skb_shared_info`, aligned to cache lines, have 256 and 320 bytes (`tcp_stream_alloc_skb`).
+/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`
+/// (`tcp_stream_alloc_skb`), which is 320 on x86-64 with wireless meshes and tunnels, as distributions have them, and
+/// 256 without. `struct sk_buff` and `struct skb_shared_info`, aligned to cache lines, have 256 and 320.
 const HEAD: u64 = 320 + 256 + 320;
 /// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;

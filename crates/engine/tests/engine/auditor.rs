@@ -3,11 +3,12 @@
 //! It keeps its own, simplest account of each flow: which packets are between the hosts, what the receiver has, what
 //! the sender knows of that.
 
+use crate::under_way::UnderWay;
 use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
 use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
 
 /// Headers of a data segment, without and with timestamps.
@@ -34,12 +35,8 @@ pub struct Flow {
     /// From leaving the sender to reaching the receiver, and back: never faster than this.
     least_transit: Nanos,
     least_return: Nanos,
-    /// Do the links there, and those back, keep the order?
-    ordered: bool,
-    acks_ordered: bool,
-    /// Data and acknowledgements sent, neither lost nor arrived yet, with the time they left.
-    on_the_way: VecDeque<Travelling>,
-    acks_on_the_way: VecDeque<(Nanos, Ack)>,
+    data_under_way: UnderWay<Data>,
+    acks_under_way: UnderWay<Ack>,
     /// What the receiver has: all below `prefix`, and the members of `arrived` above.
     prefix: u32,
     arrived: Vec<bool>,
@@ -52,14 +49,6 @@ pub struct Flow {
     pub sent: u64,
     pub retransmitted: u64,
     pub lost: u64,
-}
-
-/// A data packet between the hosts.
-struct Travelling {
-    left: Nanos,
-    data: Data,
-    /// A copy that a channel has made.
-    is_copy: bool,
 }
 
 /// Audits every flow of a scenario.
@@ -77,9 +66,9 @@ pub struct Auditor {
 
 impl Auditor {
     pub fn new(scenario: &Scenario) -> Auditor {
-        let groups = scenario.flows.iter().zip(scenario.openings());
-        let flow = |(group, openings): (_, Vec<Opening>)| {
-            openings.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
+        let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
+        let flow = |(group, arrivals): (_, Vec<FlowArrival>)| {
+            arrivals.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
         };
         Auditor {
             flows: groups.flat_map(flow).collect(),
@@ -131,8 +120,20 @@ fn keep_order<'a>(mut links: impl Iterator<Item = &'a Link>) -> bool {
     !links.any(overtakes)
 }
 
+/// The same packet, or one that looks like it. A queue that it has passed may have marked it, an acknowledgement too,
+/// which DCTCP makes ECN-capable.
+fn same_data(a: &Data, b: &Data) -> bool {
+    let header = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval, d.bytes);
+    header(a) == header(b)
+}
+
+fn same_ack(a: &Ack, b: &Ack) -> bool {
+    let header = |a: &Ack| (a.next, a.window, a.tsval, a.tsecr, a.flags | flag::CE);
+    header(a) == header(b) && a.blocks() == b.blocks()
+}
+
 impl Flow {
-    fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
+    fn new(scenario: &Scenario, group: &FlowGroup, arrival: &FlowArrival) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
         let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
         let reverse = || group.reverse_path.iter().map(|link| &scenario.links[*link].reverse);
@@ -143,16 +144,14 @@ impl Flow {
         Flow {
             mss: mss(group),
             header: header(group),
-            size: opening.size.map(|size| size.0),
+            size: arrival.size.map(|size| size.0),
             from: scenario.warmup,
             timestamps: group.stack.timestamps,
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
             least_transit: onto_access + group.access.delay + there,
             least_return: back + group.access.delay,
-            ordered,
-            acks_ordered,
-            on_the_way: VecDeque::new(),
-            acks_on_the_way: VecDeque::new(),
+            data_under_way: UnderWay::new(ordered, same_data),
+            acks_under_way: UnderWay::new(acks_ordered, same_ack),
             prefix: 0,
             arrived: vec![],
             next_new: 0,
@@ -182,17 +181,18 @@ impl Flow {
 
     /// Data packets that are between the hosts.
     pub fn unaccounted(&self) -> usize {
-        self.on_the_way.len()
+        self.data_under_way.count()
     }
 
     fn data_sent(&mut self, now: Nanos, data: &Data) {
-        self.on_the_way.push_back(Travelling { left: now, data: *data, is_copy: false });
+        self.data_under_way.send(now, *data);
+        let counts = now >= self.from && !data.is_handshake();
+        assert_eq!(data.counts, counts, "its sender counts what it sends after the warm-up");
         if data.is_handshake() {
             let syn = data.flags & flag::SYN != 0;
             assert_eq!(self.edge.is_none(), syn, "a SYN opens the handshake, and nothing else does");
             return;
         }
-        let counts = now >= self.from;
         self.sent += counts as u64;
         let edge = self.edge.expect("data before the handshake");
         let payload = data.bytes as u64 - self.header;
@@ -213,43 +213,18 @@ impl Flow {
         }
     }
 
-    /// Takes a packet that will not arrive off the account.
     fn data_lost(&mut self, data: &Data) {
-        // The last, so that none of the others comes too early.
-        let place = *self.places_of(data).last().expect("what is lost was sent");
-        let Travelling { left, is_copy, .. } = self.on_the_way.remove(place).expect("found there");
-        self.lost += (!data.is_handshake() && !is_copy && left >= self.from) as u64;
-    }
-
-    /// Where a packet stands that is sent and has not arrived, all places if several are alike. Of those a copy does
-    /// not count for its sender.
-    fn places_of(&self, data: &Data) -> Vec<usize> {
-        // A queue that it has passed may have marked it.
-        let sent = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval, d.bytes);
-        let alike = |place: &usize| sent(&self.on_the_way[*place].data) == sent(data);
-        let places: Vec<_> = (0..self.on_the_way.len()).filter(alike).collect();
-        let of =
-            |copies: bool| places.iter().copied().filter(|p| self.on_the_way[*p].is_copy == copies).collect::<Vec<_>>();
-        let copies = if data.counts { vec![] } else { of(true) };
-        if copies.is_empty() { of(false) } else { copies }
-    }
-
-    fn place_of(&self, data: &Data) -> usize {
-        *self.places_of(data).first().expect("it was sent")
+        self.data_under_way.lose(data);
+        self.lost += data.counts as u64;
     }
 
     fn data_duplicated(&mut self, data: &Data) {
-        let place = self.place_of(data);
-        let Travelling { left, data, .. } = self.on_the_way[place];
-        self.on_the_way.insert(place, Travelling { left, data, is_copy: true });
+        assert!(!data.counts, "its sender does not count a copy");
+        self.data_under_way.double(data);
     }
 
     fn data_arrived(&mut self, now: Nanos, data: &Data) {
-        let place = self.place_of(data);
-        // Those before it can only be itself, if it was sent twice at once or doubled.
-        let first = &self.on_the_way[0].data;
-        assert!(!self.ordered || first.segment == data.segment, "segment {} overtakes {}", data.segment, first.segment);
-        let Travelling { left, .. } = self.on_the_way.remove(place).expect("found there");
+        let left = self.data_under_way.arrive(data);
         assert!(now >= left + self.least_transit, "faster than the path: {left:?} to {now:?}");
         if data.is_handshake() || self.has(data.segment) {
             return;
@@ -266,7 +241,7 @@ impl Flow {
     }
 
     fn ack_sent(&mut self, now: Nanos, ack: &Ack) {
-        self.acks_on_the_way.push_back((now, *ack));
+        self.acks_under_way.send(now, *ack);
         assert!(
             ack.next == self.prefix || (self.own_echo && ack.next < self.prefix),
             "acknowledges {}, has {}",
@@ -282,36 +257,11 @@ impl Flow {
         assert!(fresh.iter().all(|b| b.start > ack.next), "{fresh:?} below or at {}", ack.next);
     }
 
-    fn ack_lost(&mut self, ack: &Ack) {
-        let place = self.places_of_ack(ack).last().expect("what is lost was sent");
-        self.acks_on_the_way.remove(place);
-    }
-
-    fn ack_duplicated(&mut self, ack: &Ack) {
-        let place = self.place_of_ack(ack);
-        let copy = self.acks_on_the_way[place];
-        self.acks_on_the_way.insert(place, copy);
-    }
-
-    /// Where an acknowledgement stands that is sent and has not arrived, all places if several are alike.
-    fn places_of_ack<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = usize> + 'a {
-        // A queue that it has passed may have marked it, for DCTCP makes acknowledgements ECN-capable too.
-        let sent = |a: &Ack| (a.next, a.tsval, a.flags | flag::CE);
-        let same = move |(_, a): &(Nanos, Ack)| sent(a) == sent(ack) && a.blocks() == ack.blocks();
-        (0..self.acks_on_the_way.len()).filter(move |place| same(&self.acks_on_the_way[*place]))
-    }
-
-    fn place_of_ack(&self, ack: &Ack) -> usize {
-        self.places_of_ack(ack).next().expect("it was sent")
-    }
-
     fn ack_arrived(&mut self, now: Nanos, ack: &Ack) {
         let room = ack.next + (ack.window as u64 / self.mss) as u32;
         self.edge = Some(self.edge.map_or(room, |edge| edge.max(room)));
         self.acked = self.acked.max(ack.next);
-        let place = self.place_of_ack(ack);
-        assert!(!self.acks_ordered || place == 0, "acknowledgements arrive in order");
-        let (left, _) = self.acks_on_the_way.remove(place).expect("found there");
+        let left = self.acks_under_way.arrive(ack);
         assert!(now >= left + self.least_return, "faster than the reverse path: {left:?} to {now:?}");
     }
 }
@@ -333,9 +283,9 @@ impl Tap for Auditor {
         let flow = self.at(now, ack.flow);
         match event {
             Event::Sent => flow.ack_sent(now, ack),
-            Event::Dropped | Event::Lost => flow.ack_lost(ack),
+            Event::Dropped | Event::Lost => flow.acks_under_way.lose(ack),
             Event::Arrived => flow.ack_arrived(now, ack),
-            Event::Duplicated => flow.ack_duplicated(ack),
+            Event::Duplicated => flow.acks_under_way.double(ack),
         }
     }
 

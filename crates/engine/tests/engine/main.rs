@@ -17,6 +17,7 @@ mod spurious_timeouts;
 mod tails;
 mod timestamps;
 mod transfers;
+mod under_way;
 mod windows;
 mod workloads;
 mod world;

@@ -1,0 +1,174 @@
+//! The built-in files compile for the kernel too, without a warning: `clang -target bpf`, with BTF and the operations'
+//! section. What the library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
+
+use crate::harness::{UserFiles, library};
+use mechanism::{Error, KernelObject, Library};
+use object::{Object, ObjectSection};
+use scenario::model::{CcSource, CongestionControl, ParamValue};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn every_built_in_compiles_for_the_kernel() {
+    let library = library();
+    let files = UserFiles::new("bpf");
+    for name in library.names() {
+        let target = files.write(&format!("{name}.bpf.o"), "");
+        let source = library.folder().join(format!("congestion/{name}.bpf.c"));
+        compile(&source, library.folder(), &target, &["-DUNBLOAT_RECORD"]);
+        compile(&source, library.folder(), &target, &[]);
+        let bytes = std::fs::read(&target).expect("the object");
+        let object = object::File::parse(&*bytes).expect("an ELF file");
+        for section in ["struct_ops", ".struct_ops.link", ".BTF", ".BTF.ext", "license"] {
+            assert!(object.section_by_name(section).is_some_and(|s| s.size() > 0), "{name} has no section {section}");
+        }
+        let programs = object.section_by_name("struct_ops").expect("programs").size();
+        const INSTRUCTION: u64 = 8;
+        assert!(programs / INSTRUCTION < 4096, "{name} has {} instructions", programs / INSTRUCTION);
+    }
+}
+
+fn compile(source: &Path, algorithms: &Path, target: &Path, defines: &[&str]) {
+    let output = Command::new("clang")
+        .args(["-target", "bpf", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-I"])
+        .arg(algorithms.join("include"))
+        .args(defines)
+        .arg("-c")
+        .arg(source)
+        .arg("-o")
+        .arg(target)
+        .output()
+        .expect("clang compiles for the kernel: install it (Debian: apt-get install clang)");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn kernel_object(source: CcSource, params: &[(&str, ParamValue)], name: Option<&str>) -> Result<KernelObject, Error> {
+    let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    library().kernel_object(&CongestionControl { source, params }, name)
+}
+
+fn builtin(name: &str) -> KernelObject {
+    kernel_object(CcSource::Builtin(name.into()), &[], None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What Linux's own congestion controls are called.
+const OF_LINUX: [&str; 18] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "dctcp-reno",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Names that Linux's own have are taken; the others are called as everywhere.
+#[test]
+fn names_in_the_kernel() {
+    for name in library().names() {
+        let taken = OF_LINUX.contains(&name.as_str());
+        let expected = if taken { format!("ub_{name}") } else { name.clone() };
+        assert_eq!(builtin(&name).name, expected);
+    }
+    let renamed = kernel_object(CcSource::Builtin("reno".into()), &[], Some("fifteen-letters")).expect("an object");
+    assert_eq!(renamed.name, "fifteen-letters");
+    let bytes = builtin("reno").bytes;
+    let changed: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] != renamed.bytes[*at]).collect();
+    assert!(changed.last().expect("a change") - changed[0] < 15, "only the name's place: {changed:?}");
+    let refusal = |name: &str| kernel_object(CcSource::Builtin("reno".into()), &[], Some(name)).unwrap_err().message;
+    assert_eq!(
+        refusal("sixteen--letters"),
+        "\"sixteen--letters\" is no name for a congestion control: the kernel allows 1 to 15 characters"
+    );
+    assert_eq!(refusal(""), "\"\" is no name for a congestion control: the kernel allows 1 to 15 characters");
+    assert_eq!(
+        refusal("two words"),
+        "\"two words\" is no name for a congestion control: ' ' is none of letters, digits, \"_\", \"-\" and \".\""
+    );
+}
+
+#[test]
+fn parameters_are_those_of_the_simulator() {
+    for name in library().names() {
+        let described = library().describe(&CcSource::Builtin(name.clone())).expect("a description");
+        let native: Vec<_> = described.parameters.iter().map(|known| (known.name.clone(), known.default())).collect();
+        assert_eq!(builtin(&name).parameters, native, "{name}");
+    }
+    let source = || CcSource::Builtin("cubic_plus".into());
+    let set = kernel_object(source(), &[("threshold", ParamValue::Text("25ms".into()))], None).expect("an object");
+    assert!(set.parameters.contains(&("threshold".into(), "25ms".into())), "{:?}", set.parameters);
+    let bytes = builtin("cubic_plus").bytes;
+    let changed = (0..bytes.len()).filter(|at| bytes[*at] != set.bytes[*at]).count();
+    assert!((1..=4).contains(&changed), "one number, not {changed} bytes");
+    let error = kernel_object(source(), &[("treshold", ParamValue::Integer(1))], None).unwrap_err();
+    assert_eq!(error.parameter.as_deref(), Some("treshold"));
+    assert!(error.message.starts_with("cubic_plus has no parameter treshold; there are threshold ("), "{error}");
+}
+
+#[test]
+fn one_byte_says_what_cong_control_gets() {
+    let mut older = builtin("bbr");
+    older.set_cong_control_arguments(2);
+    let newer = builtin("bbr").bytes;
+    let changed: Vec<_> = (0..newer.len()).filter(|at| newer[*at] != older.bytes[*at]).collect();
+    assert_eq!(changed.iter().map(|at| (newer[*at], older.bytes[*at])).collect::<Vec<_>>(), [(1, 0)]);
+    let mut without = builtin("reno");
+    without.set_cong_control_arguments(2);
+    assert_eq!(without.bytes, builtin("reno").bytes);
+}
+
+/// The search path belongs to the process, so this runs again in one that has none.
+#[test]
+fn built_ins_need_no_compiler_and_users_files_do() {
+    const IN_CHILD: &str = "UNBLOAT_TEST_NO_CLANG";
+    if let Some(copy) = std::env::var_os(IN_CHILD) {
+        let names = library().names();
+        assert!(names.iter().all(|name| !builtin(name).bytes.is_empty()));
+        let path = library().folder().join("congestion/reno.bpf.c");
+        let no_clang = |path: &Path| {
+            format!(
+                "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install \
+                    clang)",
+                path.display()
+            )
+        };
+        let error = kernel_object(CcSource::File(path.clone()), &[], None).unwrap_err();
+        assert_eq!(error.message, no_clang(&path));
+        // A copy of the sources is as good as they are, until one is edited.
+        let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+        let copied = Library::open(&copy).kernel_object(&control, None).expect("an object");
+        assert_eq!(copied.bytes, builtin("reno").bytes);
+        let path = Path::new(&copy).join("congestion/reno.bpf.c");
+        std::fs::write(&path, std::fs::read_to_string(&path).expect("text").replace("/ 2", "/ 3")).expect("written");
+        let error = Library::open(&copy).kernel_object(&control, None).unwrap_err();
+        assert_eq!(error.message, no_clang(&path));
+        return;
+    }
+    let files = UserFiles::new("no-clang");
+    let copy = files.write("marker", "").with_file_name("algorithms");
+    let copied = Command::new("cp").arg("-rL").arg(library().folder()).arg(&copy).status().expect("cp");
+    assert!(copied.success());
+    let child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "kernel_target::built_ins_need_no_compiler_and_users_files_do"])
+        .env(IN_CHILD, &copy)
+        .env("PATH", "")
+        .env("UNBLOAT_CACHE", copy.with_file_name("cache"))
+        .output()
+        .expect("a process");
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}");
+    let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+    let edited = Library::open(&copy).kernel_object(&control, None).expect("clang compiles the edited file");
+    assert_ne!(edited.bytes, builtin("reno").bytes);
+}

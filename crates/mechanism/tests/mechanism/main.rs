@@ -1,0 +1,25 @@
+//! The built mechanisms one by one, driven by hand, and what it takes to build, bind and replay any.
+
+mod agile_sd;
+mod bbr;
+mod clpc;
+mod compound;
+mod cubic;
+mod delayed_window_update;
+mod elastic;
+mod errors;
+mod harness;
+mod header_styles;
+mod kernel_examples;
+mod kernel_target;
+mod layout;
+mod ledbat;
+mod numbers;
+mod parameters;
+mod reno;
+mod replay;
+mod roots;
+mod tcp_lp;
+mod vegas;
+mod veno;
+mod westwood;

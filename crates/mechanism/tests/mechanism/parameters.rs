@@ -1,0 +1,182 @@
+//! Parameters: how they describe themselves, and what a scenario may write.
+
+use crate::harness::{UserFiles, library, load, socket, with_params};
+use mechanism::Description;
+use scenario::model::{CcSource, ParamValue};
+
+fn text(text: &str) -> ParamValue {
+    ParamValue::Text(text.into())
+}
+
+fn number(number: i64) -> ParamValue {
+    ParamValue::Integer(number)
+}
+
+fn described(name: &str) -> Description {
+    library().describe(&CcSource::Builtin(name.into())).expect("a description")
+}
+
+#[test]
+fn every_mechanism_describes_itself() {
+    let list = library().list().expect("a list");
+    let names: Vec<_> = list.iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, library().names(), "one for each file, by name");
+    assert!(names.is_sorted() && ["bbr", "cubic", "reno"].iter().all(|known| names.contains(known)), "{names:?}");
+    for description in &list {
+        assert!(description.summary.ends_with('.') && description.summary.len() < 130, "{}", description.summary);
+        assert!(description.prose.contains("\n\nFrom "), "{} names no source", description.name);
+        assert!(description.prose.contains("Departures"), "{} names no departures", description.name);
+        assert!(description.parameters.iter().all(|p| !p.meaning.is_empty()));
+    }
+    assert_eq!(described("reno").summary, "one segment more each round trip, half the window at a loss.");
+}
+
+#[test]
+fn a_parameter_says_what_it_is() {
+    let description = described("cubic_plus");
+    let of = |name: &str| description.parameters.iter().find(|p| p.name == name).expect(name);
+    let theta = of("theta");
+    assert_eq!((theta.default(), theta.lowest(), theta.highest()), ("90%".into(), "1%".into(), "100%".into()));
+    assert_eq!(of("beta").default(), "717/1024");
+    assert_eq!(of("hystart_ack_delta").default(), "2ms");
+    assert_eq!(of("period").highest(), "10s");
+    assert_eq!(of("gate_slow_start").default(), "true");
+    assert_eq!(of("gate_slow_start").kind(), "true or false");
+    assert_eq!(of("theta").meaning, "window that a serious verdict leaves");
+}
+
+#[test]
+fn every_way_to_write_a_value() {
+    for (name, value) in [
+        ("theta", text("90%")),
+        ("theta", text("0.9")),
+        ("beta", text("80%")),
+        ("beta", text("0.8")),
+        ("beta", text("819/1024")),
+        ("beta", number(819)),
+        ("period", text("100ms")),
+        ("period", text("0.6ms")),
+        ("period", text("1s")),
+        ("period", number(0)),
+        ("hystart_low_window", number(20)),
+        ("hystart_low_window", text("20p")),
+        ("hystart", ParamValue::Bool(false)),
+        ("eps_shift", number(8)),
+    ] {
+        with_params("cubic_plus", &[(name, value)]);
+    }
+}
+
+#[test]
+fn a_value_reaches_the_mechanism() {
+    let ssthresh = |value| with_params("cubic", &[("beta", value)]).ssthresh(&mut socket(1024, 10));
+    assert_eq!(ssthresh(text("80%")), 819);
+    assert_eq!(ssthresh(text("0.8")), 819);
+    assert_eq!(ssthresh(number(600)), 600);
+}
+
+/// What loading says of a value that does not fit.
+fn complaint(name: &str, value: ParamValue) -> String {
+    let error = load(CcSource::Builtin("cubic_plus".into()), &[(name, value)]).err().expect("an error");
+    assert_eq!(error.parameter.as_deref(), Some(name));
+    error.to_string()
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_in_a_sentence() {
+    for (name, value, sentence) in [
+        ("period", number(100), "cubic_plus cannot be set up: period takes a time such as \"100ms\", not 100"),
+        (
+            "period",
+            text("100"),
+            "cubic_plus cannot be set up: period takes a time, and \"100\" lacks its unit; units of a time are ns, us, \
+                ms, s",
+        ),
+        (
+            "period",
+            text("5kb"),
+            "cubic_plus cannot be set up: period takes a time, and \"5kb\" is not a time; its unit must be one of ns, \
+                us, ms, s",
+        ),
+        ("period", text("11s"), "cubic_plus cannot be set up: period must be from 0 to 10s, not \"11s\""),
+        (
+            "period",
+            text("100ns"),
+            "cubic_plus cannot be set up: period is counted in steps of 1us, and \"100ns\" is no whole number of them",
+        ),
+        ("theta", number(90), "cubic_plus cannot be set up: theta takes a share such as \"90%\", not 90"),
+        ("theta", text("0%"), "cubic_plus cannot be set up: theta must be from 1% to 100%, not \"0%\""),
+        (
+            "beta",
+            text("717/1000"),
+            "cubic_plus cannot be set up: beta takes a share such as \"70%\", or a number of 1/1024, not \"717/1000\"",
+        ),
+        ("hystart", number(1), "cubic_plus cannot be set up: hystart takes true or false, not 1"),
+        ("eps_shift", ParamValue::Bool(true), "cubic_plus cannot be set up: eps_shift takes a whole number, not true"),
+        ("eps_shift", number(-1), "cubic_plus cannot be set up: eps_shift must be from 0 to 31, not -1"),
+    ] {
+        assert_eq!(complaint(name, value), sentence);
+    }
+}
+
+#[test]
+fn an_unknown_parameter_lists_those_there_are_nearest_first() {
+    let sentence = complaint("thresold", text("30ms"));
+    assert!(
+        sentence.starts_with("cubic_plus has no parameter thresold; there are threshold (0 to 10s; 0), "),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("theta (1% to 100%; 90%)") && sentence.contains("hystart (true or false; true)"),
+        "{sentence}"
+    );
+    let error = load(CcSource::Builtin("reno".into()), &[("alpha", number(1))]).err().expect("an error");
+    assert_eq!(error.to_string(), "reno has no parameter alpha: it has none at all");
+}
+
+#[test]
+fn plain_globals_of_a_users_file_are_parameters() {
+    let files = UserFiles::new("globals");
+    let path = files.write(
+        "globals.bpf.c",
+        r#"#include "vmlinux.h"
+           #include <bpf/bpf_helpers.h>
+           #include <bpf/bpf_tracing.h>
+           const volatile __u32 start = 7; /* const volatile __u32 commented; */
+           const volatile bool twice;
+           volatile const int below = -3;
+           const volatile unsigned long long far = 0;
+           typedef unsigned short mine;
+           const volatile mine mystery = 1;
+           static const __u32 fixed = 1;
+           SEC("struct_ops") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)
+           { ((struct tcp_sock *)sk)->snd_ssthresh = start + below + (twice ? acked : 0) + (__u32)far; }
+           SEC("struct_ops") __u32 BPF_PROG(keep, struct sock *sk) { return fixed; }
+           SEC(".struct_ops") struct tcp_congestion_ops globals = {
+               .cong_avoid = (void *)grow, .ssthresh = (void *)keep, .undo_cwnd = (void *)keep, .name = "globals" };
+           char _license[] SEC("license") = "GPL";"#,
+    );
+    let description = library().describe(&CcSource::File(path.clone())).expect("a description");
+    let mut names: Vec<_> = description.parameters.iter().map(|p| format!("{p}")).collect();
+    names.sort();
+    assert_eq!(names[0], "below (-2147483648 to 2147483647; -3)");
+    assert_eq!(names[1], "far (0 to 9223372036854775807; 0)");
+    assert_eq!(
+        names[2..],
+        ["mystery (-32768 to 65535; 1)", "start (0 to 4294967295; 7)", "twice (true or false; false)"]
+    );
+
+    let grown = |params: &[(&str, ParamValue)]| {
+        let control = load(CcSource::File(path.clone()), params).unwrap_or_else(|e| panic!("{e}"));
+        let mut sk = socket(10, 5);
+        control.cong_avoid(&mut sk, 0, 100);
+        sk.snd_ssthresh
+    };
+    assert_eq!(grown(&[]), 4);
+    assert_eq!(grown(&[("start", number(4_000_000_000)), ("below", number(-5))]), 3_999_999_995);
+    let too_low = load(CcSource::File(path.clone()), &[("start", number(-1))]).err().expect("an error");
+    assert!(too_low.to_string().ends_with("start must be from 0 to 4294967295, not -1"), "{too_low}");
+    assert_eq!(grown(&[("twice", ParamValue::Bool(true)), ("far", number(1000))]), 1104);
+    let error = load(CcSource::File(path.clone()), &[("fixed", number(2))]).err().expect("an error");
+    assert!(error.to_string().contains("has no parameter fixed; there are "), "{error}");
+}

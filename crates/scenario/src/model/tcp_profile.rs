@@ -1,0 +1,84 @@
+//! How a TCP end behaves.
+
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpProfile {
+    /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
+    pub sack: bool,
+    /// Timestamps option (RFC 7323).
+    pub timestamps: bool,
+    /// The ticks of the timestamps are microseconds, not milliseconds.
+    pub tcp_usec_ts: bool,
+    /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
+    pub window_scaling: bool,
+    /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
+    pub rack: bool,
+    /// Tail loss probe (RFC 8985).
+    pub tlp: bool,
+    /// Proportional rate reduction (RFC 6937); without it cwnd falls to ssthresh at once.
+    pub prr: bool,
+    /// Forward RTO recovery (RFC 5682).
+    pub frto: bool,
+    /// Undo of a reduction that proves spurious (Eifel, DSACK).
+    pub undo: bool,
+    /// Acknowledge every second segment or after 40 ms; without it each segment at once.
+    pub delayed_ack: bool,
+    /// Acknowledge the first segments of a connection at once, as Linux does.
+    pub quick_ack: bool,
+    /// Let duplicates wait up to a millisecond for one acknowledgement of them all, as Linux does.
+    pub sack_compression: bool,
+    /// New data on the first two duplicates (RFC 3042).
+    pub limited_transmit: bool,
+    /// No growth of an unused window, decay when application-limited or idle (RFC 7661 as Linux does it).
+    pub cwnd_validation: bool,
+    /// Negotiate ECN (RFC 3168). A congestion control that needs ECN turns it on for its flows.
+    pub ecn: bool,
+    /// Pace every flow at Linux's default rates, as with the `fq` queue discipline. A control that sets a rate is
+    /// always paced.
+    pub pacing: bool,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Lower bound of the retransmission timeout's variance term (Linux: 200 ms).
+    pub rto_min: Nanos,
+}
+
+impl TcpProfile {
+    /// Profile `linux`.
+    pub const LINUX: TcpProfile = TcpProfile {
+        sack: true,
+        timestamps: true,
+        tcp_usec_ts: false,
+        window_scaling: true,
+        rack: true,
+        tlp: true,
+        prr: true,
+        frto: true,
+        undo: true,
+        delayed_ack: true,
+        quick_ack: true,
+        sack_compression: true,
+        limited_transmit: true,
+        cwnd_validation: true,
+        ecn: false,
+        pacing: false,
+        initial_window: 10,
+        rto_min: Nanos::from_millis(200),
+    };
+    /// Profile `sack`: RFC 6675 recovery on a textbook stack.
+    pub const SACK: TcpProfile = TcpProfile {
+        rack: false,
+        tlp: false,
+        prr: false,
+        frto: false,
+        undo: false,
+        quick_ack: false,
+        sack_compression: false,
+        cwnd_validation: false,
+        ..TcpProfile::LINUX
+    };
+    /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
+    pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
+}
