@@ -134,7 +134,7 @@ def _markdown(part: Part) -> str:
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_markdown_item, part.items)])
-    return part
+    return "\n".join(_filled(line, width=PAGE) if line[:1].isalpha() else line for line in part.split("\n"))
 
 
 def _markdown_item(item: str) -> str:
