@@ -237,6 +237,8 @@ def test_a_table_that_is_too_wide_for_a_terminal_has_a_line_for_each_number(fold
     (cubic,) = [line for line in lines if line.startswith("small: delay (s)")]
     assert cubic.split() == ["small:", "delay", "(s)", "cubic", "0.20", "0.2", "±", "1.3", "?"]
     assert lines[lines.index(cubic) + 1].split() == ["vegas", "0.002", "0.005", "?"]
+    assert sum(" flow 2 " in line for line in lines) == 2, "equal flows have a line each"
+    assert max(map(len, lines)) <= 80
     assert "| small: delay (s) | 0.20 | 0.2 ± 1.3 ? | 0.002 | 0.005 ? |" in report.markdown()
 
 

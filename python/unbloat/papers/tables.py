@@ -144,13 +144,20 @@ def _tables(judged: JudgedPaper) -> Iterator[Table]:
 
 def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
     """Lay a table out with a line for each number."""
-    places = [(row, i) for row in rows for i in range(len(table.columns))]
-    names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row, _ in places]
+    lines = []
+    for row in rows:
+        name = f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}"
+        for column, flows in enumerate(row.measured):
+            for flow in range(len(flows)):
+                control = table.columns[column] + (f", flow {flow + 1}" if len(flows) > 1 else "")
+                lines.append((name, control, _published(row, column)[flow], _measured_cells(row, column)[flow]))
+                name = ""
+    names, controls, published, measured = zip(*lines, strict=True)
     return [
-        Column("", "", [name if i == 0 else "" for name, (_, i) in zip(names, places, strict=True)]),
-        Column("", "", [table.columns[i] for _, i in places]),
-        Column("published", "", [published_cells(row, i) for row, i in places], is_right=True),
-        Column("measured", "", [measured_cells(row, i) for row, i in places], is_right=True),
+        Column("", "", names),
+        Column("", "", controls),
+        Column("published", "", published, is_right=True),
+        Column("measured", "", measured, is_right=True),
     ]
 
 
@@ -161,14 +168,22 @@ def unit_suffix(unit: str) -> str:
 
 def published_cells(row: JudgedRow, column: int) -> str:
     """Write what the paper prints in a column of a row."""
+    return " / ".join(_published(row, column))
+
+
+def _published(row: JudgedRow, column: int) -> list[str]:
     published = row.row.published[column]
-    return " / ".join(published) if isinstance(published, list) else published
+    return published if isinstance(published, list) else [published]
 
 
 def measured_cells(row: JudgedRow, column: int) -> str:
     """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
+    return " / ".join(_measured_cells(row, column))
+
+
+def _measured_cells(row: JudgedRow, column: int) -> list[str]:
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return " / ".join(f"{written(value)} {MARKS[cell.verdict] if cell else ''}".rstrip() for value, cell in cells)
+    return [f"{written(value)} {MARKS[cell.verdict] if cell else ''}".rstrip() for value, cell in cells]
 
 
 def five_digits(cell: object) -> str:
