@@ -101,7 +101,7 @@ def test_a_scenario_is_told_where_it_runs(cli: Cli, small: Path) -> None:
     small.write_text(small.read_text().replace('cc = "reno"', 'cc = "kernel:reno"'))
     done = cli("check", small)
     assert done.returncode == 0, "it runs somewhere"
-    assert "no   runs on simulator" in done.stdout and f"{small}:10: flows.0.cc" in done.stdout
+    assert "no: runs on simulator" in done.stdout and f"{small}:10: flows.0.cc" in done.stdout
 
 
 def test_a_scenario_s_own_control_is_compiled(cli: Cli, small: Path, mine: Path) -> None:

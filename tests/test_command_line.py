@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+import unbloat as ub
 from conftest import SMALL, Cli
 from unbloat.cli.app import COMMANDS, app
 from unbloat.cli.help import Entry, examples_of
@@ -161,6 +162,12 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
     assert done.stderr.count("\n") == 1 or "--set" in words
 
 
+def test_help_and_version_are_commands_too(cli: Cli) -> None:
+    assert cli("help", "run").stdout == cli("run", "--help").stdout
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("version").stdout == cli("--version").stdout
+
+
 def test_alone_it_says_what_there_is(cli: Cli) -> None:
     done = cli()
     assert done.returncode == 2
@@ -197,6 +204,10 @@ def completions(*words: str) -> list[str]:
         (["reproduce", "clp"], ["clpc"]),
         (["show", "fq_c"], ["fq_codel"]),
         (["keys", "lognor"], ["lognormal"]),
+        (
+            ["sweep", "home-dsl", "-m", "goodput,queue_delay_p"],
+            [f"goodput,queue_delay_p{share}" for share in (50, 95, 99)],
+        ),
     ],
 )
 def test_a_shell_completes(words: list[str], offered: list[str]) -> None:
@@ -221,6 +232,19 @@ def test_several_controls_are_run_side_by_side(cli: Cli, small: Path, tmp_path: 
         {"flows.*.cc": "vegas"},
         {"flows.*.cc": "./mine, or not.bpf.c"},
     ]
+
+
+def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> None:
+    found = runs(cli, sweep, "--cc", "vegas,bbr", "--set", "link.bottleneck.queue.limit=30kb")
+    assert [(run["axes"], run["flows"][0]["cc"]) for run in found] == [  # type: ignore[index]
+        ({"flows.0.cc": "vegas"}, "vegas"),
+        ({"flows.0.cc": "bbr"}, "bbr"),
+    ]
+    sweep.write_text(sweep.read_text().replace("[sweep]", '[[flows]]\ncc = "reno"\n[sweep]'))
+    done = cli("run", sweep, "--cc", "vegas,bbr")
+    assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
+    with pytest.raises(ub.InputError, match="has a sweep over flows"):
+        ub.run(sweep, cc=["vegas", "bbr"])
 
 
 def test_one_control_needs_no_grid(cli: Cli, sweep: Path) -> None:
@@ -268,6 +292,15 @@ def test_a_round_trip_time_that_cannot_be(cli: Cli, small: Path, change: str, rt
 def test_duration_and_backend_have_short_names(cli: Cli, small: Path) -> None:
     (run,) = runs(cli, small, "-t", "1s", "--on", "sim", "-C", "cubic")
     assert (run["duration_s"], run["on"]) == (1.0, "simulator")
+
+
+def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> None:
+    said = cli("sweep", sweep, "--metrics", "goodput,rtt_ms_p95").stdout
+    heads = next(line for line in said.splitlines() if "goodput" in line)
+    assert "RTT" in heads and "loss" not in heads
+    done = cli("sweep", sweep, "-m", "godput")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "godput is no metric (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr
 
 
 def test_what_was_written_is_said(cli: Cli, small: Path) -> None:
@@ -324,6 +357,11 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
     for kind in ("scenarios", "queues", "links", "papers"):
         for entry in found[kind]:
             assert entry["name"] in "".join(map(page, things(entry["name"])))
+
+
+def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
+    said = " ".join(cli("list", "codel").stdout.split())
+    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:

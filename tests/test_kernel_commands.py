@@ -290,6 +290,22 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str
     assert installed("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
 
 
+def test_what_is_loaded_can_be_kept_for_the_next_boot(sandbox: Sandbox, installed: Sandbox, name: str) -> None:
+    """Before, it had to be unloaded first, which is refused while sockets use it."""
+    assert installed("load", "cubic_plus", "--as", name, "--param", "threshold=25ms").returncode == 0
+    path = f"/etc/systemd/system/unbloat-{name}.service"
+    done = installed("load", "cubic_plus", "--as", name, "--persist")
+    assert done.stdout.startswith(f"the kernel has it already\nwrote {path}"), done.stderr
+    unit = sandbox("cat", path).stdout
+    assert f"load cubic_plus --as {name} " in unit and "--param threshold=25ms" in unit
+    assert installed("unload", name).returncode == 0
+    (command,) = [line.partition("=")[2] for line in unit.splitlines() if line.startswith("ExecStart=")]
+    words = [word.replace("%%", "%") for word in command.split()[3:]]
+    done = installed(*words)
+    assert done.returncode == 0 and "threshold = 25ms" in done.stdout, done.stderr
+    assert installed("unload", name).returncode == 0
+
+
 def test_no_unit_runs_from_a_checkout(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
     """It may be moved, changed or deleted, and root would run what is there then."""
     done = unbloat("load", "reno", "--as", name, "--persist")

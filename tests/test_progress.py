@@ -8,8 +8,10 @@ import struct
 import subprocess
 import sys
 import termios
+from types import ModuleType
 
 import pytest
+from unbloat.runs import progress
 from unbloat.runs.progress import Progress, Waiting, clock, count
 
 
@@ -93,3 +95,24 @@ def test_a_terminal_sees_for_how_long(capsys: pytest.CaptureFixture[str]) -> Non
     say.close()
     lines = capsys.readouterr().err.split("\n")
     assert [re.sub(r"\r\x1b\[K", "", line) for line in lines] == ["unbloat: fetches: 0:00", "unbloat: boots: 0:00", ""]
+
+
+def test_a_notebook_has_a_bar_though_it_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Shell:
+        kernel = "a Jupyter kernel's"
+
+    ipython = ModuleType("IPython")
+    ipython.__dict__["get_ipython"] = Shell
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    silent = Progress([10, 30])
+    silent.update(0, 1)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    off = Progress([10, 30], shown=False)
+    off.update(0, 1)
+    assert capsys.readouterr().err == ""
+    shown = Progress([10, 30])
+    shown.update(0, 1)
+    assert "25%  1/2 runs" in capsys.readouterr().err
+    shown.close()

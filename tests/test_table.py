@@ -43,26 +43,6 @@ def test_the_step_of_a_series_is_round() -> None:
     assert [round_step(ns) for ns in (1e6, 60e6, 199e6, 0.3)] == [1_000_000, 50_000_000, 100_000_000, 1]
 
 
-@pytest.mark.parametrize(
-    ("mean", "half_width", "text"),
-    [
-        (19.3, 0.0029, "19.3000 ± 0.0029"),
-        (72.04, 0.496, "72.04 ± 0.50"),
-        (100.0, 0.0018, "100.000 ± 0.00180"),
-        (4.8, 3.77, "4.8 ± 3.8"),
-        (0.52, 0.0196, "0.520 ± 0.020"),
-        (1234.5, 56.7, "1234 ± 57"),
-        (0.0, 0.5, "0.00 ± 0.50"),
-        (28.3, 2.9e-6, "28.3000 ± 2.90e-6"),
-        (28.3, 0.0, "28.3"),
-        (28.3, None, "28.3"),
-        (math.inf, 1.0, "∞"),
-    ],
-)
-def test_a_mean_has_the_decimal_places_of_its_interval(mean: float, half_width: float | None, text: str) -> None:
-    assert with_interval(mean, half_width) == text
-
-
 ROWS = ["cubic", "vegas"]
 WIDE = [
     Column("control", "", ROWS),
@@ -107,3 +87,23 @@ def test_a_terminal_s_width_counts_where_none_is_given(monkeypatch: pytest.Monke
     assert render(WIDE) == render(WIDE, 1000), "this is none"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert widest(render(WIDE)) <= 60
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "text"),
+    [
+        (19.3, 0.0029, "19.3000 ± 0.0029"),
+        (72.04, 0.496, "72.04 ± 0.50"),
+        (100.0, 0.0018, "100.000 ± 0.00180"),
+        (4.8, 3.77, "4.8 ± 3.8"),
+        (0.52, 0.0196, "0.520 ± 0.020"),
+        (1234.5, 56.7, "1234 ± 57"),
+        (0.0, 0.5, "0.00 ± 0.50"),
+        (28.3, 2.9e-6, "28.3000 ± 2.90e-6"),
+        (28.3, 0.0, "28.3"),
+        (28.3, None, "28.3"),
+        (math.inf, 1.0, "∞"),
+    ],
+)
+def test_a_mean_has_the_decimal_places_of_its_interval(mean: float, half_width: float | None, text: str) -> None:
+    assert with_interval(mean, half_width) == text

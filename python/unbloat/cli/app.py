@@ -36,6 +36,8 @@ COMMANDS = [
     Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
     Entry("new", FILES, "Begin a scenario, a congestion control or a paper, from a template."),
     Entry("check", FILES, "Check a scenario, or whether simulator and kernels take a control."),
+    Entry("report", FILES, "Write results, or a paper that is repeated, as one HTML page."),
+    Entry("export", FILES, "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),
     Entry("load", KERNEL, "Put a congestion control into the running kernel.", module="kernel"),
     Entry("unload", KERNEL, "Take a congestion control out of the running kernel.", module="kernel"),
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         app(prog_name=terminal.PROGRAM)
     terminal.show_messages()
     try:
-        return invoke(sys.argv[1:] if argv is None else list(argv)) or DONE
+        return invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return WRONG_INPUT
@@ -108,6 +110,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except interrupts.Ended as ended:
         complain(with_notes(f"ended by {ended.name}", ended), FAILED)
         raise
+
+
+def meant(words: list[str]) -> list[str]:
+    """Take `help` and `version` as commands: `unbloat help run` is `unbloat run --help`."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
 
 
 def invoke(words: list[str]) -> int | None:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from unbloat import _core
-from unbloat._core import Error, InputError
+from unbloat._core import Error, InputError, RunError
 from unbloat.cli.options import JsonOption, listed
 from unbloat.cli.terminal import say, say_json
 from unbloat.system import compiler_warnings
@@ -78,8 +78,8 @@ def screen(findings: list[Finding]) -> str:
     """Draw what was found."""
     lines = []
     for finding in findings:
-        lines.append(f"{finding.answer:3}  {finding.what}")
-        lines += [f"     {line}" for line in finding.why.splitlines()]
+        lines.append(f"{finding.answer}: {finding.what}")
+        lines += [f"    {line}" for line in finding.why.splitlines()]
     return "\n".join(lines)
 
 
@@ -203,7 +203,10 @@ def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
 
     with closing(Waiting()) as wait:
         prepared = guest.prepare(kernel, wait)
-    guest.run(prepared, cell, Recording(), lambda share: None)
+    try:
+        guest.run(prepared, cell, Recording(), lambda share: None)
+    except RunError as error:  # What libbpf does not know how to load, such as a function that no kernel has.
+        raise InputError(str(error)) from None
 
 
 def releases_here() -> list[str | None]:

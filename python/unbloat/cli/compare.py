@@ -19,7 +19,7 @@ RESULTS = "a folder that `unbloat run -o` wrote (or one above several), or what 
 EXAMPLES = """\
 unbloat compare results/ other-results/
 unbloat compare sweep/ --between cc=cubic,vegas
-unbloat compare before.json after.json --check
+unbloat compare before.json after.json --check --tolerance goodput=5%
 unbloat compare --packets a.pcapng b.pcapng --fields seq,ack"""
 
 
@@ -37,6 +37,15 @@ def command(
             "--between",
             metavar="AXIS=LABEL_A,LABEL_B",
             help="Compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tolerance",
+            metavar="METRIC=LIMIT",
+            help="How far a metric may lie apart: a share such as goodput=5%, or a factor such as losses=1.5x.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -81,7 +90,7 @@ def command(
         typer.Option(
             "--check",
             help="End with status 1 if anything is outside the tolerances without a reason, unsound, or in one set "
-            "only; of sweeps, if a metric differs by more than chance would have it.",
+            "only; of sweeps, if more metrics differ by more than their intervals than chance would have it.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -92,21 +101,38 @@ def command(
     ] = None,
 ) -> int:
     """Compare two or three sets of results, or two packet traces."""
-    options = {"between": between, "spread": spread, "reasons": reasons, "page": page}
+    options = {
+        "between": between,
+        "tolerance": ",".join(tolerance or []),
+        "spread": spread,
+        "reasons": reasons,
+        "page": page,
+    }
     if packets:
         return compare_packets(a, b, c, fields, as_json, [name for name, value in options.items() if value])
     if fields is not None:
         raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
-    from unbloat.comparison.compare import compare, report_of
+    from unbloat.comparison.compare import compare
 
-    compared = compare(a, b, c, between=between, spread=spread, reasons=reasons)
-    report = report_of(compared)
+    tolerances = dict(map(tolerance_of, tolerance or []))
+    compared = compare(a, b, c, between=between, tolerance=tolerances or None, spread=spread, reasons=reasons)
+    report = compared.report()
     say_json(report.data) if as_json else say(report.text())
     if page:
         words = [str(path) for path in (a, b, c) if path]
-        words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
+        given = {**options, "tolerance": None}
+        words += [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
+        words += [word for text in tolerance or [] for word in ("--tolerance", text)]
         write_page(page, f"    {shlex.join(['unbloat', 'compare', *words])}\n\n{report.markdown()}")
     return DIFFERENT if check and not compared.is_within else SAME
+
+
+def tolerance_of(text: str) -> tuple[str, str]:
+    """Split METRIC=LIMIT."""
+    metric, equals, limit = text.partition("=")
+    if not metric or not equals:
+        raise InputError(f"compare --tolerance: {text} is not METRIC=LIMIT, such as goodput=5%")
+    return metric.strip(), limit.strip()
 
 
 def compare_packets(

@@ -82,6 +82,10 @@ def load_command(
 
     parameters = [parameter(text) for text in param or []]
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
+    if at_boot and not parameters and not default and (there := loaded_already(control, name)):
+        kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
+        say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
+        return
     try:
         answer = _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
     except Error as error:
@@ -103,6 +107,15 @@ def load_command(
         say(f"every new connection gets it; so far that was {loaded['default_before']}")
     if unit:
         say(unit.sentence)
+
+
+def loaded_already(control: str, name: str | None) -> dict[str, Any] | None:
+    """Find what an earlier `unbloat load` has loaded from the same source."""
+    for status in json.loads(_core.kernel_status(measure_ns=None)):
+        if status["source"] == control and status["held_by"] == "pin" and name in (None, status["name"]):
+            found = {key: status[key] for key in ("name", "source")}
+            return {**found, "parameters": dict(status["parameters"] or []), "default_before": None}
+    return None
 
 
 def sources_of(control: str) -> list[Path]:
@@ -270,9 +283,9 @@ def doctor_screen(checks: list[dict[str, Any]]) -> str:
 def check_lines(check: dict[str, Any]) -> list[str]:
     """Draw one check: is it there, what was found, what is to be done."""
     there = {True: "yes", False: "no", None: "?"}[check["there"]]
-    found = "" if check["found"] in ("yes", "") else f": {check['found']}"
-    remedy = [f"       what to do: {check['remedy']}"] if check["remedy"] else []
-    return [f"  {there:3}  {check['what']}{found}", *remedy]
+    found = "" if check["found"] in ("yes", "") else f", {check['found']}"
+    remedy = [f"    what to do: {check['remedy']}"] if check["remedy"] else []
+    return [f"  {there}: {check['what']}{found}", *remedy]
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:

@@ -205,6 +205,8 @@ def parameter_lines(parameter: Entry) -> list[str]:
     if "default" in parameter:
         bounds = "" if parameter["lowest"] == "false" else f", {parameter['lowest']} to {parameter['highest']}"
         setting = f" = {parameter['default']}{bounds}"
+    elif "absence" in parameter:
+        setting = f" ({kind_of(parameter)}; {absence_of(parameter)})"
     return wrapped(f"{parameter['name']}{setting}: {parameter['about']}", 2, 4)
 
 

@@ -6,20 +6,16 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import typer
 
 from unbloat._core import InputError
+from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
-
-if TYPE_CHECKING:
-    from unbloat.scenario.checks import Backend
 
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 """Headings of options."""
-
-OnName = Literal["simulator", "sim", "kernel", "vm"]
 
 
 # ---------------------------------------------------------------- Completion of names
@@ -60,6 +56,14 @@ def key_names(incomplete: str) -> list[str]:
     keys = [key for key in json.loads(_core.scenario_keys()) if key["section"] in below]
     names = [f"{below[key['section']]}{key['name']}=" for key in keys]
     return [name for name in names if name.startswith(incomplete)]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """List the metrics, behind those that were typed already."""
+    from unbloat.results.metrics import BY_KEY
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in BY_KEY if name.startswith(last)]
 
 
 def mechanism_names(incomplete: str) -> list[str]:
@@ -138,7 +142,10 @@ def overrides_of(
     if len(names) == 1:
         overrides["flows.*.cc"] = names[0]
     elif names:
-        overrides["sweep.flows.*.cc"] = names
+        from unbloat.scenario.controls import axis_of_controls
+        from unbloat.scenario.source import source_of
+
+        overrides[axis_of_controls(source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
         from unbloat.cli.rtt import cases
@@ -168,7 +175,7 @@ def listed(texts: Sequence[str] | None, option: str) -> list[str]:
 # ---------------------------------------------------------------- Where and how
 
 OnOption = Annotated[
-    OnName,
+    Literal["simulator", "sim", "kernel", "vm"],
     typer.Option(
         "--on",
         metavar="sim|kernel|vm",
@@ -207,9 +214,9 @@ CacheOption = Annotated[
 ]
 
 
-def backend(on: str) -> Backend:
-    """Give the backend that an option names, which is one of its choices."""
-    return cast("Backend", "simulator" if on == "sim" else on)
+def backend(on: Literal[Backend, "sim"]) -> Backend:
+    """Give the backend that an option names."""
+    return "simulator" if on == "sim" else on
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from unbloat.cli.options import (
     overrides_of,
     paper_names,
 )
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.terminal import say, say_json, tell
 
 if TYPE_CHECKING:
     from unbloat.papers.judge import Judged
@@ -120,7 +120,7 @@ def command(
         bool,
         typer.Option(
             "--page",
-            help="Write tables and figures into the README.md of the paper's folder.",
+            help="Write tables and figures into the README.md of the paper's folder, and results/PAPER/report.html.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -161,7 +161,7 @@ def refuse_what_does_not_go(
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
     """Simulate; print the verdicts, draw the figures, write the page; gives what is not reproduced."""
-    from unbloat.papers import page
+    from unbloat.papers import page, report_page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -174,6 +174,8 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:
         page.write(found)
+        report_page.write(found, file := Path("results") / paper.name / "report.html")
+        tell(f"wrote {file}")
     return found.failing()
 
 

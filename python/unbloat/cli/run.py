@@ -66,7 +66,7 @@ def command(
         typer.Option(
             "--plot",
             metavar="KIND,...",
-            help="What to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf.",
+            help="What to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

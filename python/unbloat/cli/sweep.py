@@ -24,6 +24,8 @@ from unbloat.cli.options import (
     SetOption,
     backend,
     keeping_runs,
+    listed,
+    metric_names,
     overrides_of,
 )
 from unbloat.cli.terminal import say, say_json, tell
@@ -31,7 +33,7 @@ from unbloat.cli.terminal import say, say_json, tell
 FAILED = 1
 EXAMPLES = """\
 unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
-unbloat sweep grid.toml --repeat 10 -o results/
+unbloat sweep grid.toml --repeat 10 -o results/ --metrics goodput,queue_delay
 unbloat sweep grid.toml --repeat 10 --dask tcp://host:8786"""
 
 
@@ -61,6 +63,17 @@ def command(
             rich_help_panel=WHERE,
         ),
     ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metrics",
+            metavar="NAME,...",
+            help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+            autocompletion=metric_names,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     output: Annotated[
         Path | None,
@@ -68,7 +81,7 @@ def command(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write runs, flows, links and summary as Parquet files.",
+            help="Write runs, flows, links and statistics as Parquet files.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -78,8 +91,12 @@ def command(
     The status is 1 if runs failed; the others are printed all the same.
     """
     from unbloat.report.sweep_table import text_of
+    from unbloat.results.metrics import metric_named
     from unbloat.runs.sweep import sweep
 
+    shown = listed(metrics, "--metrics") or None
+    for name in shown or []:
+        metric_named(name)
     with keeping_runs(cache):
         swept = sweep(
             scenario,
@@ -95,5 +112,5 @@ def command(
         if output:
             swept.save(output)
             tell(f"wrote {output}")
-    say_json(swept.as_dict()) if as_json else say(text_of(swept))
+    say_json(swept.as_dict()) if as_json else say(text_of(swept, shown))
     return FAILED if swept.failures else None

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unbloat.report.table import screen_width
+from unbloat.results.record import IdenticalRepeats, UnsoundRun
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
@@ -104,8 +105,6 @@ class Messages(logging.Handler):
 
 def show_messages() -> None:
     """Have the library's messages shown from now on."""
-    from unbloat.results.record import IdenticalRepeats, UnsoundRun
-
     for warning in (UnsoundRun, IdenticalRepeats):
         warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")

@@ -49,10 +49,10 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Whether the sets have the same cells, all sound, with nothing outside the tolerances without a reason.
+        """Whether nothing differs: the cells are the same, sound, and within their tolerances or explained.
 
         Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
-        differ where single runs leave open by how much they do so by chance.
+        differ where single runs, or runs that are all alike, leave open whether that is chance.
         """
         return all(part.is_within for part in self.parts)
 

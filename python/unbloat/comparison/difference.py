@@ -38,6 +38,11 @@ class MetricDifference:
         )
 
     @property
+    def is_visible(self) -> bool:
+        """Tell whether the means differ by more than clocks whose ticks lie elsewhere make."""
+        return self.difference is not None and abs(self.difference.mean) > ALIKE * abs(self.a.mean or 0)
+
+    @property
     def change_percent(self) -> float | None:
         """Give the difference as a share of A; none where A is nothing."""
         if self.difference is None or not self.a.mean:
@@ -78,12 +83,15 @@ class SweepComparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether both have the same cells, all sound, and differ by no more than chance would have it."""
-        differences = [metric.difference for cell in self.cells for metric in cell.metrics if metric.difference]
-        unknown = any(difference.mean for difference in differences if difference.is_clear is None)
-        by_chance = (1 - CONFIDENCE) * len(differences)
-        exceed = sum(difference.is_clear is True for difference in differences)
-        return not any(self.only) and not any(self.unsound) and not unknown and exceed <= by_chance
+        """Tell whether both have the same cells, all sound, and no more exceeds its interval than chance would have it.
+
+        Where repeats are alike, or single, there is no chance to go by: whatever differs there differs.
+        """
+        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        by_chance = (1 - CONFIDENCE) * len(metrics)
+        exceed = sum(metric.exceeds is True for metric in metrics)
+        differs = any(metric.exceeds is None and metric.is_visible for metric in metrics)
+        return not any(self.only) and not any(self.unsound) and not differs and exceed <= by_chance
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

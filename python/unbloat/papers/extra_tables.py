@@ -20,7 +20,8 @@ from unbloat.papers.measurements import Measurements
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
 from unbloat.papers.uncertainty import Uncertain
-from unbloat.report.report import Heading, Report, Table
+from unbloat.report.parts import Heading, Table
+from unbloat.report.report import Report
 from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -24,15 +25,32 @@ from unbloat.report.figures import COLOURS, LOOK
 from unbloat.results.statistics import Estimate, estimate
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, under what name it is kept, and what it shows."""
+
+    name: str
+    title: str
+    canvas: Canvas
+
+
 def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
     """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; give the files."""
     folder.mkdir(parents=True, exist_ok=True)
+    figures = drawn(judged, measurements)
+    with mpl.rc_context(LOOK):
+        return [_saved(figure.canvas, folder / figure.name) for figure in figures]
+
+
+def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list[Drawn]:
+    """Draw them: first the picture of all numbers, where there are any, then the figures."""
     with mpl.rc_context(LOOK):
         ratios = ratios_of.draw(judged)
-        files = [_saved(ratios, folder / ratios_of.file_of(judged.paper))] if ratios else []
-        for figure in judged.paper.figures:
-            files.append(_saved(DRAWN_BY[figure.kind](figure, measurements), folder / f"{figure.id}.svg"))
-    return files
+        first = [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
+        return first + [
+            Drawn(f"{figure.id}.svg", figure.title, DRAWN_BY[figure.kind](figure, measurements))
+            for figure in judged.paper.figures
+        ]
 
 
 def _saved(canvas: Canvas, file: Path) -> Path:

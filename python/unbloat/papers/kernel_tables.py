@@ -15,7 +15,8 @@ from unbloat.papers.tables import (
     published_cells,
     unit_suffix,
 )
-from unbloat.report.report import Heading, Listing, Part, Report, Table
+from unbloat.report.parts import Heading, Listing, Part, Table
+from unbloat.report.report import Report
 from unbloat.report.table import Column
 
 

@@ -28,6 +28,7 @@ SHAPES: Mapping[Verdict, str] = {
     "undecided": "D",
     "unsound": "s",
 }
+TITLE = "Every published number: what was measured, over what is published"
 MOST = 100.0
 """Ratios further away than this, and those of what never ended, stand at the edge."""
 

@@ -11,8 +11,9 @@ from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.paper import Table as PaperTable
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
-from unbloat.report.report import Heading, Listing, Part, Picture, Report, Table
-from unbloat.report.table import Column
+from unbloat.report.parts import Heading, Listing, Part, Picture, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column, Marked
 
 MARKS: dict[Verdict, str] = {
     "reproduced": "=",
@@ -61,24 +62,40 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    main = [entry for entry in _entries(judged) if entry[2].main]
+    main = main_claims(judged)
     if main and not judged.paper.asked:
-        parts += [Heading("Main claims"), _statements(main)]
+        parts += [Heading("Main claims"), *main]
     parts.append(counts_line(judged))
     if ratios.is_drawn(judged):
-        caption = "Every published number: what was measured, over what is published"
-        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", caption))
+        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     return parts
 
 
+def main_claims(judged: JudgedPaper) -> list[Table]:
+    """Give the main claims, where there are any."""
+    main = [entry for entry in _entries(judged) if entry[2].main]
+    return [_statements(main)] if main else []
+
+
+def statements_of(judged: JudgedPaper) -> list[Table]:
+    """Give the statements of the text, where there are any."""
+    entries = _entries(judged)
+    return [_statements(entries)] if entries else []
+
+
+def reasons_of(judged: JudgedPaper) -> list[str]:
+    """List the reasons why something did not come out as published, each with what it is about."""
+    return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
-    yield from _tables(judged)
-    if entries := _entries(judged):
+    yield from tables_of(judged)
+    if statements := statements_of(judged):
         yield Heading("Statements of the text")
-        yield _statements(entries)
-    if gathered := _by_reason(judged):
+        yield from statements
+    if reasons := reasons_of(judged):
         yield Heading("What did not come out as published, and why")
-        yield Listing("", [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in gathered.items()])
+        yield Listing("", reasons)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
         yield Heading("What more seeds would have to decide")
         yield ", ".join(f"`{claim.id}`" for claim in undecided)
@@ -94,14 +111,18 @@ def _entries(judged: JudgedPaper) -> list[Entry]:
 def _statements(entries: Sequence[Entry]) -> Table:
     return Table(
         [
-            Column("statement", "", [f"{MARKS[verdict.verdict]} {claim.says}" for _, claim, verdict in entries]),
+            Column("statement", "", [_said(claim, verdict) for _, claim, verdict in entries]),
             Column("where", "", [group.where for group, _, _ in entries]),
             Column("id", "", [claim.id for _, claim, _ in entries]),
             Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
-            Column("verdict", "", [verdict.verdict for _, _, verdict in entries]),
+            Column("verdict", "", [Marked([(verdict.verdict, verdict.verdict)]) for _, _, verdict in entries]),
         ],
         is_stacked=True,
     )
+
+
+def _said(claim: Claim, verdict: Judged) -> Marked:
+    return Marked([(MARKS[verdict.verdict], verdict.verdict), (claim.says, "")], between=" ")
 
 
 def counts_line(judged: JudgedPaper) -> str:
@@ -131,7 +152,7 @@ def measured_number(verdict: Judged) -> str:
 # ---------------------------------------------------------------- Tables
 
 
-def _tables(judged: JudgedPaper) -> Iterator[Table]:
+def tables_of(judged: JudgedPaper) -> Iterator[Table]:
     """Lay every table out: published and measured side by side for each of the paper's columns."""
     for table, rows in judged.tables:
         names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]
@@ -150,15 +171,13 @@ def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
         for column, flows in enumerate(row.measured):
             for flow in range(len(flows)):
                 control = table.columns[column] + (f", flow {flow + 1}" if len(flows) > 1 else "")
-                lines.append((name, control, _published(row, column)[flow], _measured_cells(row, column)[flow]))
+                measured = Marked([_measured_cells(row, column)[flow]])
+                lines.append((name, control, _published(row, column)[flow], measured))
                 name = ""
-    names, controls, published, measured = zip(*lines, strict=True)
-    return [
-        Column("", "", names),
-        Column("", "", controls),
-        Column("published", "", published, is_right=True),
-        Column("measured", "", measured, is_right=True),
-    ]
+    names, controls, *numbers = zip(*lines, strict=True)
+    heads = ("published", "measured")
+    right = [Column(head, "", cells, is_right=True) for head, cells in zip(heads, numbers, strict=True)]
+    return [Column("", "", names), Column("", "", controls), *right]
 
 
 def unit_suffix(unit: str) -> str:
@@ -176,14 +195,18 @@ def _published(row: JudgedRow, column: int) -> list[str]:
     return published if isinstance(published, list) else [published]
 
 
-def measured_cells(row: JudgedRow, column: int) -> str:
+def measured_cells(row: JudgedRow, column: int) -> Marked:
     """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
-    return " / ".join(_measured_cells(row, column))
+    return Marked(_measured_cells(row, column))
 
 
-def _measured_cells(row: JudgedRow, column: int) -> list[str]:
+def _measured_cells(row: JudgedRow, column: int) -> list[tuple[str, str]]:
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return [f"{written(value)} {MARKS[cell.verdict] if cell else ''}".rstrip() for value, cell in cells]
+    return [_marked(written(value), cell) for value, cell in cells]
+
+
+def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
+    return (f"{value} {MARKS[judged.verdict]}", judged.verdict) if judged else (value, "")
 
 
 def five_digits(cell: object) -> str:

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import html
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, screen_width, show
+from unbloat.report import html
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.table import markdown, render, screen_width
 
 PAGE = 120
 """Characters of a line that is no table."""
-
-
-@dataclass(frozen=True)
-class Heading:
-    """The title of what follows."""
-
-    title: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture in a file beside the page; a terminal does not show it."""
-
-    file: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A list of sentences, maybe under a heading; a line break in an item stays one."""
-
-    head: str
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table, maybe with a title."""
-
-    columns: Sequence[Column]
-    title: str = ""
-    write: Callable[[object], str] = show
-    """Writes a cell for a page; a terminal has the digits that `show` gives."""
-    narrow: Sequence[Column] = ()
-    """The same in fewer columns, for a terminal that the table is too wide for."""
-    is_part: bool = False
-    """Stands under the heading of a larger one."""
-    is_stacked: bool = False
-    """Its cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
-
-
-Part = str | Heading | Picture | Listing | Table
 
 
 @dataclass(frozen=True)
@@ -76,7 +35,7 @@ class Report:
 
     def html(self) -> str:
         """Lay it out as a part of an HTML page."""
-        return "\n".join(map(_html, self.parts))
+        return html.of(self.parts)
 
     def json(self) -> str:
         """Give the data behind it."""
@@ -95,6 +54,12 @@ def _text(part: Part) -> str:
             return "\n".join(filter(None, [part.title, _fitting(part)]))
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
+        case Facts():
+            return "\n".join(_filled(f"{term}: {said}", "  ") for term, said in part.items)
+        case Code():
+            return textwrap.indent(part.text, "    ")
+        case Fold():
+            return "\n\n".join(filter(None, [part.title, *map(_text, part.parts)]))
     return "\n".join(_filled(line) for line in part.split("\n"))
 
 
@@ -134,39 +99,16 @@ def _markdown(part: Part) -> str:
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_markdown_item, part.items)])
+        case Facts():
+            return "\n".join(f"* **{term}**: {said}" for term, said in part.items)
+        case Code():
+            return f"```\n{part.text}\n```"
+        case Fold():
+            summary = f"<details><summary>{part.title}</summary>"
+            return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
     return "\n".join(_filled(line, width=PAGE) if line[:1].isalpha() else line for line in part.split("\n"))
 
 
 def _markdown_item(item: str) -> str:
     first, *rest = item.split("\n")
     return "\n".join([_filled(f"* {first}", "  ", PAGE), *(_filled(f"  <br>{line}", "  ", PAGE) for line in rest)])
-
-
-def _html(part: Part) -> str:
-    match part:
-        case Heading():
-            return f"<h2>{html.escape(part.title)}</h2>"
-        case Picture():
-            source, caption = html.escape(part.file), html.escape(part.caption)
-            return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
-        case Table():
-            return "\n".join(_html_table(part))
-        case Listing():
-            items = "".join(f"<li>{html.escape(item)}</li>".replace("\n", "<br>") for item in part.items)
-            head = f"<p>{html.escape(part.head)}:</p>\n" if part.head else ""
-            return f"{head}<ul>{items}</ul>"
-    return f"<p>{html.escape(part)}</p>"
-
-
-def _html_table(table: Table) -> Iterator[str]:
-    yield "<table>"
-    if table.title:
-        yield f"<caption>{html.escape(table.title)}</caption>"
-    heads = (html.escape(f"{column.head} {column.unit}".strip()) for column in table.columns)
-    yield f"<thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>"
-    yield "<tbody>"
-    styles = [' style="text-align: right"' if column.is_number() else "" for column in table.columns]
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        cells = zip(styles, map(table.write, row), strict=True)
-        yield f"<tr>{''.join(f'<td{style}>{html.escape(cell)}</td>' for style, cell in cells)}</tr>"
-    yield "</tbody></table>"

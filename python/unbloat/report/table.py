@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -29,6 +29,18 @@ class Column:
     def is_number(self) -> bool:
         """Tell whether it aligns to the right."""
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A cell of words that each have a kind, such as a verdict, which an HTML page shows by its colour."""
+
+    words: Sequence[tuple[str, str]]
+    """The words, each with its kind; empty for those that have none."""
+    between: str = " / "
+
+    def __str__(self) -> str:
+        return self.between.join(word for word, _ in self.words)
 
 
 def render(columns: Sequence[Column], width: int | None = None) -> str:
@@ -126,6 +138,11 @@ def show(value: object) -> str:
     return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
 
 
+def count_of(number: int, thing: str) -> str:
+    """Write a number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def magnitude(value: float) -> int:
     """Give the power of ten of a number's first digit, once it is rounded."""
     return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
@@ -155,3 +172,39 @@ def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -
     rows = zip(*(column.cells for column in columns), strict=True)
     lines = [head, rule, *([write(cell).replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+LATEX = {
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    "·": r"$\cdot$",
+}
+"""Characters that mean something else in LaTeX, and what stands for them."""
+
+
+def latex(columns: Sequence[Column]) -> str:
+    """Draw a table for a paper, with the rules of the package booktabs; columns without any value are left out."""
+    kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
+    units = [f"({column.unit})" if column.unit else "" for column in kept]
+    heads = [[column.head for column in kept], *([units] if any(units) else [])]
+    rows = zip(*([show(cell) for cell in column.cells] for column in kept), strict=True)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{''.join('r' if column.is_number() else 'l' for column in kept)}}}",
+        r"\toprule",
+        *map(_latex_row, heads),
+        r"\midrule",
+        *map(_latex_row, rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    escaped = ("".join(LATEX.get(letter, letter) for letter in cell) for cell in cells)
+    return f"{' & '.join(escaped)} \\\\"

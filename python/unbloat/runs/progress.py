@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from unbloat.runs.notebook import NotebookBar, is_notebook
+
 if TYPE_CHECKING:
     import rich.progress
 
@@ -21,17 +23,18 @@ WIPE = "\r\x1b[K"
 
 
 class Progress:
-    """Counts the seconds of all runs and draws them on stderr, if that is a terminal."""
+    """Counts the seconds of all runs and draws them on a terminal's stderr or in a notebook."""
 
     def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
         """Expect runs of these lengths on a backend; `shown` overrides the question whether stderr is a terminal."""
         self._on = on
         self._durations = list(durations_s)
         self._shares = [0.0] * len(self._durations)
-        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._is_notebook = is_notebook()
+        self._shown = (sys.stderr.isatty() or self._is_notebook) if shown is None else shown
         self._start = time.monotonic()
         self._next = self._start + PATIENCE_S
-        self._bar: Bar | None = None
+        self._bar: Bar | NotebookBar | None = None
 
     def update(self, run: int, share: float) -> None:
         """Note that a run is this far; 1 is finished."""
@@ -39,7 +42,7 @@ class Progress:
         now = time.monotonic()
         if self._shown and now >= self._next:
             self._next = now + BETWEEN_S
-            self._bar = self._bar or Bar()
+            self._bar = self._bar or (NotebookBar() if self._is_notebook else Bar())
             self._bar.draw(self.share, self.words(now - self._start))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,10 @@ def links(keys: list[Entry]) -> list[Entry]:
 def table_keys(keys: list[Entry], section: str) -> list[Entry]:
     """Give what the table of a queue, or of a link's impairment, may hold."""
     own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
-    return [{"name": key["name"], "about": key["meaning"]} for key in own]
+    return [
+        {"name": key["name"], "about": key["meaning"], **{what: key[what] for what in ("kind", "range", "absence")}}
+        for key in own
+    ]
 
 
 def scenarios() -> list[Entry]:
@@ -81,6 +84,8 @@ def control(file: Path) -> Entry:
     The core knows a folder with controls and the contract's headers, so the file gets one of its own; what it includes
     is looked for beside it. Raises `InputError` if it does not compile.
     """
+    import tempfile  # Half of what it takes to list everything.
+
     name = file.name.removesuffix(".c").removesuffix(".bpf")
     with tempfile.TemporaryDirectory(prefix="unbloat-show-") as temporary:
         folder = Path(temporary)
@@ -141,7 +146,14 @@ def papers() -> list[Entry]:
     """Give the papers that can be repeated."""
     entries = []
     for file in sorted(PAPERS.glob("*/published.toml")):
-        paper = tomllib.loads(file.read_text())["paper"]
+        paper = _paper_of(file.read_text(encoding="utf-8"))
         about = f"{paper['title']} ({paper['authors']}; {paper['where']})"
         entries.append({"name": file.parent.name, "about": about})
     return entries
+
+
+def _paper_of(published: str) -> dict[str, str]:
+    """Read the table `paper` of a `published.toml`; the rest, which is long, only if that does not stand first."""
+    first = re.split(r"^\[(?!paper\])", published, maxsplit=1, flags=re.MULTILINE)[0]
+    paper: dict[str, str] | None = tomllib.loads(first).get("paper")
+    return paper or dict(tomllib.loads(published)["paper"])

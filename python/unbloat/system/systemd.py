@@ -62,6 +62,7 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
 
     A checkout is not: it may be moved, changed or deleted, and belongs to somebody.
     """
+    quoted(control)
     if (DATA / "algorithms").is_symlink():
         raise InputError(
             f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may have gone at the "
