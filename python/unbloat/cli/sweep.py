@@ -81,7 +81,7 @@ def command(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write runs, flows, links and summary as Parquet files.",
+            help="Write runs, flows, links and statistics as Parquet files.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -16,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, Metric, metric_named
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
@@ -201,6 +201,8 @@ class ComparedCell:
     """The name of its bottleneck."""
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
+    is_ahead: bool
+    """A flow has more goodput than throughput, which wants an explanation."""
     unsound: tuple[str, ...]
     """Why runs of it are not to be believed, each with the set that it is of."""
 
@@ -353,7 +355,12 @@ def _compare_cell(
         if not record.run["sound"]
     ]
     return ComparedCell(
-        place, sides[0][0].run["links"][0].get("link", ""), (len(sides[0]), len(sides[1])), compared, tuple(unsound)
+        place=place,
+        link=sides[0][0].run["links"][0].get("link", ""),
+        repeats=(len(sides[0]), len(sides[1])),
+        compared=compared,
+        is_ahead=any(is_ahead(record.run) for side in sides for record in side),
+        unsound=tuple(unsound),
     )
 
 

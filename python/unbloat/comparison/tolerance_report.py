@@ -11,6 +11,7 @@ from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, count_of, show
 from unbloat.results.cells import CellKey, ResultSet
+from unbloat.results.metrics import AHEAD
 from unbloat.results.statistics import Estimate, estimate
 
 MAIN = ("goodput", "queue_delay")
@@ -124,6 +125,7 @@ def remarks(comparison: Comparison) -> list[Part]:
         "Only in B": [f"({place})" for place in comparison.only[1]],
     }
     parts += [Listing(head, lines) for head, lines in lists.items() if lines]
+    parts += [AHEAD] if any(cell.is_ahead for cell in comparison.cells) else []
     return [*parts, counted(comparison)]
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from unbloat.report.table import Column, count_of, render, show
-from unbloat.results.metrics import MANY, METRICS
+from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.results import Results
 
@@ -27,7 +27,9 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 def text_of(results: Results) -> str:
     """Give all of it."""
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
-    parts = [headline(results), flows_table(results), links_table(results), *doubts, *warnings(results.records)]
+    notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
+    tables = [headline(results), flows_table(results), links_table(results)]
+    parts = [*tables, *notes, *doubts, *warnings(results.records)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -267,6 +267,19 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     yield bottleneck["link"], {name: value for name, value in bottleneck.items() if name != "link"}
 
 
+AHEAD = (
+    "Goodput above throughput, and maybe above the link's rate: data that had arrived behind a gap, before the "
+    "interval that is measured began, was delivered in it."
+)
+"""What is to be said where `is_ahead`."""
+
+
+def is_ahead(run: Mapping[str, Any]) -> bool:
+    """Tell whether a flow delivered more in the interval that is measured than arrived in it."""
+    pairs = ((flow["goodput_mbps"], flow.get("throughput_mbps")) for flow in run["flows"])
+    return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)
+
+
 def folded(flows: Sequence[Row]) -> Metrics:
     """Fold flows into one."""
     return {metric.name: metric.fold.of(flows, metric.name) for metric in FLOW_METRICS if metric.fold}
