@@ -130,7 +130,8 @@ def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, ker
     assert page.count("the machine was busy") == 4
     (line,) = [line for line in page.splitlines() if line.startswith("| 10 KB: throughput (Mb/s) | reno")]
     assert line.endswith(" ! |")
-    assert "* kernel: 0 published numbers and statements: " in page and "4 more come from unsound runs" in page
+    words = " ".join(page.split())
+    assert "* kernel: 0 published numbers and statements: " in words and "4 more come from unsound runs" in words
     assert "Where the kernel's verdict is another" not in page, "an unsound run has none"
 
 
@@ -159,6 +160,19 @@ def test_an_interrupted_reproduction_in_guests_goes_on(tiny: Path, guest: Kernel
 def test_the_number_of_processes_holds_for_what_is_simulated_too(tiny: Path, kernel: Kernel) -> None:
     assert main(["reproduce", str(tiny), "--on", "kernel", "--jobs", "1"]) == 0
     assert set(kernel.simulating) == set(kernel.processes) == {1}
+
+
+def test_an_unsound_number_fails_a_check_and_one_claim_needs_its_own_runs(
+    tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["reproduce", str(tiny), "--on", "kernel", "--claim", "delay", "--check", "--json"]
+    assert main(options) == 0
+    assert len(kernel.tasks) == 2
+    kernel.why = "the machine was busy"
+    assert main(options) == 1
+    told = json.loads("{" + capsys.readouterr().out.rpartition("\n{")[2])
+    assert [claim["verdict"] for claim in told["claims"]] == ["unsound"]
+    assert set(told["counts"].values()) == {0}
 
 
 def test_the_guest_s_page_is_its_own(tiny: Path, guest: Kernel) -> None:

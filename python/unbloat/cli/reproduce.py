@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,22 +18,26 @@ from unbloat.cli.options import (
     JsonOption,
     KernelOption,
     OnOption,
+    SetOption,
     backend,
     keeping_runs,
+    overrides_of,
     paper_names,
 )
 from unbloat.cli.terminal import say, say_json, tell
 
 if TYPE_CHECKING:
+    from unbloat.papers.judge import Judged
     from unbloat.papers.paper import Paper
+    from unbloat.report.report import Report
 
 PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
 """The pages in the paper's folder; the part that `--page` writes has the backend's name."""
 DIFFERS = 1
-REPRODUCED = "reproduced"
 EXAMPLES = """\
 unbloat reproduce cubic-plus
 unbloat reproduce cubic-plus --table table2
+unbloat reproduce cubic-plus --claim abstract.I.500 --set duration=60s
 unbloat reproduce clpc --on vm
 unbloat reproduce ./my-paper --check"""
 
@@ -70,6 +75,16 @@ def command(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            "--claim",
+            metavar="ID",
+            help="Only the number or statement of this id, and the runs that it needs.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    assignments: SetOption = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -115,55 +130,53 @@ def command(
     from unbloat.scenario.checks import check_kernel
 
     request = Request(backend(on), kernel, full, cache, jobs, output, page, as_json)
-    if full and choices:
-        raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
-    if check and choices:
-        raise InputError("--check is for a paper's verdicts; the tables of --choices have none")
-    chosen = paper_of(paper, table=None if choices else table)
+    overrides = overrides_of(paper, assignments)
+    refuse_what_does_not_go(request, choices=choices, check=check, overrides=overrides, part=claim or table)
+    chosen = paper_of(paper, overrides, table=table, claim=claim)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
-        if request.on != "simulator":
-            if choices or output:
-                raise InputError(f"reproduce --on {on} gives the paper's tables only, without --choices and without -o")
-            counts = on_kernel(request, chosen)
-        elif choices:
+        if choices:
             extra(request, chosen)
             return None
-        else:
-            counts = simulated(request, chosen)
-    return DIFFERS if check and is_short(counts) else None
+        failing = simulated(request, chosen) if request.on == "simulator" else on_kernel(request, chosen)
+    return DIFFERS if check and failing else None
 
 
-def is_short(counts: dict[str, int]) -> bool:
-    """Tell whether any verdict is another than *reproduced*."""
-    return any(number for verdict, number in counts.items() if verdict != REPRODUCED)
+def refuse_what_does_not_go(
+    request: Request, *, choices: bool, check: bool, overrides: Mapping[str, object], part: str | None
+) -> None:
+    """Refuse options that contradict each other; raises `InputError`."""
+    if request.on != "simulator" and (choices or request.output):
+        where = f"reproduce --on {request.on}"
+        raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
+    if choices and request.full:
+        raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
+    if choices and check:
+        raise InputError("--check is for a paper's verdicts; the tables of --choices have none")
+    if choices and (overrides or part):
+        raise InputError("--choices gives all tables beyond the paper, as they are, without --set, --table and --claim")
+    if request.page and (overrides or part):
+        raise InputError("--page writes the whole page, in the paper's own setting: without --set, --table and --claim")
 
 
-def simulated(request: Request, paper: Paper) -> dict[str, int]:
-    """Simulate; print the verdicts, draw the figures, write the page; gives the counts of the verdicts."""
+def simulated(request: Request, paper: Paper) -> list[Judged]:
+    """Simulate; print the verdicts, draw the figures, write the page; gives what is not reproduced."""
     from unbloat.papers import page, report_page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
         page.require_parts(paper)
     found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
-    data = found.as_dict()
-    if request.as_json:
-        say_json(data)
-    else:
-        say(found.report().text())
+    show(found.report(), request)
     # A script that reads JSON asks for figures with -o.
-    figures = (
-        found.draw(request.output or Path("results") / paper.name) if request.output or not request.as_json else []
-    )
-    if figures and not request.as_json:
+    folder = request.output or (None if request.as_json else Path("results") / paper.name)
+    if folder and (figures := found.draw(folder)) and not request.as_json:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:
         page.write(found)
         report_page.write(found, file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
-    counts: dict[str, int] = data["counts"]
-    return counts
+    return found.failing()
 
 
 def extra(request: Request, paper: Paper) -> None:
@@ -175,8 +188,8 @@ def extra(request: Request, paper: Paper) -> None:
     say("\n\n".join(extra_tables.report_of(*pair).text() for pair in found))
 
 
-def on_kernel(request: Request, paper: Paper) -> dict[str, int]:
-    """Run on a kernel; print its verdicts beside the simulated ones, write the page; gives their counts."""
+def on_kernel(request: Request, paper: Paper) -> list[Judged]:
+    """Run on a kernel; print its verdicts beside the simulated ones, write the page; gives what is not reproduced."""
     from unbloat.papers import kernel_tables
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.pages import require_part, write_parts
@@ -184,14 +197,23 @@ def on_kernel(request: Request, paper: Paper) -> dict[str, int]:
     page = paper.folder / PAGES[request.on]
     if request.page:
         require_part(page, request.on)
-    options: dict[str, Any] = {"full": request.full, "cache": request.cache, "jobs": request.jobs}
-    found = reproduce_on_kernel(paper, request.on, kernel_release=request.kernel, **options)
-    data = found.as_dict()
-    if request.as_json:
-        say_json(data)
-    else:
-        say(kernel_tables.report_of(found).text())
+    found = reproduce_on_kernel(
+        paper,
+        request.on,
+        full=request.full,
+        kernel_release=request.kernel,
+        cache=request.cache,
+        jobs=request.jobs,
+    )
+    show(kernel_tables.report_of(found), request)
     if request.page:
         write_parts(page, {request.on: f"{kernel_tables.page_of(found).markdown()}\n"})
-    counts: dict[str, int] = data["counts"]
-    return counts
+    return found.failing()
+
+
+def show(report: Report, request: Request) -> None:
+    """Print it for people, or for a script."""
+    if request.as_json:
+        say_json(report.data)
+    else:
+        say(report.text())

@@ -69,7 +69,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     if any(batch.name == scenario for figure in paper.figures for scenario, _ in figure.places()):
         return None
     cells = source_of(batch.file, batch.overrides).cells()
-    grid = Measurements(batch.name, [MeasuredRun(_without_seed(dict(cell.axes)), 1, {}) for cell in cells])
+    grid = Measurements(batch.name, [MeasuredRun(without_seed(dict(cell.axes)), 1, {}) for cell in cells])
     settings: list[Sequence[str]] = []
     for table in paper.tables:
         for group in table.groups:
@@ -82,7 +82,8 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     return frozenset(place_of(run.axes) for labels in settings for run in grid.pick(labels))
 
 
-def _without_seed(axes: Axes) -> Axes:
+def without_seed(axes: Axes) -> Axes:
+    """Give a cell's labels without that of its seed."""
     return {name: label for name, label in axes.items() if name != "seed"}
 
 

@@ -8,10 +8,10 @@ from contextlib import closing
 from itertools import pairwise
 
 from unbloat._core import Cell
-from unbloat.papers.batches import Batch, batches_of
+from unbloat.papers.batches import Batch, batches_of, without_seed
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
-from unbloat.runs.experiment import run
+from unbloat.runs.experiment import Experiment, Manner, run
 from unbloat.runs.progress import Waiting, clock, count
 from unbloat.scenario.source import source_of
 from unbloat.system import processors
@@ -24,16 +24,22 @@ RUN_S = 0.1
 """What a run takes besides: its process, its congestion controls, its records."""
 
 
-def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None) -> str:
-    """Say how many runs there are and how long all of them take if none is kept; with each batch go its repeats."""
-    runs, packets = 0, 0.0
+def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool | None = None) -> str:
+    """Say how many runs there are and how long those take at most that are not kept; each batch has its repeats."""
+    runs, new = 0, list[Cell]()
+    manner = Manner("simulator", None, cache, False, jobs)
     for batch, seeds in batches:
-        cells = source_of(batch.file, batch.overrides).cells()
-        chosen = [cell for cell in cells if batch.wants(dict(cell.axes))]
-        runs += seeds * len(chosen)
-        packets += seeds * sum(map(most_packets, chosen))
-    seconds = (packets / PACKETS_PER_S + runs * RUN_S) / (jobs or processors.count())
-    return f"{runs} runs of {count(packets)} packets at most: {clock(seconds)} if all are new"
+        source = source_of(batch.file, {**batch.overrides, "sweep.seed": list(range(1, seeds + 1))})
+        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_seed(axes)))  # type: ignore[misc]
+        new += experiment.lacking(batch.series or False)
+        runs += len(experiment.runs)
+    seconds = (sum(map(most_packets, new)) / PACKETS_PER_S + len(new) * RUN_S) / manner.processes()
+    packets = count(sum(map(most_packets, new)))
+    if not new:
+        return f"all {runs} runs are kept"
+    if len(new) < runs:
+        return f"{len(new)} of {runs} runs are new, with {packets} packets at most: {clock(seconds)}"
+    return f"{runs} runs of {packets} packets at most: {clock(seconds)}"
 
 
 def most_packets(cell: Cell) -> float:

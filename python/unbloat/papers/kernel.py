@@ -155,6 +155,10 @@ class KernelResults:
             if not run.record["sound"]
         ]
 
+    def failing(self) -> list[Judged]:
+        """List what is not reproduced on the kernel."""
+        return [each for each in self.kernel.claims() if each.verdict != "reproduced"]
+
     def changed(self) -> list[tuple[Judged, Judged]]:
         """Pair the simulated and the kernel's verdicts where they are not the same; an unsound run has none."""
         pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)

@@ -39,8 +39,9 @@ def file_of(paper: Paper) -> str:
 
 
 def numbers_of(judged: JudgedPaper) -> list[Judged]:
-    """List what has a published number other than 0, of which there is a ratio."""
-    return [each for each in judged.claims() if isinstance(each.published, float) and each.published != 0]
+    """List what has a ratio: a published number other than 0, and something that was measured."""
+    numbers = (each for each in judged.claims() if isinstance(each.published, float) and each.published != 0)
+    return [each for each in numbers if not math.isnan(ratio_of(each))]
 
 
 def ratio_of(judged: Judged) -> float:
@@ -57,10 +58,15 @@ def group_of(judged: Judged) -> str:
     return judged.id.partition(".")[0]
 
 
+def is_drawn(judged: JudgedPaper) -> bool:
+    """Tell whether there is such a picture; a paper without numbers has none, nor has one number alone."""
+    return bool(numbers_of(judged)) and not judged.paper.exactly
+
+
 def draw(judged: JudgedPaper) -> Canvas | None:
-    """Draw the picture; none for a paper without numbers."""
-    numbers = [each for each in numbers_of(judged) if not math.isnan(ratio_of(each))]
-    if not numbers:
+    """Draw the picture, if there is one."""
+    numbers = numbers_of(judged)
+    if not is_drawn(judged):
         return None
     groups = list(dict.fromkeys(map(group_of, numbers)))
     heights = heights_of(numbers, groups)

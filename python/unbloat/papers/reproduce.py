@@ -122,7 +122,7 @@ def reproduce(
         log.info(forecast.timed(papers, jobs))
     else:
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
-        log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs))
+        log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache))
     simulate = simulator(cache=cache, jobs=jobs)
     measured = [measure(batches_of(each), each.seeds, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
@@ -134,7 +134,7 @@ def measure_extra_tables(
 ) -> list[Measured]:
     """Simulate and lay out the tables beyond a paper, as its `choices.toml` has them."""
     chosen = paper_of(paper)
-    log.info(forecast.counted(_beyond(chosen), jobs))
+    log.info(forecast.counted(_beyond(chosen), jobs, cache))
     return _measured_tables(chosen, simulator(cache=cache, jobs=jobs))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from unbloat.papers.batches import Axes, Batch, Simulate
+from unbloat.papers.batches import Axes, Batch, Simulate, without_seed
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
@@ -30,23 +30,19 @@ def simulator(
         results = execute(
             source_of(batch.file, {**batch.overrides, "sweep.seed": list(seeds)}),
             Manner(on, kernel, cache, None, jobs, checkpoint),
-            lambda axes: only(_without_seed(axes)),
+            lambda axes: only(without_seed(axes)),
             batch.series or False,
         )
         windows = _columns_of(results.series(), WINDOW) if batch.series else {}
         rates = _columns_of(results.series(), RATE) if batch.series else {}
         return [
             MeasuredRun(
-                _without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)
+                without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)
             )
             for number, record in enumerate(results.records)
         ]
 
     return simulate
-
-
-def _without_seed(axes: Axes) -> Axes:
-    return {name: label for name, label in axes.items() if name != "seed"}
 
 
 WINDOW = ["time_s", "cwnd_packets", "retransmitted_packets"]

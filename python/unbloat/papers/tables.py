@@ -8,6 +8,7 @@ from unbloat.papers import ratios
 from unbloat.papers.expressions import number, written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
 from unbloat.papers.paper import Claim, Paper, Statements
+from unbloat.papers.paper import Table as PaperTable
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
 from unbloat.report.parts import Heading, Listing, Part, Picture, Table
@@ -61,10 +62,11 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    if main := main_claims(judged):
+    main = main_claims(judged)
+    if main and not judged.paper.asked:
         parts += [Heading("Main claims"), *main]
     parts.append(counts_line(judged))
-    if ratios.numbers_of(judged):
+    if ratios.is_drawn(judged):
         parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     return parts
 
@@ -129,7 +131,9 @@ def counts_line(judged: JudgedPaper) -> str:
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     unsound = len(judged.unsound())
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
-    return f"{sum(counts.values())} published numbers and statements: {words}.{more}"
+    total = sum(counts.values())
+    things = "number or statement" if total == 1 else "numbers and statements"
+    return f"{total} published {things}: {words}.{more}"
 
 
 def _measured(verdict: Judged, unit: str) -> str:
@@ -156,7 +160,24 @@ def tables_of(judged: JudgedPaper) -> Iterator[Table]:
         for i, name in enumerate(table.columns):
             columns.append(Column(name, "published", [published_cells(row, i) for row in rows], is_right=True))
             columns.append(Column("", "measured", [measured_cells(row, i) for row in rows], is_right=True))
-        yield Table(columns, table.title)
+        yield Table(columns, table.title, narrow=_narrow(table, rows))
+
+
+def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
+    """Lay a table out with a line for each number."""
+    lines = []
+    for row in rows:
+        name = f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}"
+        for column, flows in enumerate(row.measured):
+            for flow in range(len(flows)):
+                control = table.columns[column] + (f", flow {flow + 1}" if len(flows) > 1 else "")
+                measured = Marked([_measured_cells(row, column)[flow]])
+                lines.append((name, control, _published(row, column)[flow], measured))
+                name = ""
+    names, controls, *numbers = zip(*lines, strict=True)
+    heads = ("published", "measured")
+    right = [Column(head, "", cells, is_right=True) for head, cells in zip(heads, numbers, strict=True)]
+    return [Column("", "", names), Column("", "", controls), *right]
 
 
 def unit_suffix(unit: str) -> str:
@@ -166,14 +187,22 @@ def unit_suffix(unit: str) -> str:
 
 def published_cells(row: JudgedRow, column: int) -> str:
     """Write what the paper prints in a column of a row."""
+    return " / ".join(_published(row, column))
+
+
+def _published(row: JudgedRow, column: int) -> list[str]:
     published = row.row.published[column]
-    return " / ".join(published) if isinstance(published, list) else published
+    return published if isinstance(published, list) else [published]
 
 
 def measured_cells(row: JudgedRow, column: int) -> Marked:
     """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
+    return Marked(_measured_cells(row, column))
+
+
+def _measured_cells(row: JudgedRow, column: int) -> list[tuple[str, str]]:
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return Marked([_marked(written(value), cell) for value, cell in cells])
+    return [_marked(written(value), cell) for value, cell in cells]
 
 
 def _marked(value: str, judged: Judged | None) -> tuple[str, str]:

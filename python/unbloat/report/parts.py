@@ -45,6 +45,8 @@ class Table:
     title: str = ""
     write: Callable[[object], str] = show
     """Writes a cell for a page; a terminal has the digits that `show` gives."""
+    narrow: Sequence[Column] = ()
+    """The same in fewer columns, for a terminal that the table is too wide for."""
     is_part: bool = False
     """Stands under the heading of a larger one."""
     is_stacked: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ from unbloat.report import html
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.table import markdown, render, screen_width
 
-WIDTH = 120
-"""Characters of a line of text that is no table."""
+PAGE = 120
+"""Characters of a line that is no table."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def _text(part: Part) -> str:
         case Table(is_stacked=True):
             return "\n".join(filter(None, [part.title, *_stacked(part)]))
         case Table():
-            return "\n".join(filter(None, [part.title, render(part.columns)]))
+            return "\n".join(filter(None, [part.title, _fitting(part)]))
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
         case Facts():
@@ -62,6 +63,12 @@ def _text(part: Part) -> str:
     return "\n".join(_filled(line) for line in part.split("\n"))
 
 
+def _fitting(table: Table) -> str:
+    width = screen_width()
+    is_wide = width is not None and max(map(len, render(table.columns, sys.maxsize).split("\n"))) > width
+    return render(table.narrow if is_wide and table.narrow else table.columns)
+
+
 def _stacked(table: Table) -> Iterator[str]:
     """Give each row as a line and what belongs to it below."""
     for first, *rest in zip(*(column.cells for column in table.columns), strict=True):
@@ -71,13 +78,13 @@ def _stacked(table: Table) -> Iterator[str]:
 
 def _item(item: str) -> str:
     first, *rest = item.split("\n")
-    lines = (textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="    ") for line in rest)
-    return "\n".join([_filled(f"* {first}", "  "), *lines])
+    return "\n".join([_filled(f"* {first}", "  "), *(_filled(f"    {line}", "    ") for line in rest)])
 
 
-def _filled(line: str, indent: str = "") -> str:
-    width = min(WIDTH, screen_width() or WIDTH)
-    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+def _filled(line: str, indent: str = "", width: int | None = None) -> str:
+    """Break a line where the terminal ends, or a page's line would be too long."""
+    width = width or min(PAGE, screen_width() or PAGE)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _markdown(part: Part) -> str:
@@ -91,8 +98,7 @@ def _markdown(part: Part) -> str:
             title = [heading] if part.title else []
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
-            items = (f"* {item}".replace("\n", "\n  <br>") for item in part.items)
-            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *items])
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_markdown_item, part.items)])
         case Facts():
             return "\n".join(f"* **{term}**: {said}" for term, said in part.items)
         case Code():
@@ -100,4 +106,9 @@ def _markdown(part: Part) -> str:
         case Fold():
             summary = f"<details><summary>{part.title}</summary>"
             return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
-    return part
+    return "\n".join(_filled(line, width=PAGE) if line[:1].isalpha() else line for line in part.split("\n"))
+
+
+def _markdown_item(item: str) -> str:
+    first, *rest = item.split("\n")
+    return "\n".join([_filled(f"* {first}", "  ", PAGE), *(_filled(f"  <br>{line}", "  ", PAGE) for line in rest)])

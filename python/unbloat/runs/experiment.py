@@ -331,6 +331,10 @@ class Experiment:
                 keys.add(run.key)  # Cells may come to the same: one run is enough.
         return tasks
 
+    def lacking(self, series: bool | str) -> list[_core.Cell]:
+        """List the cells of the runs that the store lacks."""
+        return [run.cell for run in self._tasks(self.runs, series, None, False, 0).values()]
+
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
             run.cell.check(self.manner.on)
