@@ -297,7 +297,7 @@ def test_duration_and_backend_have_short_names(cli: Cli, small: Path) -> None:
 def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> None:
     said = cli("sweep", sweep, "--metrics", "goodput,rtt_ms_p95").stdout
     heads = next(line for line in said.splitlines() if "goodput" in line)
-    assert "RTT" in heads and "loss" not in heads
+    assert "RTT p95" in heads and "loss" not in heads
     done = cli("sweep", sweep, "-m", "godput")
     assert (done.returncode, done.stdout) == (2, "")
     assert "godput is no metric (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr

@@ -88,7 +88,7 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column
     if any(row.cc for row in rows):
         columns.append(Column("flow", "", [row.flow.removeprefix("flow ").removesuffix(" flows") for row in rows]))
         columns.append(Column("cc", "", [row.cc for row in rows]))
-    columns += [Column(metric.heading, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
+    columns += [Column(metric.title, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
     columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
     return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 

@@ -77,6 +77,12 @@ class Metric:
     fold: Fold | None = None
     """How flows fold; None for what is not a flow's."""
 
+    @property
+    def title(self) -> str:
+        """What a table calls it where the mean does not stand beside it: `RTT p95`."""
+        mean = BY_KEY.get(self.key.rpartition("_")[0])
+        return f"{mean.heading.removesuffix(' mean')} {self.heading}" if mean else self.heading
+
 
 _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("goodput", "goodput_mbps", "goodput", "Mbit/s", SUM,

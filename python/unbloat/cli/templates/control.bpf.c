@@ -21,7 +21,7 @@ PARAM(u32, beta, 70, 10, 100, "%", "window that a loss leaves");
 
 /* State of a connection, at most 104 bytes. */
 struct state {
-	__u32 acked; /* segments acknowledged since the window last grew */
+	__u32 acked;	  /* segments acknowledged since the window last grew */
 	__u32 min_rtt_us; /* least round-trip time so far; 0: none was seen yet */
 };
 
