@@ -24,7 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cache_arguments(parser)
     add("-o", "--output", metavar="DIR", type=Path, help="write records and series as Parquet files")
     add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
-    add("--plot", metavar="KIND,...", help="what to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf")
+    add(
+        "--plot",
+        metavar="KIND,...",
+        help="what to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf",
+    )
     add("--pcap", metavar="FILE", type=Path, help="write every packet at the senders as pcapng")
     add("--pcap-links", action="store_true", help="and at the far end of each link, an interface for each direction")
     add("--series", metavar="STEP", help="step of the series, such as 10ms (default: about a thousandth of the run)")

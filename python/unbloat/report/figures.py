@@ -24,7 +24,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
 DASHES = ["-", "--", ":", "-."]
 """Tell apart the flows of one run, where colours tell runs apart."""
-KINDS = ["cwnd", "rtt", "queue", "goodput", "rtt_cdf", "queue_delay_cdf"]
+KINDS = ["cwnd", "rtt", "queue", "queue_delay", "goodput", "rtt_cdf", "queue_delay_cdf"]
 SHORT = {"cdf": ["rtt_cdf", "queue_delay_cdf"]}
 DEFAULT = ["cwnd", "rtt", "queue", "goodput"]
 FORMATS = ["svg", "png", "pdf"]
@@ -131,6 +131,13 @@ def _queue(results: Results, axes: Axes) -> None:
     over_time(axes, link_lines(results, table, "queue_kb"), "queue (KB)")
 
 
+def _queue_delay(results: Results, axes: Axes) -> None:
+    table = results.link_series
+    delays = [pd.Series(delay_ms(rows), rows.index) for _, rows in table.groupby(["run", "link"])]
+    table = table.assign(queue_delay_ms=pd.concat(delays))
+    over_time(axes, link_lines(results, table, "queue_delay_ms"), "queueing delay (ms)")
+
+
 def _rtt_cdf(results: Results, axes: Axes) -> None:
     lines = flow_lines(results, results.rtt_distribution, "count", x="upper_ms")
     distribution(axes, lines, "RTT (ms)", "share of samples")
@@ -145,10 +152,24 @@ PANELS: dict[str, Callable[[Results, Axes], None]] = {
     "cwnd": _cwnd,
     "rtt": _rtt,
     "queue": _queue,
+    "queue_delay": _queue_delay,
     "goodput": _goodput,
     "rtt_cdf": _rtt_cdf,
     "queue_delay_cdf": _queue_delay_cdf,
 }
+
+
+def delay_ms(link: pd.DataFrame) -> np.ndarray:
+    """Give how long a link takes to send what waits in its queue, at each step of its series.
+
+    It sends at whatever rate it has meanwhile: that of a trace, or none in an outage. Where the run ends before the
+    queue is sent there is no value.
+    """
+    time, queued = link["time_s"].to_numpy(), link["queue_bytes"].to_numpy()
+    steps = np.diff(time, prepend=0.0)
+    sent = np.cumsum(link["throughput_mbps"].to_numpy() * steps) * 1e6 / 8
+    gone = np.interp(sent + queued, sent, time, right=np.nan)
+    return np.where(queued > 0, (gone - time) * 1e3, 0.0)
 
 
 def active(series: pd.DataFrame) -> pd.DataFrame:
