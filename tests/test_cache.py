@@ -34,8 +34,8 @@ def test_a_record_in_the_cache_is_what_is_reported(small: Path, cache: Path) -> 
     (file,) = cache.rglob("*.json")
     store = Store(cache / "runs")
     store.put(file.stem, store.take_out(file.stem).replace('"cc":"reno"', '"cc":"kept"'), None, None)
-    assert list(ub.run(small).summary["cc"]) == ["kept"]
-    assert list(ub.run(small, cache=False).summary["cc"]) == ["reno"]
+    assert list(ub.run(small).flows["cc"]) == ["kept"]
+    assert list(ub.run(small, cache=False).flows["cc"]) == ["reno"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_damaged_file_counts_as_absent(small: Path, cache: Path, suffix: str, 
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
     after = ub.run(small, series="100ms")
-    assert after.as_dict() == before.as_dict() and after.series.equals(before.series)
+    assert after.as_dict() == before.as_dict() and after.series().equals(before.series())
     assert (damage == "longer" and suffix == ".npz") or file.read_bytes() != DAMAGES[damage](whole), "it has healed"
 
 

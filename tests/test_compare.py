@@ -38,6 +38,11 @@ def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
     return file
 
 
+def cells(said: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
+    """The metrics of each cell of a comparison that `--json` printed, by their names."""
+    return [{each["metric"]: each for each in cell["metrics"]} for cell in said["comparisons"][number]["cells"]]
+
+
 def outside(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> list[str]:
     """The figures of one cell that lie outside the goal."""
     (cell,) = compare(NAMES, *(files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).cells
@@ -77,7 +82,8 @@ def test_python_compares_files(tmp_path: Path) -> None:
     a, b = write(tmp_path, "a", run()), write(tmp_path, "b", run(goodput=20.0))
     assert ub.compare(a, a).counts()["within"] == ub.compare(a, b).counts()["outside"] == 1
     three = ub.compare(a, b, b)
-    assert [each.counts()["within"] for each in (three.first, three.second)] == [0, 1]
+    assert [each.counts()["within"] for each in three.parts] == [0, 1]
+    assert (ub.compare(a, a).is_within, three.is_within) == (True, False)
     with pytest.raises(ub.InputError, match="compare needs two sets of results, or one and `between`"):
         ub.compare(a)
 
@@ -96,8 +102,9 @@ def test_cells_of_one_side_only_are_said(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "b", run("reno"), run("bbr"))
     done = cli("compare", "a.json", "b.json", "--json")
     said = json.loads(done.stdout)
-    assert [place["axes"] for place in said["only_a"]] == [{"flows.0.cc": "vegas"}]
-    assert [place["axes"] for place in said["only_b"]] == [{"flows.0.cc": "bbr"}]
+    (both,) = said["comparisons"]
+    assert [place["axes"] for place in both["only_a"]] == [{"flows.0.cc": "vegas"}]
+    assert [place["axes"] for place in both["only_b"]] == [{"flows.0.cc": "bbr"}]
     text = cli("compare", "a.json", "b.json").stdout
     assert "Only in A:" in text and "(two: vegas)" in text and "1 cells: 1 within" in text
 
@@ -122,10 +129,11 @@ def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) 
     write(tmp_path, "spread", trifle(9.0, "1 us"), trifle(12.0, "5 us"))
     command = ("compare", "a.json", "b.json", "--spread", "spread.json")
     said = json.loads(cli(*command, "--json").stdout)
-    spread = said["cells"][0]["figures"]["goodput"]["spread"]
-    assert (spread["in"], spread["least"], spread["greatest"]) == ("on A's side", 9.0, 12.0)
-    assert said["cells"][1]["figures"]["goodput"]["spread"] is None
-    counts = said["counts"]
+    first, second = cells(said)
+    spread = first["goodput_mbps"]["spread"]
+    assert (spread["words"], spread["least"], spread["greatest"]) == ("on A's side", 9.0, 12.0)
+    assert second["goodput_mbps"]["spread"] is None
+    counts = said["comparisons"][0]["counts"]
     assert (counts["outside"], counts["outside, within the spread"], counts["outside without a reason"]) == (2, 1, 1)
     text = cli(*command).stdout
     assert "goodput 9.00..12.0 on A's side" in text and "1 within the spread of one side, 1 without a reason" in text
@@ -137,7 +145,7 @@ def test_unsound_trifles_say_nothing(cli: Cli, tmp_path: Path) -> None:
     unsound = {**run(goodput=12.0, why="packets left 3 ms late"), "axes": trifle(12.0, "1 us")["axes"]}
     write(tmp_path, "spread", trifle(9.0, "5 us"), unsound)
     said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
-    assert said["counts"]["outside without a reason"] == 1
+    assert said["comparisons"][0]["counts"]["outside without a reason"] == 1
 
 
 def test_a_spread_of_one_set_is_refused(cli: Cli, tmp_path: Path) -> None:
@@ -152,7 +160,7 @@ def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "b", run(goodput=12.4))
     write(tmp_path, "spread", trifle(12.0, "1 us"))
     said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
-    assert said["counts"]["outside without a reason"] == 1
+    assert said["comparisons"][0]["counts"]["outside without a reason"] == 1
 
 
 def test_of_three_sets_the_third_belongs_to_the_spread(cli: Cli, tmp_path: Path) -> None:
@@ -161,10 +169,8 @@ def test_of_three_sets_the_third_belongs_to_the_spread(cli: Cli, tmp_path: Path)
     write(tmp_path, "c", run("reno", goodput=9.0), run("cubic", goodput=8.0))
     write(tmp_path, "spread", trifle(9.1, "1 us"))
     said = json.loads(cli("compare", "a.json", "b.json", "c.json", "--spread", "spread.json", "--json").stdout)
-    spreads = [
-        cell["figures"]["goodput"]["spread"] for half in ("b_against_a", "c_against_b") for cell in said[half]["cells"]
-    ]
-    assert [each and (each["in"], each["least"], each["greatest"]) for each in spreads] == [
+    spreads = [cell["goodput_mbps"]["spread"] for number in (0, 1) for cell in cells(said, number)]
+    assert [each and (each["words"], each["least"], each["greatest"]) for each in spreads] == [
         ("on B's side", 9.0, 12.0),
         None,
         ("in A and B", 9.1, 12.0),
@@ -198,11 +204,12 @@ def test_reasons_stand_beside_what_is_outside(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "b", run("reno", goodput=20.0, delay=10.0), run("cubic"), run("vegas"))
     (tmp_path / "why.toml").write_text(REASONS)
     said = json.loads(cli("compare", "a.json", "b.json", "--reasons", "why.toml", "--json").stdout)
-    figures = said["cells"][0]["figures"]
-    assert figures["goodput"]["reason"] == "Because of this."
-    assert figures["queue_delay"]["reason"] is None
+    metrics = cells(said)[0]
+    assert metrics["goodput_mbps"]["reason"] == "Because of this."
+    assert metrics["queue_delay_ms_mean"]["reason"] is None
     assert said["idle_reasons"] == ["Long gone."]
-    assert said["counts"]["outside"] == said["counts"]["outside without a reason"] == 1
+    counts = said["comparisons"][0]["counts"]
+    assert counts["outside"] == counts["outside without a reason"] == 1
     text = cli("compare", "a.json", "b.json", "--reasons", "why.toml").stdout
     assert "[1] Because of this." in text and "(two: reno) queueing delay" in text
     assert text.index("no cell is outside any more") < text.index("Long gone.")
@@ -231,19 +238,19 @@ def test_folders_files_and_what_is_printed_hold_the_same(cli: Cli, sweep: Path, 
     (tmp_path / "printed.json").write_text(cli("run", sweep, "--json").stdout)
     for left, right in (("folder", "printed.json"), ("folder/runs.parquet", "folder")):
         said = json.loads(cli("compare", left, right, "--json").stdout)
-        ratios = {criterion["b_over_a"] for cell in said["cells"] for criterion in cell["figures"].values()}
-        assert len(said["cells"]) == 4 and ratios == {1.0}
+        ratios = {metric["ratio"] for cell in cells(said) for metric in cell.values()}
+        assert len(cells(said)) == 4 and ratios == {1.0}
 
 
 def test_two_labels_of_one_axis_can_be_compared(cli: Cli, sweep: Path) -> None:
     cli("run", sweep, "-o", "both")
     said = json.loads(cli("compare", "both", "--between", "cc=reno,cubic", "--json").stdout)
-    assert [cell["axes"] for cell in said["cells"]] == [
+    assert [cell["axes"] for cell in said["comparisons"][0]["cells"]] == [
         {"link.bottleneck.queue.limit": "15kb"},
         {"link.bottleneck.queue.limit": "60kb"},
     ]
     reno, cubic = (json.loads(cli("run", sweep, "--cc", cc, "--json").stdout)["runs"] for cc in ("reno", "cubic"))
-    delay = said["cells"][1]["figures"]["queue_delay"]
+    delay = cells(said)[1]["queue_delay_ms_mean"]
     assert delay["a"]["mean"] == pytest.approx(reno[1]["links"][0]["queue_delay_ms_mean"])
     assert delay["b"]["mean"] == pytest.approx(cubic[1]["links"][0]["queue_delay_ms_mean"])
 
@@ -273,8 +280,9 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
     assert "C: late" in said and "Only in" not in said
     assert "B against A: 2 cells: 1 within the goal" in said and "C against B: 1 cells: 0 within" in said
     judged = json.loads(cli("compare", "a.json", "b.json", "c.json", "--json").stdout)
-    assert [cell["verdict"] for cell in judged["b_against_a"]["cells"]] == ["outside", "within"]
-    assert [cell["verdict"] for cell in judged["c_against_b"]["cells"]] == ["unsound"]
+    verdicts = [[cell["verdict"] for cell in each["cells"]] for each in judged["comparisons"]]
+    assert verdicts == [["outside", "within"], ["unsound"]]
+    assert [each["name"] for each in judged["sets"]] == ["a.json", "b.json", "c.json"]
 
 
 @pytest.mark.parametrize(
@@ -310,4 +318,79 @@ def test_the_backends_are_named_with_their_kernels(cli: Cli, tmp_path: Path) -> 
     write(tmp_path, "b", *runs)
     assert "A is a.json (simulator), B is b.json (vm 6.1.0-9, 6.12.1-1)." in cli("compare", "a.json", "b.json").stdout
     sides = json.loads(cli("compare", "a.json", "b.json", "--json").stdout)
-    assert (sides["a"]["kernel"], sides["b"]["kernel"]) == (None, "6.1.0-9, 6.12.1-1")
+    assert tuple(each["kernel"] for each in sides["sets"]) == (None, "6.1.0-9, 6.12.1-1")
+
+
+def test_tolerances_are_an_argument(tmp_path: Path) -> None:
+    a, b = write(tmp_path, "a", run()), write(tmp_path, "b", run(goodput=10.4, lost=70, delay=50.6))
+
+    def differs(**tolerance: float | str) -> list[str]:
+        table = ub.compare(a, b, tolerance=tolerance).table
+        return list(table[table["differs"]]["metric"])
+
+    assert differs() == ["goodput_mbps", "lost_packets"]
+    assert differs(goodput="5%") == differs(goodput=0.05) == ["lost_packets"]
+    assert differs(goodput="5%", losses="2x") == []
+    assert differs(goodput="3.9%", losses="80%") == ["goodput_mbps"]
+    assert differs(goodput="5%", losses="2x", queue_delay="0%") == [], "a packet's time stays allowed"
+    assert differs(goodput="5%", losses="2x", queue_bytes="1%", retransmitted_packets="1x") == []
+    text = str(ub.compare(a, b, tolerance={"goodput": "5%"}))
+    assert "goodput within 5 %" in " ".join(text.split()) and "+4.0 x" not in text
+    assert ub.compare(a, b, tolerance={"goodput": "5%"}).as_dict()["tolerances"]["goodput"] == "within 5 %"
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "words"),
+    [
+        ({"goodput": "5"}, "goodput=5: must be a share such as"),
+        ({"goodput": "much"}, "goodput=much: must be"),
+        ({"goodput": "-5%"}, "must be"),
+        ({"losses": "0.5x"}, "must be"),
+        ({"losses": "nan%"}, "must be"),
+        ({"goodput": ""}, "must be"),
+        ({"speed": "5%"}, "speed is no metric; there are goodput, throughput"),
+    ],
+)
+def test_wrong_tolerances_are_a_sentence(tmp_path: Path, tolerance: dict[str, str], words: str) -> None:
+    a = write(tmp_path, "a", run())
+    with pytest.raises(ub.InputError, match=f"^tolerance: .*{words}"):
+        ub.compare(a, a, tolerance=tolerance)
+
+
+def test_every_comparison_has_the_same_shape(sweep: Path) -> None:
+    """Runs, sweeps and three sets; whatever a script reads of one it can read of the others."""
+    lossy = {"link.bottleneck.loss": "1%"}
+    runs, swept = ub.run(sweep, lossy), ub.sweep(sweep, lossy, repeat=2)
+    said = [
+        each.as_dict()
+        for each in (
+            ub.compare(runs, runs),
+            ub.compare(swept, swept),
+            ub.compare(runs, swept, runs),
+            runs.compare(runs),
+        )
+    ]
+    (shape,) = {tuple(tuple(each) for each in (one, one["sets"][0], *shapes(one["comparisons"][0]))) for one in said}
+    assert shape[0] == ("method", "tolerances", "sets", "comparisons", "idle_reasons")
+    assert [each["method"] for each in said] == ["tolerance", "intervals", "tolerance", "tolerance"]
+
+
+def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
+    cell = comparison["cells"][0]
+    metric = cell["metrics"][0]
+    return [comparison, cell, metric, metric["a"], metric["b"], metric["difference"]]
+
+
+def test_results_compare_themselves(sweep: Path) -> None:
+    results = ub.run(sweep)
+    with pytest.raises(ub.InputError, match="axes of the sweep"):
+        results.compare(between="rate")
+    short = results.compare(between="cc")
+    assert short.table.equals(results.compare(results, between="flows.0.cc=reno,cubic").table)
+    assert len(short.table) == 2 * 4 and list(short.table["metric"])[:2] == ["goodput_mbps", "queue_delay_ms_mean"]
+    goodput = results.flows.set_index(["flows.0.cc", "link.bottleneck.queue.limit"])["goodput_mbps"]
+    assert short.table["a"][0] == pytest.approx(goodput["reno", "15kb"])
+    assert short.table["b"][0] == pytest.approx(goodput["cubic", "15kb"])
+    assert "A is small with cc = reno (simulator)" in str(short) and "<table>" in short._repr_html_()
+    with pytest.raises(ub.InputError, match="between: cc has 3 labels: name two, as cc=reno,cubic"):
+        ub.run(sweep, {"sweep.flows.0.cc": ["reno", "cubic", "vegas"]}).compare(between="cc")

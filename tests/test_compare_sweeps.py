@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unbloat as ub
 from conftest import Cli
 from unbloat.comparison.difference import MetricDifference, SweepComparison, compare
 from unbloat.results import files
@@ -89,20 +90,21 @@ def test_the_command_compares_sweeps_with_their_intervals(cli: Cli, tmp_path: Pa
     series(tmp_path, "b", BETTER)
     said = cli("compare", "a.json", "b.json").stdout
     (row,) = (line for line in said.splitlines() if "goodput Mbit/s" in line)
-    assert " ".join(row.split()) == "reno goodput Mbit/s 4.80 ± 3.77 5.32 ± 3.78 0.520 ± 0.0196 * +10.8"
+    assert " ".join(row.split()) == "reno goodput Mbit/s 4.8 ± 3.8 5.3 ± 3.8 0.520 ± 0.020 * +10.8"
     words = " ".join(said.split())
     assert "both sides have the same seeds" in words and "1 differences exceed" in words
-    assert "waiting mean" not in said, "what is equal is not shown"
+    assert "queueing delay" not in said, "what is equal is not shown"
 
 
 def test_two_labels_of_a_sweep_are_pairs(cli: Cli, sweep: Path, tmp_path: Path) -> None:
     cli("sweep", sweep, *LOSSY, "--repeat", "3", "-o", "out")
     said = json.loads(cli("compare", "out", "--between", "cc=reno,cubic", "--json").stdout)
-    assert [cell["axes"] for cell in said["cells"]] == [
+    (both,) = said["comparisons"]
+    assert [cell["axes"] for cell in both["cells"]] == [
         {"link.bottleneck.queue.limit": "15kb"},
         {"link.bottleneck.queue.limit": "60kb"},
     ]
-    metrics = {(metric["of"], metric["metric"]): metric for metric in said["cells"][0]["metrics"]}
+    metrics = {(metric["of"], metric["metric"]): metric for metric in both["cells"][0]["metrics"]}
     between = metrics["all flows", "goodput_mbps"]
     assert between["difference"]["is_paired"] and between["a"]["n"] == 3
     assert between["difference"]["mean"] == pytest.approx(between["b"]["mean"] - between["a"]["mean"])
@@ -121,7 +123,7 @@ def test_failed_runs_are_no_runs(cli: Cli, small: Path, tmp_path: Path) -> None:
     cli("sweep", small, "--set", 'sweep.flows.0.cc=["reno", "kernel:reno"]', "-o", "out")
     assert len(files.read(tmp_path / "out")) == 1
     said = json.loads(cli("compare", "out", "out", "--json").stdout)
-    assert [cell["axes"] for cell in said["cells"]] == [{"flows.0.cc": "reno"}]
+    assert [cell["axes"] for cell in said["comparisons"][0]["cells"]] == [{"flows.0.cc": "reno"}]
 
 
 def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> None:
@@ -134,7 +136,8 @@ def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> Non
         ]
         write(tmp_path, name, *runs)
     said = json.loads(cli("compare", "a.json", "b.json", "b.json", "--json").stdout)
-    assert said["b_against_a"]["cells"][0]["repeats"] == {"a": 5, "b": 5}
+    goodput, *_ = said["comparisons"][0]["cells"][0]["metrics"]
+    assert (said["method"], goodput["a"]["n"], goodput["b"]["n"]) == ("tolerance", 5, 5)
 
 
 def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -> None:
@@ -142,3 +145,14 @@ def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -
     series(tmp_path, "b", LUCK, cc="cubic")
     done = cli("compare", "a.json", "b.json")
     assert done.returncode == 2 and "no cell in common" in done.stderr
+
+
+def test_repeats_that_are_all_alike_are_no_matter_of_statistics(cli: Cli, tmp_path: Path) -> None:
+    series(tmp_path, "a", [5.0, 5.0, 5.0])
+    series(tmp_path, "b", [5.1, 5.1, 5.1])
+    comparison = ub.compare(tmp_path / "a.json", tmp_path / "b.json")
+    metric = goodput(comparison.parts[0])
+    assert metric.is_fixed and metric.exceeds is None
+    assert comparison.counts()["fixed"] == 1 and comparison.counts()["exceed"] == 0
+    said = " ".join(str(comparison).split())
+    assert "0.100 = +2.0" in said and "= marks what lies between repeats that are all alike" in said

@@ -78,17 +78,16 @@ def test_series_that_are_asked_for_later_are_of_the_same_control(small: Path, mi
     results = ub.run(small, cc=mine)
     mine.write_text(RENO.read_text().replace("snd_cwnd / 2", "snd_cwnd / 4"))
     with pytest.raises(ub.RunError, match=r"mine\.bpf\.c was changed"):
-        _ = results.series
+        _ = results.series()
 
 
 def test_one_edited_control_of_a_sweep_fails_alone(sweep: Path, cache: Path, mine: Path) -> None:
-    from unbloat.runs.sweep import Repeated
+    from unbloat.runs.sweep import run_through
 
     axes = {"sweep.flows.0.cc": ["reno", str(mine)]}
-    experiment = Repeated(source_of(sweep, axes), NOW, None, 1, None)
+    experiment = Experiment(source_of(sweep, axes), NOW, repeats=1)
     mine.write_text(RENO.read_text() + "/* edited */\n")
-    experiment.run(False)
-    swept = experiment.results()
+    swept = run_through(experiment)
     assert {failure.axes["flows.0.cc"] for failure in swept.failures} == {str(mine)}
     assert len(swept.failures) == len(swept.records) == len(records(cache)) == 2
 

@@ -37,9 +37,9 @@ def test_files_of_both_backends_can_be_compared(cli: Cli, small: Path) -> None:
 
 def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
     results = ub.run(small, on="kernel", series="100ms", pcap=tmp_path / "trace.pcapng")
-    assert len(results.series) == pytest.approx(20, abs=1)
-    assert (results.series["cwnd_packets"] >= 1).all()
-    assert set(results.link_series["link"]) == {"bottleneck", "bottleneck.reverse"}
+    assert len(results.series()) == pytest.approx(20, abs=1)
+    assert (results.series()["cwnd_packets"] >= 1).all()
+    assert set(results.series("links")["link"]) == {"bottleneck", "bottleneck.reverse"}
     assert (tmp_path / "trace.pcapng").stat().st_size > 100_000
 
 
@@ -48,7 +48,7 @@ def test_packets_of_any_size(small: Path, tmp_path: Path, size: int) -> None:
     """Those of 802.15.4 have 127 bytes."""
     changes = {"flows.0.packet": f"{size}b", "link.bottleneck.queue.limit": "20p", "flows.0.size": f"{8 * size}b"}
     results = ub.run(small, {**changes, "duration": "2s"}, on="kernel", pcap=tmp_path / "trace.pcapng")
-    assert results.summary["completion_s"].notna().all()
+    assert results.flows["completion_s"].notna().all()
     segments = pcapng.read(tmp_path / "trace.pcapng")
     assert max(segment.length for segment in segments) == size
     assert all(segment.checksums_right for segment in segments)
@@ -98,7 +98,7 @@ def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: P
 
     def drawn(on: str, seed: int) -> set[float]:
         results = ub.run(small, on=on, cc=control, seed=seed, series="500ms")
-        return set(results.series["ssthresh_packets"])
+        return set(results.series()["ssthresh_packets"])
 
     assert drawn("kernel", 1) == drawn("simulator", 1) != drawn("simulator", 2)
     assert drawn("kernel", 2) == drawn("simulator", 2)

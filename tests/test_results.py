@@ -1,16 +1,21 @@
 """What `import unbloat` gives: data frames, Parquet files, errors as exceptions."""
 
+import os
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import unbloat as ub
+from unbloat.report.sweep_table import text_of
+from unbloat.system import processors
+from unbloat.system.paths import ALGORITHMS
 
 
 def test_summary_has_a_row_for_each_flow(small: Path) -> None:
     results = ub.run(small, {"flows.0.count": 3})
-    assert list(results.summary["flow"]) == [0, 1, 2]
-    assert results.summary["goodput_mbps"].sum() < 4
+    assert list(results.flows["flow"]) == [0, 1, 2]
+    assert results.flows["goodput_mbps"].sum() < 4
     assert list(results.links["link"]) == ["bottleneck", "bottleneck.reverse"]
     assert len(results.runs) == 1
 
@@ -18,14 +23,17 @@ def test_summary_has_a_row_for_each_flow(small: Path) -> None:
 def test_the_axes_of_a_sweep_are_columns_everywhere(sweep: Path) -> None:
     results = ub.run(sweep, series="100ms")
     axes = ["flows.0.cc", "link.bottleneck.queue.limit"]
-    for table in (results.runs, results.summary, results.links, results.series, results.link_series):
-        assert list(table.columns[:4]) == ["run", *axes, "seed"]
-        assert len(table.groupby(axes)) == 4
-    assert set(results.summary["cc"]) == {"reno", "cubic"}
+    for table in (
+        *(results.runs, results.flows, results.links),
+        *(results.series(kind) for kind in ("flows", "links", "rtt", "queue_delay")),
+    ):
+        assert list(table.columns[:6]) == ["run", *axes, f"{axes[1]}_bytes", "seed", "sound"]
+        assert len(table.groupby(axes, observed=True)) == 4
+    assert set(results.flows["cc"]) == {"reno", "cubic"}
 
 
 def test_series_cover_the_run_at_the_step_asked_for(small: Path) -> None:
-    series = ub.run(small, series="100ms").series
+    series = ub.run(small, series="100ms").series()
     assert len(series) == pytest.approx(20, abs=1)
     steps = series["time_s"].diff().dropna()
     assert steps.to_numpy() == pytest.approx(0.1)
@@ -34,13 +42,13 @@ def test_series_cover_the_run_at_the_step_asked_for(small: Path) -> None:
 
 def test_series_that_were_not_asked_for_come_when_looked_at(small: Path) -> None:
     results = ub.run(small)
-    assert len(results.series) == pytest.approx(1000, abs=2)
-    assert set(results.link_series["link"]) == {"bottleneck", "bottleneck.reverse"}
+    assert len(results.series()) == pytest.approx(1000, abs=2)
+    assert set(results.series("links")["link"]) == {"bottleneck", "bottleneck.reverse"}
 
 
 def test_distributions_count_what_the_summary_averages(small: Path) -> None:
     results = ub.run(small, series=True)
-    delays = results.queue_delay_distribution.query("link == 'bottleneck'")
+    delays = results.series("queue_delay").query("link == 'bottleneck'")
     mean = (delays["upper_ms"] * delays["count"]).sum() / delays["count"].sum()
     told = results.links["queue_delay_ms_mean"][0]
     assert mean == pytest.approx(told, rel=0.1)
@@ -66,10 +74,10 @@ def test_the_number_of_processes_changes_nothing(sweep: Path) -> None:
 
 
 def test_parquet_has_units_in_its_columns(sweep: Path, tmp_path: Path) -> None:
-    files = ub.run(sweep).save(tmp_path / "out")
+    files = ub.run(sweep, series=True).save(tmp_path / "out")
     tables = {file.stem: pd.read_parquet(file) for file in files}
     assert set(tables) == {
-        *("runs", "flows", "links", "flow_series", "link_series"),
+        *("runs", "flows", "links", "stats", "flow_series", "link_series"),
         *("rtt_distribution", "queue_delay_distribution"),
     }
     assert {"scenario", "on", "seed", "version", "duration_s", "flows.0.cc"} <= set(tables["runs"])
@@ -97,5 +105,118 @@ def test_pcap_gives_each_run_its_file(sweep: Path, tmp_path: Path) -> None:
 
 def test_a_result_shows_itself(small: Path) -> None:
     results = ub.run(small)
-    assert repr(results) == "<unbloat results of 'small': 1 runs, 1 flows>"
+    assert repr(results) == "<unbloat.Results of 'small': 1 cell, 1 run>"
     assert "goodput_mbps" in results._repr_html_()
+
+
+def unsound(results: ub.Results, number: int) -> ub.Results:
+    """The same with one run that the machine could not keep up with."""
+    outcomes = list(results)
+    late = outcomes[number].run | {"sound": False, "unsound_because": "packets left late"}
+    outcomes[number] = ub.Record(outcomes[number].axes, late)
+    return ub.Results(outcomes, results.about)
+
+
+def test_unsound_runs_are_marked_in_every_table_and_warned_of(sweep: Path) -> None:
+    results = unsound(ub.run(sweep), 1)
+    for table in ("flows", "links"):
+        with pytest.warns(ub.UnsoundRun, match="1 of 4 runs are in this table"):
+            rows = getattr(results, table)
+        assert list(rows.groupby("run")["sound"].all()) == [True, False, True, True]
+    assert list(results.runs["sound"]) == [True, False, True, True]
+    with pytest.warns(ub.UnsoundRun, match="1 of 4 runs are left out"):
+        counts = results.stats().query("metric == 'goodput_mbps' and of == 'all flows'")
+    assert len(counts) == 3
+
+
+def test_axes_are_numbers_too(small: Path) -> None:
+    limits = {"sweep.link.bottleneck.queue.limit": ["100kb", "15kb"], "sweep.link.bottleneck.delay": ["5ms", "10ms"]}
+    flows = ub.run(small, limits).flows
+    assert list(flows["link.bottleneck.queue.limit_bytes"]) == [1e5, 1e5, 15e3, 15e3]
+    assert list(flows["link.bottleneck.delay_s"]) == [0.005, 0.01] * 2
+    assert list(flows.sort_values("link.bottleneck.queue.limit")["link.bottleneck.queue.limit"])[-1] == "100kb"
+
+
+def test_statistics_can_pool_cells(sweep: Path) -> None:
+    results = ub.run(sweep)
+    pooled = results.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+    assert list(pooled["n"]) == [2, 2] and list(pooled["flows.0.cc"]) == ["reno", "cubic"]
+    means = results.flows.groupby("flows.0.cc", observed=True)["goodput_mbps"].mean()
+    assert list(pooled["mean"]) == pytest.approx(list(means))
+    with pytest.raises(ub.InputError, match="rtt names 0 axes of the sweep"):
+        results.stats(by="rtt")
+
+
+def test_results_are_a_sequence_of_runs(sweep: Path) -> None:
+    results = ub.run(sweep)
+    assert len(results) == 4 and results[0].axes == next(iter(results)).axes
+    assert [record.run["seed"] for record in results] == [1, 1, 1, 1]
+    assert results.flows is results.flows, "made once"
+
+
+def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
+    scenario = {
+        "name": "small",
+        "duration": 2,
+        "link": {"bottleneck": {"rate": 4e6, "delay": 0.01, "queue": {"limit": 30_000}}},
+        "flows": [{"cc": "reno"}],
+    }
+    assert ub.run(scenario).as_dict() == ub.run(small).as_dict()
+    longer = ub.run(scenario, {"duration": 2.5, "sweep.link.bottleneck.rate": [1e6, 2_000_000]})
+    assert list(longer.runs["duration_s"]) == [2.5, 2.5]
+    assert list(longer.runs["link.bottleneck.rate_bps"]) == [1e6, 2e6]
+    with pytest.raises(ub.InputError, match="duraton: no such key"):
+        ub.run({**scenario, "duraton": 1})
+    with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is nothing that a scenario can hold"):
+        ub.run(scenario, {"link.bottleneck.rate": object()})
+
+
+def test_one_line_is_a_scenario_too() -> None:
+    with pytest.raises(ub.InputError, match="<text>: flows: is missing"):
+        ub.run('duration = "2s"')
+
+
+def test_several_controls_are_an_axis(small: Path, tmp_path: Path) -> None:
+    results = ub.run(small, cc=["reno", tmp_path / "mine.bpf.c"], only=lambda axes: axes["flows.*.cc"] == "reno")
+    assert results.axes == ["flows.*.cc"] and list(results.flows["cc"]) == ["reno"]
+
+
+def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
+    for run in (ub.run, ub.sweep):
+        with pytest.raises(
+            ub.InputError, match=r"only: picks none of the 4 cells; the first one has flows\.0\.cc=reno"
+        ):
+            run(sweep, only=lambda axes: False)
+
+
+def test_a_file_of_ones_own_is_called_by_its_own_name(small: Path, tmp_path: Path) -> None:
+    """The README's first step: a copy of a control that still calls itself by the other's name."""
+    mine = tmp_path / "mine.bpf.c"
+    mine.write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    text = small.read_text() + f'\n[[flows]]\ncc = "{mine}"\ncount = 2\n'
+    assert list(ub.run(text).flows["cc"]) == ["reno", "mine", "mine"]
+    twin = tmp_path / "reno.bpf.c"
+    twin.write_text(mine.read_text())
+    assert list(ub.run(small.read_text() + f'\n[[flows]]\ncc = "{twin}"\n').flows["cc"]) == ["reno", str(twin)]
+
+
+def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pytest.MonkeyPatch, small: Path) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert processors.count() == os.cpu_count()
+    assert len(ub.run(small, cache=False)) == 1
+
+
+def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
+    with pytest.warns(ub.IdenticalRepeats, match="the repeats differ by less than 0.01 %"):
+        swept = ub.sweep(small, repeat=3)
+    assert text_of(swept).count("warning: the repeats differ by less than 0.01 %") == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ub.sweep(small, {"link.bottleneck.loss": "1%"}, repeat=3)
+        ub.sweep(small)
+
+
+def test_no_results_show_themselves_too() -> None:
+    assert repr(ub.Results([])) == "<unbloat.Results of 'no scenario': 0 cells, 0 runs>"
+    assert ub.Results([]).axes == [] and len(ub.Results([]).runs) == len(ub.Results([]).flows) == 0
+    assert "0 runs" in ub.Results([])._repr_html_()

@@ -1,7 +1,9 @@
 """Numbers and tables as the screen shows them."""
 
+import math
+
 import pytest
-from unbloat.report.table import Column, render, show
+from unbloat.report.table import Column, render, show, with_interval
 from unbloat.runs.experiment import round_step
 
 
@@ -11,7 +13,15 @@ from unbloat.runs.experiment import round_step
         (1.99923, "2.00"),
         (81.68, "81.7"),
         (1234.5, "1234"),
-        (0.0064, "0.0064"),
+        (0.0064, "0.00640"),
+        (8.6e-4, "0.000860"),
+        (3.1e-5, "3.10e-5"),
+        (-2.46e-12, "-2.46e-12"),
+        (0.09999999, "0.100"),
+        (9.999, "10.0"),
+        (99.96, "100"),
+        (99_996.2, "99996"),
+        (-math.inf, "-∞"),
         (0.0, "0"),
         (3, "3"),
         (None, "-"),
@@ -31,3 +41,23 @@ def test_numbers_align_right_words_left_and_empty_columns_go() -> None:
 
 def test_the_step_of_a_series_is_round() -> None:
     assert [round_step(ns) for ns in (1e6, 60e6, 199e6, 0.3)] == [1_000_000, 50_000_000, 100_000_000, 1]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "text"),
+    [
+        (19.3, 0.0029, "19.3000 ± 0.0029"),
+        (72.04, 0.496, "72.04 ± 0.50"),
+        (100.0, 0.0018, "100.000 ± 0.00180"),
+        (4.8, 3.77, "4.8 ± 3.8"),
+        (0.52, 0.0196, "0.520 ± 0.020"),
+        (1234.5, 56.7, "1234 ± 57"),
+        (0.0, 0.5, "0.00 ± 0.50"),
+        (28.3, 2.9e-6, "28.3000 ± 2.90e-6"),
+        (28.3, 0.0, "28.3"),
+        (28.3, None, "28.3"),
+        (math.inf, 1.0, "∞"),
+    ],
+)
+def test_a_mean_has_the_decimal_places_of_its_interval(mean: float, half_width: float | None, text: str) -> None:
+    assert with_interval(mean, half_width) == text

@@ -50,7 +50,7 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
     assert flow["lost_packets"] == link["drops"]
     # Nothing waits longer than the ten packets that there is room for, and one of them had to be there to be full.
     assert 9 * 6 < link["queue_delay_ms_max"] <= 10 * 6
-    assert results.link_series["queue_bytes"].max() <= 15_000
+    assert results.series("links")["queue_bytes"].max() <= 15_000
 
     trace = pcapng.read(tmp_path / "trace.pcapng")
     assert all(segment.checksums_right for segment in trace)
@@ -86,12 +86,12 @@ def test_times_windows_and_sizes_of_packets(scenario: Write, tmp_path: Path) -> 
         duration="2500ms",
     )
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
-    goodput = results.summary["goodput_mbps"]
+    goodput = results.flows["goodput_mbps"]
     # A window each round trip, which two acknowledgements, the machine and part of a segment make a little less.
     for flow, window in [(0, 100_000), (1, 50_000)]:
-        rate = window * 8 / 1000 / results.summary["rtt_ms_mean"][flow]
+        rate = window * 8 / 1000 / results.flows["rtt_ms_mean"][flow]
         assert 0.85 * rate < goodput[flow] < rate
-    assert results.summary["retransmitted_packets"].sum() == 0
+    assert results.flows["retransmitted_packets"].sum() == 0
 
     flows = of_flows(pcapng.read(tmp_path / "trace.pcapng"))
     opened = [flows[flow][0].at for flow in range(4)]
@@ -125,8 +125,8 @@ def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, delaye
     # The handshake's packets have 60 bytes, an acknowledgement 52.
     on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
     # A busy machine takes longer; test_vm.py, where the clock is the guest's own, says that nothing else does.
-    assert results.summary["completion_s"][0] > 0.98 * (0.040 + on_the_wire)
-    assert results.summary["sent_packets"][0] == 100
+    assert results.flows["completion_s"][0] > 0.98 * (0.040 + on_the_wire)
+    assert results.flows["sent_packets"][0] == 100
     back = [
         s for s in pcapng.read(tmp_path / "trace.pcapng") if not s.source.startswith("10.0.0.") and not s.flags & SYN
     ]
@@ -139,7 +139,7 @@ def test_parameters_reach_the_kernel(scenario: Write, beta: int) -> None:
     """CUBIC's window after its first loss is beta times that before."""
     parameters = f'cc = "cubic"\nparams = {{ beta = {beta}, hystart = false }}'
     file = scenario('rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "45kb" }', parameters, duration="1s")
-    series = ub.run(file, on="kernel", series="1ms").series
+    series = ub.run(file, on="kernel", series="1ms").series()
     threshold = series["ssthresh_packets"].dropna()
     before = series["cwnd_packets"][: threshold.index[0]].iloc[-1]
     assert threshold.iloc[0] == pytest.approx(before * beta / 1024, abs=1.5)
@@ -153,7 +153,7 @@ def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
         top='warmup = "500ms"',
     )
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
-    (link, _), (flow,) = results.links.to_dict("records"), results.summary.to_dict("records")
+    (link, _), (flow,) = results.links.to_dict("records"), results.flows.to_dict("records")
     assert link["marks"] > 20 and link["drops"] == 0 and flow["retransmitted_packets"] == 0
     assert flow["goodput_mbps"] > 18
     assert 0.3 * 20 * 1500 < link["queue_bytes_mean"] < 2 * 20 * 1500

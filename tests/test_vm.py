@@ -90,8 +90,8 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: 
     assert link["drops"] > 0 and flow["lost_packets"] == link["drops"] and flow["timeouts"] == 0
     # Nothing waits longer than the ten packets that there is room for, and one of them had to be there to be full.
     assert 9 * 6 < link["queue_delay_ms_max"] <= 10 * 6 + 0.1
-    assert results.link_series["queue_bytes"].max() <= 15_000
-    assert len(results.series) == pytest.approx(300, abs=2)
+    assert results.series("links")["queue_bytes"].max() <= 15_000
+    assert len(results.series()) == pytest.approx(300, abs=2)
 
     trace = pcapng.read(tmp_path / "trace.pcapng")
     assert all(segment.checksums_right for segment in trace)
@@ -106,7 +106,7 @@ def test_completion(scenario: Write, kernel: str) -> None:
     results = ub.run(file, on="vm", kernel=kernel)
     # The handshake's packets have 60 bytes, an acknowledgement 52.
     on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
-    assert results.summary["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.003)
+    assert results.flows["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.003)
 
 
 def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kernel: str) -> None:
@@ -116,9 +116,9 @@ def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kern
     file = scenario(link, f'cc = "{tmp_path / "constant.bpf.c"}"', 'cc = "kernel:vegas"', 'cc = "vegas"')
     results = ub.run(file, on="vm", kernel=kernel, series="100ms")
     assert results.as_dict()["runs"][0]["sound"]
-    assert list(results.summary["cc"]) == [str(tmp_path / "constant.bpf.c"), "kernel:vegas", "vegas"]
-    assert (results.summary["goodput_mbps"] > 0.1).all()
-    of_users_file = results.series[results.series["flow"] == 0]["cwnd_packets"].dropna()
+    assert list(results.flows["cc"]) == [str(tmp_path / "constant.bpf.c"), "kernel:vegas", "vegas"]
+    assert (results.flows["goodput_mbps"] > 0.1).all()
+    of_users_file = results.series()[results.series()["flow"] == 0]["cwnd_packets"].dropna()
     assert of_users_file.iloc[1:].max() == 4
 
 
@@ -189,7 +189,7 @@ def test_series_come_without_another_run(scenario: Write, kernel: str, monkeypat
     """To look at a kernel changes what it does, so every run is looked at."""
     results = ub.run(scenario(*LOSSY), on="vm", kernel=kernel)
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert len(results.series) > 1000
+    assert len(results.series()) > 1000
 
 
 # ---------------------------------------------------------------- What cannot be

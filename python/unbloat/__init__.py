@@ -1,13 +1,13 @@
 """unbloat: a laboratory for end-host mechanisms against bufferbloat.
 
 >>> import unbloat as ub
->>> r = ub.run("scenario.toml")
->>> r.summary          # one row per flow
->>> r.links            # one row per link
->>> r.series           # the flows' windows, RTTs and goodputs over time
->>> r.plot("queue")    # a matplotlib figure
->>> s = ub.sweep("grid.toml", repeat=30)
->>> s.summary          # each metric of each cell: mean, deviation, 95 % confidence interval
+>>> r = ub.run("scenario.toml")                # or ub.sweep("grid.toml", repeat=30)
+>>> r.runs, r.flows, r.links                   # data frames: one row per run, flow, link
+>>> r.series("links")                          # the queues over time
+>>> r.stats()                                  # each metric of each cell: mean, deviation, 95 % confidence interval
+>>> r.compare(between="cc").table              # two labels of an axis, metric by metric
+>>> r.plot("queue")                            # a matplotlib figure
+>>> r.save("results"); r = ub.read("results")  # Parquet files, and the same object again
 """
 
 from importlib import import_module
@@ -15,23 +15,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unbloat._core import Error, InputError, RunError, __version__
-    from unbloat.comparison.compare import compare
+    from unbloat.comparison.compare import Comparison, compare
     from unbloat.papers.reproduce import reproduce, reproduce_on_kernel
-    from unbloat.results.results import Results
-    from unbloat.results.sweep import Sweep
+    from unbloat.results.about import About
+    from unbloat.results.record import IdenticalRepeats, Record, UnsoundRun
+    from unbloat.results.results import Results, read
     from unbloat.runs.experiment import run
     from unbloat.runs.sweep import sweep
     from unbloat.scenario.catalogue import catalogue
 
 __all__ = [
+    "About",
+    "Comparison",
     "Error",
+    "IdenticalRepeats",
     "InputError",
+    "Record",
     "Results",
     "RunError",
-    "Sweep",
+    "UnsoundRun",
     "__version__",
     "catalogue",
     "compare",
+    "read",
     "reproduce",
     "reproduce_on_kernel",
     "run",
@@ -41,10 +47,11 @@ __all__ = [
 _WHERE = {
     **dict.fromkeys(("Error", "InputError", "RunError", "__version__"), "_core"),
     **dict.fromkeys(("reproduce", "reproduce_on_kernel"), "papers.reproduce"),
-    "Results": "results.results",
-    "Sweep": "results.sweep",
+    **dict.fromkeys(("IdenticalRepeats", "Record", "UnsoundRun"), "results.record"),
+    **dict.fromkeys(("Results", "read"), "results.results"),
+    **dict.fromkeys(("Comparison", "compare"), "comparison.compare"),
+    "About": "results.about",
     "catalogue": "scenario.catalogue",
-    "compare": "comparison.compare",
     "run": "runs.experiment",
     "sweep": "runs.sweep",
 }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
+
+from unbloat.results.record import IdenticalRepeats, UnsoundRun
 
 SHOWN = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -46,6 +49,8 @@ class Messages(logging.Handler):
 
 def show_messages() -> None:
     """Have the library's messages shown from now on."""
+    for warning in (UnsoundRun, IdenticalRepeats):
+        warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")
     log.setLevel(logging.INFO)
     if not any(isinstance(handler, Messages) for handler in log.handlers):

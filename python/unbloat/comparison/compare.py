@@ -1,99 +1,256 @@
-"""Compares sets of results that were written to files: two, three, or two labels of one set's axis."""
+"""Compares sets of results: two, three, or two labels of one set's axis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
 from unbloat.comparison import difference, difference_report, reasons, three_way_report, tolerance, tolerance_report
-from unbloat.comparison.difference import SweepComparison
+from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.reasons import KnownReason
-from unbloat.comparison.tolerance import CRITERIA, Between, Comparison, Perturbed
+from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criterion, Perturbed, Tolerance, criteria_of
 from unbloat.report.report import Report
 from unbloat.results import files
-from unbloat.results.results import Record
+from unbloat.results.axes import columns_of
+from unbloat.results.cells import CellKey
+from unbloat.results.metrics import ALL, METRICS
+from unbloat.results.record import Record
+from unbloat.results.results import Results
+from unbloat.results.statistics import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Source = Results | str | Path
+"""Results, or a file or folder of them."""
+Part = tolerance.Comparison | SweepComparison
 
 
 @dataclass(frozen=True)
-class ThreeWay:
-    """Three sets: B against A, and C against B."""
+class Comparison:
+    """Results B against A, and where there are three C against B.
 
-    first: Comparison
-    second: Comparison
+    Attributes
+    ----------
+    parts : tuple
+        B against A; and C against B.
+
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def method(self) -> str:
+        """How: by the `intervals` of repeated runs, or within a `tolerance`."""
+        return "intervals" if isinstance(self.parts[0], SweepComparison) else "tolerance"
+
+    @property
+    def is_within(self) -> bool:
+        """Whether nothing differs: by more than its tolerance without an explanation, or by more than its interval."""
+        return all(part.is_within for part in self.parts)
+
+    def counts(self) -> dict[str, int]:
+        """Count the verdicts of B against A."""
+        return self.parts[0].counts()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per cell and metric.
+
+        `scenario`, the axes, `comparison` ("B - A"), `of`, `metric`, `a`, `b` (means), `a_half_width`, `b_half_width`,
+        `difference`, `half_width` (of its 95 % interval; empty without repeats), `ratio` (B over A), `differs` (whether
+        it exceeds its tolerance or its interval; empty where that is open).
+        """
+        import pandas as pd
+
+        rows = list(self._rows())
+        keys = pd.DataFrame(
+            {"scenario": [key.scenario for key, _ in rows], **columns_of([key.axes for key, _ in rows])}
+        )
+        return pd.concat([keys, pd.DataFrame([row for _, row in rows])], axis=1)
+
+    def _rows(self) -> Iterator[tuple[CellKey, dict[str, Any]]]:
+        for letters, part in zip(LETTERS, self.parts, strict=False):
+            for cell in part.cells:
+                for metric in _metrics(cell):
+                    a, b, between = metric["a"], metric["b"], metric["difference"] or {}
+                    yield (
+                        cell.place,
+                        {
+                            "comparison": f"{letters[1]} - {letters[0]}",
+                            "of": metric["of"],
+                            "metric": metric["metric"],
+                            "a": a["mean"],
+                            "b": b["mean"],
+                            "a_half_width": a["half_width"],
+                            "b_half_width": b["half_width"],
+                            "difference": between.get("mean"),
+                            "half_width": between.get("half_width"),
+                            "ratio": metric["ratio"],
+                            "differs": metric["differs"],
+                        },
+                    )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give what `unbloat compare --json` prints: one shape, whatever is compared how."""
+        first = self.parts[0]
+        sides = [*first.sides, *(part.sides[1] for part in self.parts[1:])]
+        idle = [part.idle_reasons for part in self.parts if isinstance(part, tolerance.Comparison)]
+        return {
+            "method": self.method,
+            "tolerances": {} if isinstance(first, SweepComparison) else {c.name: str(c.near) for c in first.criteria},
+            "sets": [{"name": side.name, "on": side.on, "kernel": side.kernel or None} for side in sides],
+            "comparisons": [
+                {"a": letters[0], "b": letters[1], **_dict_of(part)}
+                for letters, part in zip(LETTERS, self.parts, strict=False)
+            ],
+            "idle_reasons": [reason.text for reason in idle[0] if all(reason in each for each in idle)] if idle else [],
+        }
+
+    def report(self) -> Report:
+        """Lay it out as text, Markdown, HTML or JSON."""
+        return report_of(self)
+
+    def __str__(self) -> str:
+        return self.report().text()
+
+    def _repr_html_(self) -> str:
+        return self.report().html()
+
+
+LETTERS = (("A", "B"), ("B", "C"))
 
 
 def compare(
-    a: str | Path,
-    b: str | Path | None = None,
-    c: str | Path | None = None,
+    a: Source,
+    b: Source | None = None,
+    c: Source | None = None,
     *,
     between: str | None = None,
-    spread: str | Path | None = None,
+    tolerance: Mapping[str, Tolerance] | None = None,
+    spread: Source | None = None,
     reasons: str | Path | None = None,
-) -> Comparison | SweepComparison | ThreeWay:
-    """Hold set B against A, and C against B; each is a result file, or a folder of them.
+) -> Comparison:
+    """Compare results cell by cell and metric by metric: B with A, and C with B.
 
-    Two sweeps are compared by the confidence intervals of their metrics. Everything else, and sweeps with `reasons` or
-    `spread`, is compared within fixed tolerances. `between` is `AXIS=LABEL_A,LABEL_B`: cells of A with one label of an
-    axis are compared with cells of B (or of A) with another. `spread` names runs of the same cells along an axis that
-    should make no difference. `reasons` names a TOML file with reasons for what lies outside the tolerances.
+    Two sweeps are compared by the confidence intervals of their metrics. Everything else, and sweeps with `tolerance`,
+    `spread` or `reasons`, is compared within tolerances: goodput 3 %, mean queueing delay 10 % or one packet's
+    transmission time, lost and retransmitted packets a factor of 1.5.
 
-    Raises `InputError` if the sets have no cell in common, or the arguments do not go together.
+    Parameters
+    ----------
+    a, b, c : Results or path
+        Results, or a file or folder that `Results.save` or `-o` wrote. Without `b` two labels of A's are compared.
+    between : str, optional
+        `AXIS=LABEL_A,LABEL_B`: cells of A with one label of an axis are compared with cells of B (or of A) with
+        another. An axis that has two labels needs no more than its name.
+    tolerance : mapping, optional
+        How far metrics may lie apart, by their short names: a share such as "5%" or 0.05, or a factor such as "1.5x".
+        Those that are not named keep theirs, and metrics that have none by default are compared too.
+    spread : Results or path, optional
+        Runs of the same cells along an axis that should make no difference: a difference within their range is none.
+    reasons : path, optional
+        A TOML file with reasons for what lies outside the tolerances.
+
+    Returns
+    -------
+    Comparison
+        `table` has a row per cell and metric, `is_within` says whether nothing differs, `print` lays it out.
+
+    Raises
+    ------
+    InputError
+        If the sets have no cell in common, or the arguments do not go together.
+
+    Examples
+    --------
+    >>> simulated, real = (ub.run("home-dsl", on=on) for on in ("simulator", "vm"))
+    >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
+
     """
-    options = Options(
-        spread=None if spread is None else Path(spread),
-        reasons=None if reasons is None else Path(reasons),
-        between=None if between is None else Between.parse(between),
-    )
-    sets = [Path(path) for path in (a, b, c) if path is not None]
+    options = Options(spread, None if reasons is None else Path(reasons), between, tolerance)
+    sets = [Side.of(each) for each in (a, b, c) if each is not None]
     return _three(sets, options) if c is not None else _two(sets, options)
 
 
-def report_of(comparison: Comparison | SweepComparison | ThreeWay) -> Report:
+def report_of(comparison: Comparison) -> Report:
     """Lay a comparison out."""
-    match comparison:
-        case ThreeWay():
-            return three_way_report.report_of(comparison.first, comparison.second)
-        case SweepComparison():
-            return difference_report.report_of(comparison)
-    return tolerance_report.report_of(comparison)
+    match comparison.parts:
+        case (tolerance.Comparison() as first, tolerance.Comparison() as second):
+            report = three_way_report.report_of(first, second)
+        case (tolerance.Comparison() as only,):
+            report = tolerance_report.report_of(only)
+        case (SweepComparison() as only, *_):
+            report = difference_report.report_of(only)
+    return Report(report.parts, comparison.as_dict())
+
+
+# ---------------------------------------------------------------- What is compared
+
+
+@dataclass(frozen=True)
+class Side:
+    """A set with its name."""
+
+    name: str
+    records: list[Record]
+
+    @classmethod
+    def of(cls, source: Source) -> Side:
+        """Read a set, if it has to be."""
+        if isinstance(source, Results):
+            scenarios = dict.fromkeys(str(record.run["scenario"]) for record in source)
+            return cls(", ".join(scenarios), source.records)
+        return cls(str(source), files.read(Path(source)))
 
 
 @dataclass(frozen=True)
 class Options:
     """How sets are compared, as `compare` has it."""
 
-    spread: Path | None
+    spread: Source | None
     reasons: Path | None
-    between: Between | None
+    between: str | None
+    tolerance: Mapping[str, Tolerance] | None
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The metrics that are compared within tolerances."""
+        return criteria_of(self.tolerance)
 
     def known_reasons(self) -> list[KnownReason]:
         """Read the reasons."""
-        return reasons.read(self.reasons, [criterion.name for criterion in CRITERIA]) if self.reasons else []
+        return reasons.read(self.reasons, [each.name for each in self.criteria]) if self.reasons else []
 
 
-def _two(sets: Sequence[Path], options: Options) -> Comparison | SweepComparison:
+def _two(sets: Sequence[Side], options: Options) -> Comparison:
     if options.between and options.spread:
         raise InputError("between and spread do not go together: the spread's runs are one set, not two")
-    names, a, b = _sides(sets, options.between)
-    if is_sweep([*a, *b]) and not (options.reasons or options.spread):
-        return difference.compare(names, a, b)
-    return tolerance.compare(names, a, b, options.known_reasons(), _perturbed(options, a, b))
+    a, b = _sides(sets, options.between)
+    names = (a.name, b.name)
+    if is_sweep([*a.records, *b.records]) and not (options.reasons or options.spread or options.tolerance):
+        return Comparison((difference.compare(names, a.records, b.records),))
+    around = _perturbed(options, a.records, b.records)
+    why = options.known_reasons()
+    return Comparison((tolerance.compare(names, a.records, b.records, why, around, options.criteria),))
 
 
-def _sides(sets: Sequence[Path], between: Between | None) -> tuple[tuple[str, str], list[Record], list[Record]]:
-    """Read what is compared: B and A, or one label and another."""
+def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
+    """Give what is compared: B and A, or one label and another."""
     if len(sets) == 1 and not between:
         raise InputError("compare needs two sets of results, or one and `between` with an axis and two of its labels")
-    a = files.read(sets[0])
-    b = files.read(sets[-1]) if len(sets) > 1 else a
-    names = (str(sets[0]), str(sets[-1]))
+    a, b = sets[0], sets[-1]
     if not between:
-        return names, a, b
-    labels = [f"{name} with {between.axis} = {label}" for name, label in zip(names, between.labels, strict=True)]
-    return (labels[0], labels[1]), between.pick(a, 0), between.pick(b, 1)
+        return a, b
+    chosen = Between.parse(between, [*a.records, *b.records])
+    first, second = (
+        Side(f"{side.name} with {chosen.axis} = {label}", chosen.pick(side.records, number))
+        for number, (side, label) in enumerate(zip((a, b), chosen.labels, strict=True))
+    )
+    return first, second
 
 
 def is_sweep(records: Sequence[Record]) -> bool:
@@ -101,16 +258,16 @@ def is_sweep(records: Sequence[Record]) -> bool:
     return all("repeat" in record.run for record in records)
 
 
-def _three(sets: Sequence[Path], options: Options) -> ThreeWay:
+def _three(sets: Sequence[Side], options: Options) -> Comparison:
     """Hold B against A, and C against B; where a spread is wanted, the third of a cell's values belongs to it."""
     if options.between:
         raise InputError("compare takes one set of results or two with `between`, not three")
-    a, b, c = (files.read(path) for path in sets)
-    why = options.known_reasons()
-    beside_b = Perturbed("in A and B", [*a, *files.read(options.spread)]) if options.spread else None
-    first = tolerance.compare((str(sets[0]), str(sets[1])), a, b, why, _perturbed(options, a, b, c))
-    second = tolerance.compare((str(sets[1]), str(sets[2])), b, c, why, (beside_b, None))
-    return ThreeWay(first, second)
+    a, b, c = (side.records for side in sets)
+    names, why, criteria = [side.name for side in sets], options.known_reasons(), options.criteria
+    beside_b = Perturbed("in A and B", [*a, *Side.of(options.spread).records]) if options.spread else None
+    first = tolerance.compare((names[0], names[1]), a, b, why, _perturbed(options, a, b, c), criteria)
+    second = tolerance.compare((names[1], names[2]), b, c, why, (beside_b, None), criteria)
+    return Comparison((first, second))
 
 
 def _perturbed(
@@ -119,8 +276,82 @@ def _perturbed(
     """Give the runs around A and B: those that ran where A did, or B; C belongs to B."""
     if not options.spread:
         return None, None
-    perturbed = files.read(options.spread)
+    perturbed = Side.of(options.spread).records
     in_a, in_b = ({record.run["on"] for record in side} for side in (a, b))
     beside_a = [record for record in perturbed if record.run["on"] in in_a]
     beside_b = [record for record in perturbed if record.run["on"] in in_b - in_a]
     return Perturbed("on A's side", beside_a), Perturbed("on B's side", [*beside_b, *c])
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def _dict_of(part: Part) -> dict[str, Any]:
+    return {
+        "cells": [
+            {
+                **_dict_of_key(cell.place),
+                "verdict": cell.verdict if isinstance(cell, ComparedCell) else None,
+                "unsound": list(cell.unsound) if isinstance(cell, ComparedCell) else [],
+                "metrics": list(_metrics(cell)),
+            }
+            for cell in part.cells
+        ],
+        "only_a": [_dict_of_key(place) for place in part.only[0]],
+        "only_b": [_dict_of_key(place) for place in part.only[1]],
+        "counts": part.counts(),
+    }
+
+
+def _dict_of_key(place: CellKey) -> dict[str, Any]:
+    return {"scenario": place.scenario, "axes": place.axes}
+
+
+def _metrics(cell: ComparedCell | difference.CellDifference) -> Iterator[dict[str, Any]]:
+    """Give each metric of a cell, in the same shape however it was compared."""
+    if isinstance(cell, ComparedCell):
+        for each in cell.compared:
+            yield _of_tolerance(each, cell)
+    else:
+        for metric in cell.metrics:
+            yield _of_intervals(metric)
+
+
+def _of_tolerance(compared: Compared, cell: ComparedCell) -> dict[str, Any]:
+    metric = compared.criterion.metric
+    return {
+        "of": ALL if metric.of == "flow" else cell.link if metric.of == "link" else "run",
+        "metric": metric.name,
+        "unit": metric.unit,
+        "a": vars(compared.a),
+        "b": vars(compared.b),
+        "difference": vars(compared.difference) if compared.difference else None,
+        "ratio": _ratio(compared.a, compared.b),
+        "differs": not compared.is_near,
+        "spread": compared.spread and vars(compared.spread),
+        "reason": compared.reason.text if compared.reason else None,
+    }
+
+
+def _of_intervals(metric: MetricDifference) -> dict[str, Any]:
+    return {
+        "of": metric.of,
+        "metric": metric.name,
+        "unit": METRICS[metric.name].unit if metric.name in METRICS else "",
+        "a": vars(metric.a),
+        "b": vars(metric.b),
+        "difference": vars(metric.difference) if metric.difference else None,
+        "ratio": _ratio(metric.a, metric.b),
+        "differs": metric.exceeds,
+        "spread": None,
+        "reason": None,
+    }
+
+
+def _ratio(a: Estimate, b: Estimate) -> float | None:
+    """Give B over A; none where there is no such ratio."""
+    if a.mean is None or b.mean is None:
+        return None
+    if a.mean == b.mean:
+        return 1.0
+    return b.mean / a.mean if a.mean else None

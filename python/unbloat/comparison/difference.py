@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.results import Record
+from unbloat.results.record import Record
+from unbloat.results.repeats import ALIKE, values_by_seed
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
-from unbloat.results.sweep import values_by_seed
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,17 @@ class MetricDifference:
 
     @property
     def exceeds(self) -> bool | None:
-        """Tell whether the difference exceeds its interval; none where single runs leave that open."""
-        return None if self.difference is None else self.difference.is_clear
+        """Tell whether the difference exceeds its interval; none where single or fixed runs leave that open."""
+        return None if self.difference is None or self.is_fixed else self.difference.is_clear
+
+    @property
+    def is_fixed(self) -> bool:
+        """Tell a difference between repeats that are all alike on either side: no interval can be told from them."""
+        both = (self.a, self.b)
+        return bool(self.difference and self.difference.mean) and all(
+            side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)
+            for side in both
+        )
 
     @property
     def change_percent(self) -> float | None:
@@ -63,8 +72,14 @@ class SweepComparison:
             "metrics": len(metrics),
             "exceed": sum(metric.exceeds is True for metric in metrics),
             "within": sum(metric.exceeds is False for metric in metrics),
-            "open": sum(metric.exceeds is None for metric in metrics),
+            "open": sum(metric.exceeds is None and not metric.is_fixed for metric in metrics),
+            "fixed": sum(metric.is_fixed for metric in metrics),
         }
+
+    @property
+    def is_within(self) -> bool:
+        """Tell whether no difference exceeds its interval."""
+        return not any(metric.exceeds for cell in self.cells for metric in cell.metrics)
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
-from unbloat.comparison.tolerance_report import (
-    cell_columns,
-    dict_of_key,
-    dict_of_set,
-    sides_named,
-)
+from unbloat.comparison.tolerance_report import cell_columns, sides_named
 from unbloat.report.report import Listing, Part, Report, Table
 from unbloat.report.sweep_table import FLOW_COLUMNS, LINK_COLUMNS, written
 from unbloat.report.table import Column
@@ -20,11 +14,13 @@ from unbloat.results.statistics import CONFIDENCE
 
 MARKS = {True: "*", False: "", None: "?"}
 """What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""
+FIXED = "="
+"""It is between repeats that are all alike."""
 
 
 def report_of(comparison: SweepComparison) -> Report:
     """Lay it out."""
-    return Report([_heading(comparison), Table(_columns(comparison)), *_remarks(comparison)], dict_of(comparison))
+    return Report([_heading(comparison), Table(_columns(comparison)), *_remarks(comparison)])
 
 
 def _heading(comparison: SweepComparison) -> str:
@@ -62,14 +58,16 @@ def _columns(comparison: SweepComparison) -> list[Column]:
     columns = cell_columns([place for place, _ in rows]) if rows else []
     metrics = [metric for _, metric in rows]
     described = [METRICS[metric.name] for metric in metrics]
-    columns.append(Column("metric", "", [f"{each.head} {each.unit}".strip() for each in described]))
+    columns.append(Column("metric", "", [f"{each.heading} {each.unit}".strip() for each in described]))
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
-    columns.append(
-        Column("B - A", "", [f"{written(each.difference)} {MARKS[each.exceeds]:1}" for each in metrics], True)
-    )
+    columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))
     columns.append(Column("", "%", [_percent(metric) for metric in metrics], True))
     return columns
+
+
+def _mark(metric: MetricDifference) -> str:
+    return FIXED if metric.is_fixed else MARKS[metric.exceeds]
 
 
 def _percent(metric: MetricDifference) -> str:
@@ -85,7 +83,16 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
+    if comparison.counts()["fixed"]:
+        parts.append(
+            f"{FIXED} marks what lies between repeats that are all alike: hardly anything in the scenario is random, "
+            "so that such a difference is exact for it, and no matter of statistics."
+        )
     return [*parts, _counted(comparison)]
+
+
+def _fixed(number: int) -> str:
+    return f", {number} have no interval" if number else ""
 
 
 def _counted(comparison: SweepComparison) -> str:
@@ -95,35 +102,5 @@ def _counted(comparison: SweepComparison) -> str:
     return (
         f"{len(comparison.cells)} cells, {counts['metrics']} metrics in all (--json has every one): "
         f"{counts['exceed']} differences exceed their intervals{by_chance}, {counts['within']} do not, "
-        f"{counts['open']} stay open."
+        f"{counts['open']} stay open{_fixed(counts['fixed'])}."
     )
-
-
-# ---------------------------------------------------------------- JSON
-
-
-def dict_of(comparison: SweepComparison) -> dict[str, Any]:
-    """Give what `unbloat compare --json` prints of two sweeps."""
-    sides = zip("ab", comparison.sides, comparison.unsound, strict=True)
-    return {
-        **{letter: {**dict_of_set(side), "unsound": unsound} for letter, side, unsound in sides},
-        "cells": [
-            {**dict_of_key(cell.place), "metrics": [_dict_of_metric(metric) for metric in cell.metrics]}
-            for cell in comparison.cells
-        ],
-        "only_a": [dict_of_key(place) for place in comparison.only[0]],
-        "only_b": [dict_of_key(place) for place in comparison.only[1]],
-        "counts": comparison.counts(),
-    }
-
-
-def _dict_of_metric(metric: MetricDifference) -> dict[str, Any]:
-    return {
-        "of": metric.of,
-        "metric": metric.name,
-        "a": vars(metric.a),
-        "b": vars(metric.b),
-        "difference": vars(metric.difference) if metric.difference else None,
-        "change_percent": metric.change_percent,
-        "exceeds": metric.exceeds,
-    }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from unbloat.comparison import tolerance_report as views
-from unbloat.comparison.tolerance import CRITERIA, GOAL, ComparedCell, Comparison
+from unbloat.comparison.tolerance import ComparedCell, Comparison, goal
 from unbloat.report.report import Report, Table
 from unbloat.report.table import Column
 
@@ -15,12 +14,7 @@ def report_of(first: Comparison, second: Comparison) -> Report:
     """Lay them out."""
     remarks = views.remarks(joined(first, second))[:-1]
     table = Table(columns(first, second))
-    return Report([heading(first, second), table, *remarks, *counts(first, second)], dict_of(first, second))
-
-
-def dict_of(first: Comparison, second: Comparison) -> dict[str, Any]:
-    """Give what `unbloat compare A B C --json` prints."""
-    return {"b_against_a": views.dict_of(first), "c_against_b": views.dict_of(second)}
+    return Report([heading(first, second), table, *remarks, *counts(first, second)])
 
 
 def joined(first: Comparison, second: Comparison) -> Comparison:
@@ -36,7 +30,8 @@ def heading(first: Comparison, second: Comparison) -> str:
     """Say what is compared with what."""
     where = views.sides_named([*first.sides, second.sides[1]])
     return (
-        f"{where}. {views.FAR} behind a value: outside the goal, held against the value to its left. The goal: {GOAL}."
+        f"{where}. {views.FAR} behind a value: outside the goal, held against the value to its left. "
+        f"The goal: {goal(first.criteria)}."
     )
 
 
@@ -46,7 +41,7 @@ def columns(first: Comparison, second: Comparison) -> list[Column]:
     rows = [(cell, third.get(cell.place)) for cell in first.cells]
     numbers = views.numbered(joined(first, second))
     table = views.cell_columns([cell.place for cell in first.cells])
-    for number, criterion in enumerate(CRITERIA):
+    for number, criterion in enumerate(first.criteria):
         table.append(Column(criterion.head, f"A {criterion.unit}", [_left(cell, number) for cell, _ in rows], True))
         table.append(Column("", "B", [_right(cell, number) for cell, _ in rows], True))
         table.append(Column("", "C", [_right(cell, number) for _, cell in rows], True))

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, Literal
 
 from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
+from unbloat.results.axes import axis_named
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.results import Record, why_unsound
+from unbloat.results.metrics import BY_KEY, MEAN, METRICS, Metric
+from unbloat.results.record import Record, why_unsound
+from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
 Verdict = Literal["within", "outside", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")
@@ -24,67 +26,123 @@ VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")
 
 # ---------------------------------------------------------------- What is compared, and how near is near
 
+Tolerance = float | str
+"""How far two values may lie apart: a share of A such as "5%" or 0.05, or a factor such as "1.5x"."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """How near two values must be."""
+
+    share: float = 0.0
+    """They may differ by this share of A."""
+    packets: int = 0
+    """Or by so many packets' transmission times, in ms, where that is more."""
+    factor: float | None = None
+    """If given: the greater may be so many times the less, and the share does not count."""
+
+    def __call__(self, a: float, b: float, packet_ms: float) -> bool:
+        """Tell whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
+        if self.factor is not None:
+            return max(a, b) <= self.factor * min(a, b)
+        return abs(b - a) <= max(self.share * abs(a), self.packets * packet_ms)
+
+    def __str__(self) -> str:
+        if self.factor is not None:
+            return f"within a factor of {self.factor:g}"
+        packets = {0: "", 1: " or one packet's transmission time"}.get(
+            self.packets, f" or {self.packets} packets' transmission times"
+        )
+        return f"within {100 * self.share:g} %{packets}"
+
+    @classmethod
+    def parse(cls, metric: str, tolerance: Tolerance, default: Near | None) -> Near:
+        """Read a tolerance; one packet's time stays allowed where it is by default. Raises `InputError`."""
+        text = f"{100 * tolerance:g}%" if isinstance(tolerance, int | float) else tolerance.strip()
+        try:
+            value, unit = float(text[:-1]), text[-1:]
+        except ValueError:
+            value, unit = math.nan, ""
+        if unit == "%" and 0 <= value < math.inf:
+            return cls(value / 100, default.packets if default else 0)
+        if unit == "x" and 1 <= value < math.inf:
+            return cls(factor=value)
+        raise InputError(f'tolerance: {metric}={tolerance}: must be a share such as "5%", or a factor such as "1.5x"')
+
+
+def within_share(share: float, packets: int = 0) -> Near:
+    """Allow a difference of this share of A, or of so many packets' transmission times where that is more."""
+    return Near(share, packets)
+
+
+def within_factor(factor: float) -> Near:
+    """Allow the greater to be so many times the less."""
+    return Near(factor=factor)
+
 
 @dataclass(frozen=True)
 class Criterion:
     """A metric of a run, and how far two values of it may lie apart."""
 
-    name: str
-    head: str
-    unit: str
-    take: Callable[[Mapping[str, Any]], float | None]
-    near: Callable[[float, float, float], bool]
-    """Told A's value, B's, and what one packet's time at the bottleneck is, in ms."""
-    is_count: bool = False
+    metric: Metric
+    near: Near
 
+    @property
+    def name(self) -> str:
+        """The metric's short name."""
+        return self.metric.key
 
-def within_share(share: float, packets: int = 0) -> Callable[[float, float, float], bool]:
-    """Allow a difference of this share of A, or of so many packets' transmission times where that is more."""
-    return lambda a, b, packet_ms: abs(b - a) <= max(share * abs(a), packets * packet_ms)
+    @property
+    def head(self) -> str:
+        """What tables call it."""
+        return self.metric.heading
 
+    @property
+    def unit(self) -> str:
+        """The metric's unit."""
+        return self.metric.unit
 
-def within_factor(factor: float) -> Callable[[float, float, float], bool]:
-    """Allow the greater to be so many times the less."""
-    return lambda a, b, _: max(a, b) <= factor * min(a, b)
+    @property
+    def is_count(self) -> bool:
+        """Tell a number of packets, of which there may be none."""
+        return self.metric.unit == "packets" and self.metric.fold is not MEAN
 
-
-def _sum(column: str) -> Callable[[Mapping[str, Any]], float]:
-    return lambda run: sum(flow[column] for flow in run["flows"])
-
-
-def _queue_delay(run: Mapping[str, Any]) -> float | None:
-    delay: float | None = run["links"][0]["queue_delay_ms_mean"]
-    return delay
+    def take(self, run: Mapping[str, Any]) -> float | None:
+        """Take the metric of a run: of all its flows together, or of its bottleneck."""
+        if self.metric.fold:
+            return self.metric.fold.of(run["flows"], self.metric.name)
+        value: float | None = (run if self.metric.of == "run" else run["links"][0]).get(self.metric.name)
+        return value
 
 
 CRITERIA = (
-    Criterion("goodput", "goodput", "Mbit/s", _sum("goodput_mbps"), within_share(0.03)),
-    Criterion("queue_delay", "queueing delay", "ms", _queue_delay, within_share(0.10, packets=1)),
-    Criterion("losses", "lost", "packets", _sum("lost_packets"), within_factor(1.5), is_count=True),
-    Criterion("retransmissions", "resent", "packets", _sum("retransmitted_packets"), within_factor(1.5), is_count=True),
+    Criterion(BY_KEY["goodput"], within_share(0.03)),
+    Criterion(BY_KEY["queue_delay"], within_share(0.10, packets=1)),
+    Criterion(BY_KEY["losses"], within_factor(1.5)),
+    Criterion(BY_KEY["retransmissions"], within_factor(1.5)),
 )
-GOAL = (
-    "goodput within 3 %, mean queueing delay within 10 % or one packet's transmission time, "
-    "lost and resent packets within a factor of 1.5"
-)
+
+
+def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, ...]:
+    """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
+    near = {criterion.name: criterion.near for criterion in CRITERIA}
+    for name, value in (tolerance or {}).items():
+        metric = BY_KEY.get(name) or METRICS.get(name)
+        if metric is None:
+            raise InputError(f"tolerance: {name} is no metric; there are {', '.join(BY_KEY)}")
+        near[metric.key] = Near.parse(name, value, near.get(metric.key))
+    return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
+
+
+def goal(criteria: Sequence[Criterion]) -> str:
+    """Say how near is near."""
+    words: dict[str, list[str]] = {}
+    for criterion in criteria:
+        words.setdefault(str(criterion.near), []).append(criterion.head)
+    return ", ".join(f"{' and '.join(heads)} {near}" for near, heads in words.items())
 
 
 # ---------------------------------------------------------------- Cells
-
-
-@dataclass(frozen=True)
-class Value:
-    """A metric over the repeats of a cell; no mean where no run has one."""
-
-    mean: float | None
-    least: float | None
-    greatest: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float | None]) -> Value:
-        """Sum the repeats up."""
-        known = [value for value in values if value is not None]
-        return cls(fmean(known), min(known), max(known)) if known else cls(None, None, None)
 
 
 @dataclass(frozen=True)
@@ -100,7 +158,8 @@ class Perturbed:
 class PerturbedRange:
     """What a side ranges over with the runs around it."""
 
-    range: Value
+    least: float
+    greatest: float
     words: str
 
 
@@ -109,8 +168,10 @@ class Compared:
     """One criterion of one cell in both sets."""
 
     criterion: Criterion
-    a: Value
-    b: Value
+    a: Estimate
+    b: Estimate
+    difference: Difference | None
+    """None where a side has no value."""
     is_near: bool
     spread: PerturbedRange | None = None
     """What one side ranges over, where that comes as near to the other as the goal asks and its own value does not."""
@@ -138,6 +199,8 @@ class ComparedCell:
     """One cell of both sets."""
 
     place: CellKey
+    link: str
+    """The name of its bottleneck."""
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
     unsound: tuple[str, ...]
@@ -175,6 +238,12 @@ class Comparison:
     only: tuple[list[CellKey], list[CellKey]]
     idle_reasons: list[KnownReason]
     """Reasons to which no cell is outside."""
+    criteria: tuple[Criterion, ...] = CRITERIA
+
+    @property
+    def is_within(self) -> bool:
+        """Tell whether every cell is within the tolerances, or is known not to be; unsound ones are not."""
+        return all(cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells)
 
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""
@@ -201,9 +270,15 @@ class Between:
     labels: tuple[str, str]
 
     @classmethod
-    def parse(cls, text: str) -> Between:
-        """Read `cc=kernel:cubic,cubic`; raises `InputError`."""
-        axis, _, labels = text.partition("=")
+    def parse(cls, text: str, records: Sequence[Record]) -> Between:
+        """Read `cc=kernel:cubic,cubic`, or the name of an axis with two labels; raises `InputError`."""
+        axis, equals, labels = text.partition("=")
+        if axis and not equals:
+            name = axis_named(axis, dict.fromkeys(axis for record in records for axis in record.axes))
+            known = list(dict.fromkeys(record.axes[name] for record in records if name in record.axes))
+            if len(known) != 2:
+                raise InputError(f"between: {axis} has {len(known)} labels: name two, as {axis}={','.join(known[:2])}")
+            return cls(axis, (known[0], known[1]))
         a, comma, b = labels.partition(",")
         if not (axis and a and comma and b) or "," in b:
             raise InputError(f"between: {text} is not AXIS=LABEL_A,LABEL_B, such as cc=kernel:cubic,cubic")
@@ -223,21 +298,13 @@ class Between:
         return picked
 
 
-def axis_named(name: str, axes: Iterable[str]) -> str:
-    """Find an axis by its name or the last part of it; raises `InputError` if that is none or several."""
-    names = list(axes)
-    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.rpartition(".")[2] == name]
-    if len(found) != 1:
-        raise InputError(f"{name} names {len(found)} axes of the sweep, which has {', '.join(names) or 'none'}")
-    return found[0]
-
-
 def compare(
     names: tuple[str, str],
     a: Sequence[Record],
     b: Sequence[Record],
     reasons: Sequence[KnownReason] = (),
     around: tuple[Perturbed | None, Perturbed | None] = (None, None),
+    criteria: tuple[Criterion, ...] = CRITERIA,
 ) -> Comparison:
     """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
 
@@ -247,7 +314,7 @@ def compare(
     both = in_both(names, sides)
     near = [_by_cell(each, both) for each in around]
     cells = [
-        _compare_cell(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]))
+        _compare_cell(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]), criteria)
         for place in both
     ]
     used = {compared.reason for cell in cells for compared in cell.compared}
@@ -256,6 +323,7 @@ def compare(
         cells,
         in_one(sides),
         [reason for reason in reasons if reason not in used],
+        criteria,
     )
 
 
@@ -275,15 +343,18 @@ def _compare_cell(
     sides: tuple[Sequence[Record], Sequence[Record]],
     reasons: Sequence[KnownReason],
     around: tuple[Perturbed | None, Perturbed | None],
+    criteria: Sequence[Criterion],
 ) -> ComparedCell:
-    compared = tuple(_compare_figure(criterion, place, sides, reasons, around) for criterion in CRITERIA)
+    compared = tuple(_compare_figure(criterion, place, sides, reasons, around) for criterion in criteria)
     unsound = [
         f"{name}: {why_unsound(record.run)}"
         for name, side in zip("AB", sides, strict=True)
         for record in side
         if not record.run["sound"]
     ]
-    return ComparedCell(place, (len(sides[0]), len(sides[1])), compared, tuple(unsound))
+    return ComparedCell(
+        place, sides[0][0].run["links"][0].get("link", ""), (len(sides[0]), len(sides[1])), compared, tuple(unsound)
+    )
 
 
 def _compare_figure(
@@ -295,27 +366,30 @@ def _compare_figure(
 ) -> Compared:
     packet_ms = sides[0][0].run.get("packet_ms") or 0.0
     a, b = (_value(criterion, side) for side in sides)
+    between = difference(*({record.run["seed"]: criterion.take(record.run) for record in side} for side in sides))
     is_near = a.mean is b.mean if a.mean is None or b.mean is None else criterion.near(a.mean, b.mean, packet_ms)
     if is_near:
-        return Compared(criterion, a, b, is_near)
+        return Compared(criterion, a, b, between, is_near)
     for own, other, more in ((a, b, around[0]), (b, a, around[1])):
         if more and (spread := _spread(criterion, own, other, more, packet_ms)):
-            return Compared(criterion, a, b, is_near, spread)
+            return Compared(criterion, a, b, between, is_near, spread)
     reason = next((each for each in reasons if each.matches(place.scenario, place.axes, criterion.name)), None)
-    return Compared(criterion, a, b, is_near, reason=reason)
+    return Compared(criterion, a, b, between, is_near, reason=reason)
 
 
-def _value(criterion: Criterion, records: Sequence[Record]) -> Value:
-    return Value.of([criterion.take(record.run) for record in records])
+def _value(criterion: Criterion, records: Sequence[Record]) -> Estimate:
+    return estimate(criterion.take(record.run) for record in records)
 
 
 def _spread(
-    criterion: Criterion, own: Value, other: Value, around: Perturbed, packet_ms: float
+    criterion: Criterion, own: Estimate, other: Estimate, around: Perturbed, packet_ms: float
 ) -> PerturbedRange | None:
     """Give the range of a side with the runs around it, if it comes near the other."""
     more = _value(criterion, around.records)
-    whole = Value.of([own.least, own.greatest, more.least, more.greatest])
+    whole = estimate([own.least, own.greatest, more.least, more.greatest])
     if whole.least is None or whole.greatest is None or other.mean is None:
         return None
     nearest = min(max(other.mean, whole.least), whole.greatest)
-    return PerturbedRange(whole, around.words) if criterion.near(nearest, other.mean, packet_ms) else None
+    if not criterion.near(nearest, other.mean, packet_ms):
+        return None
+    return PerturbedRange(whole.least, whole.greatest, around.words)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from unbloat.comparison.reasons import KnownReason
-from unbloat.comparison.tolerance import CRITERIA, GOAL, Compared, ComparedCell, Comparison, Criterion, Value
+from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
 from unbloat.report.report import Listing, Part, Report, Table
 from unbloat.report.table import Column, show
 from unbloat.results.cells import CellKey, ResultSet
+from unbloat.results.statistics import Estimate, estimate
 
+MAIN = ("goodput", "queue_delay")
+"""Those of the criteria that are counted once more by themselves."""
 FAR = "x"
 """What stands behind a difference outside the goal."""
 
 
 def report_of(comparison: Comparison) -> Report:
     """Lay it out."""
-    return Report([_heading(comparison), Table(_columns(comparison)), *remarks(comparison)], dict_of(comparison))
+    return Report([_heading(comparison), Table(_columns(comparison)), *remarks(comparison)])
 
 
 def _heading(comparison: Comparison) -> str:
-    return f"{sides_named(comparison.sides)}. {FAR} marks what lies outside the goal: {GOAL}; B against A."
+    outside = f"{FAR} marks what lies outside the goal: {goal(comparison.criteria)}; B against A."
+    return f"{sides_named(comparison.sides)}. {outside}"
 
 
 def sides_named(sides: Sequence[ResultSet]) -> str:
@@ -36,7 +39,7 @@ def sides_named(sides: Sequence[ResultSet]) -> str:
 def _columns(comparison: Comparison) -> list[Column]:
     cells = comparison.cells
     columns = cell_columns([cell.place for cell in cells])
-    for number, criterion in enumerate(CRITERIA):
+    for number, criterion in enumerate(comparison.criteria):
         compared = [cell.compared[number] for cell in cells]
         columns.append(
             Column(criterion.head, f"A {criterion.unit}", [written(criterion, each.a) for each in compared], True)
@@ -59,7 +62,7 @@ def cell_columns(places: Sequence[CellKey]) -> list[Column]:
     return columns or [Column("scenario", "", [place.scenario for place in places])]
 
 
-def written(criterion: Criterion, value: Value) -> str:
+def written(criterion: Criterion, value: Estimate) -> str:
     """Write a mean, and what the repeats range over where they differ."""
     if value.mean is None or value.least is None or value.greatest is None:
         return "-"
@@ -89,9 +92,7 @@ def note_of(cell: ComparedCell, numbers: dict[KnownReason, int]) -> str:
 
 def _note(compared: Compared, numbers: dict[KnownReason, int]) -> str:
     if spread := compared.spread:
-        low, high = (
-            written(compared.criterion, Value.of([end])) for end in (spread.range.least, spread.range.greatest)
-        )
+        low, high = (written(compared.criterion, estimate([end])) for end in (spread.least, spread.greatest))
         return f"{compared.criterion.head} {low}..{high} {spread.words}"
     return f"[{numbers[compared.reason]}]" if compared.reason else "no reason"
 
@@ -136,57 +137,8 @@ def counted(comparison: Comparison) -> str:
     outside = ", ".join(f"{counts[name]} {words}" for words, name in parts.items() if counts[name])
     outside = f"{counts['outside']} outside" + (f" ({outside})" if outside else "")
     sound = [cell for cell in comparison.cells if not cell.unsound]
-    main = sum(all(each.criterion.is_count for each in cell.outside) for cell in sound)
+    main = sum(all(each.criterion.name not in MAIN for each in cell.outside) for cell in sound)
     return (
         f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
         f"{main} of {len(sound)} with goodput and queueing delay within it."
     )
-
-
-# ---------------------------------------------------------------- JSON
-
-
-def dict_of_set(side: ResultSet) -> dict[str, Any]:
-    """Give a set as JSON."""
-    return {"name": side.name, "on": side.on, "kernel": side.kernel or None}
-
-
-def dict_of_key(place: CellKey) -> dict[str, Any]:
-    """Give where a cell lies as JSON."""
-    return {"scenario": place.scenario, "axes": place.axes}
-
-
-def dict_of(comparison: Comparison) -> dict[str, Any]:
-    """Give what `unbloat compare --json` prints."""
-    return {
-        **{letter: dict_of_set(side) for letter, side in zip("ab", comparison.sides, strict=True)},
-        "goal": GOAL,
-        "cells": [_dict_of_cell(cell) for cell in comparison.cells],
-        "only_a": [dict_of_key(place) for place in comparison.only[0]],
-        "only_b": [dict_of_key(place) for place in comparison.only[1]],
-        "idle_reasons": [reason.text for reason in comparison.idle_reasons],
-        "counts": comparison.counts(),
-    }
-
-
-def _dict_of_cell(cell: ComparedCell) -> dict[str, Any]:
-    return {
-        **dict_of_key(cell.place),
-        "repeats": {"a": cell.repeats[0], "b": cell.repeats[1]},
-        "verdict": cell.verdict,
-        "unsound": list(cell.unsound),
-        "figures": {each.criterion.name: _dict_of_figure(each) for each in cell.compared},
-    }
-
-
-def _dict_of_figure(compared: Compared) -> dict[str, Any]:
-    change = compared.change
-    return {
-        "unit": compared.criterion.unit,
-        "a": vars(compared.a),
-        "b": vars(compared.b),
-        "b_over_a": None if change is None or math.isinf(change) else change,
-        "within": compared.is_near,
-        "spread": compared.spread and {"in": compared.spread.words, **vars(compared.spread.range)},
-        "reason": compared.reason.text if compared.reason else None,
-    }

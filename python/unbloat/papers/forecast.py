@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +14,7 @@ from unbloat.papers.paper import Paper
 from unbloat.runs.experiment import run
 from unbloat.runs.progress import Waiting, clock, count
 from unbloat.scenario.source import source_of
+from unbloat.system import processors
 
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry
 
@@ -32,7 +32,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None) -> str:
         chosen = [cell for cell in cells if set(batch.labels) <= {label for _, label in cell.axes}]
         runs += seeds * len(chosen)
         packets += seeds * sum(map(most_packets, chosen))
-    seconds = (packets / PACKETS_PER_S + runs * RUN_S) / (jobs or len(os.sched_getaffinity(0)))
+    seconds = (packets / PACKETS_PER_S + runs * RUN_S) / (jobs or processors.count())
     return f"{runs} runs of {count(packets)} packets at most: {clock(seconds)} if all are new"
 
 
@@ -50,7 +50,7 @@ SAMPLES = 2
 def timed(papers: Sequence[Paper], jobs: int | None) -> str:
     """Time some cells of each scenario in each reading, and say how long all of them take if every one is repeated."""
     repeats = papers[0].seeds
-    processes = jobs or len(os.sched_getaffinity(0))
+    processes = jobs or processors.count()
     count, seconds = 0, 0.0
     with closing(Waiting()) as say:
         for batch in (batch for paper in papers for batch in batches_of(paper)):

@@ -20,7 +20,7 @@ from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper, PaperError, Reason
 from unbloat.papers.read import build, is_scenario, read_toml, tables_in
-from unbloat.results.results import why_unsound
+from unbloat.results.record import why_unsound
 from unbloat.scenario.source import source_of
 
 FILE = "kernel.toml"

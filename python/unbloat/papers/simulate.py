@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from unbloat.papers.batches import Axes, Batch, Simulate
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
-from unbloat.runs.experiment import run as run_scenario
+from unbloat.runs.experiment import Manner, execute
+from unbloat.scenario.source import source_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,19 +27,14 @@ def simulator(
     """Give the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[MeasuredRun]:
-        results = run_scenario(
-            batch.file,
-            {**batch.overrides, "sweep.seed": list(seeds)},
-            only=lambda axes: only(_without_seed(axes)),
-            on=on,
-            kernel=kernel,
-            series=batch.series or False,
-            cache=cache,
-            jobs=jobs,
-            checkpoint=checkpoint,
+        results = execute(
+            source_of(batch.file, {**batch.overrides, "sweep.seed": list(seeds)}),
+            Manner(on, kernel, cache, None, jobs, checkpoint),
+            lambda axes: only(_without_seed(axes)),
+            batch.series or False,
         )
-        windows = _columns_of(results.series, WINDOW) if batch.series else {}
-        rates = _columns_of(results.series, RATE) if batch.series else {}
+        windows = _columns_of(results.series(), WINDOW) if batch.series else {}
+        rates = _columns_of(results.series(), RATE) if batch.series else {}
         return [
             MeasuredRun(
                 _without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)

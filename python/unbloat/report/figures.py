@@ -113,20 +113,20 @@ def title(results: Results) -> str:
 
 
 def _cwnd(results: Results, axes: Axes) -> None:
-    over_time(axes, flow_lines(results, active(results.series), "cwnd_packets"), "cwnd (packets)", steps=True)
+    over_time(axes, flow_lines(results, active(results.series()), "cwnd_packets"), "cwnd (packets)", steps=True)
 
 
 def _rtt(results: Results, axes: Axes) -> None:
-    over_time(axes, flow_lines(results, active(results.series), "rtt_ms"), "RTT (ms)")
+    over_time(axes, flow_lines(results, active(results.series()), "rtt_ms"), "RTT (ms)")
 
 
 def _goodput(results: Results, axes: Axes) -> None:
-    lines = [smooth(line) for line in flow_lines(results, results.series, "goodput_mbps")]
+    lines = [smooth(line) for line in flow_lines(results, results.series(), "goodput_mbps")]
     over_time(axes, lines, "goodput (Mbit/s)")
 
 
 def _queue(results: Results, axes: Axes) -> None:
-    table = results.link_series
+    table = results.series("links")
     table = table.assign(queue_kb=table["queue_bytes"] / 1e3)
     over_time(axes, link_lines(results, table, "queue_kb"), "queue (KB)")
 
@@ -139,12 +139,12 @@ def _queue_delay(results: Results, axes: Axes) -> None:
 
 
 def _rtt_cdf(results: Results, axes: Axes) -> None:
-    lines = flow_lines(results, results.rtt_distribution, "count", x="upper_ms")
+    lines = flow_lines(results, results.series("rtt"), "count", x="upper_ms")
     distribution(axes, lines, "RTT (ms)", "share of samples")
 
 
 def _queue_delay_cdf(results: Results, axes: Axes) -> None:
-    lines = link_lines(results, results.queue_delay_distribution, "count", x="upper_ms")
+    lines = link_lines(results, results.series("queue_delay"), "count", x="upper_ms")
     distribution(axes, lines, "queueing delay (ms)", "share of packets")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from unbloat.report.table import Column, render, show
 from unbloat.results.metrics import MANY, METRICS
-from unbloat.results.results import Record, Results, why_unsound
+from unbloat.results.record import Record, why_unsound
+from unbloat.results.results import Results
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
@@ -52,7 +53,7 @@ def flows_table(results: Results) -> str:
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
-    columns.append(Column("control", "", [row["cc"] for _, row in rows]))
+    columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
     columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
     return render([*columns, soundness(record for record, _ in rows)])
 
@@ -94,7 +95,9 @@ def links_table(results: Results) -> str:
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
     columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
-    columns += [Column(METRICS[key].head, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS]
+    columns += [
+        Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
+    ]
     return render([*columns, soundness(record for record, _ in rows)])
 
 
@@ -116,7 +119,7 @@ def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
 
 def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[Column]:
     """Give the metrics of these names."""
-    return [Column(METRICS[name].head, METRICS[name].unit, [row[name] for row in rows]) for name in names]
+    return [Column(METRICS[name].heading, METRICS[name].unit, [row[name] for row in rows]) for name in names]
 
 
 def warnings(records: Iterable[Record]) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unbloat.report.table import Column, render, show
+from unbloat.report.table import Column, render, with_interval
 from unbloat.results.metrics import ALL, METRICS
-from unbloat.results.results import why_unsound
+from unbloat.results.record import why_unsound
+from unbloat.results.repeats import Repeats, estimates
+from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate
-from unbloat.results.sweep import Sweep, SweepCell, estimates
 
 FLOW_COLUMNS = ("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index")
 LINK_COLUMNS = ("utilisation_percent", "queue_delay_ms_mean")
@@ -17,14 +18,14 @@ LISTED = 20
 """Not more failures than this are listed."""
 
 
-def text_of(sweep: Sweep) -> str:
+def text_of(sweep: Results) -> str:
     """Give all of it."""
-    doubts = [f"warning: {doubt}" for doubt in sweep.doubts]
-    parts = [headline(sweep), table(sweep), *doubts, *failures(sweep), *warnings(sweep)]
+    remarks = [f"warning: {remark}" for remark in sweep.remarks()]
+    parts = [headline(sweep), table(sweep), *remarks, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
 
-def headline(sweep: Sweep) -> str:
+def headline(sweep: Results) -> str:
     """Say what ran."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
@@ -37,7 +38,7 @@ def headline(sweep: Sweep) -> str:
     return " · ".join(parts)
 
 
-def table(sweep: Sweep) -> str:
+def table(sweep: Results) -> str:
     """Draw the cells."""
     cells = sweep.cells
     sums = [estimates(cell.sound) for cell in cells]
@@ -46,7 +47,7 @@ def table(sweep: Sweep) -> str:
     link = next((record.run["links"][0]["link"] for record in sweep.records), "")
     for of, wanted in ((ALL, FLOW_COLUMNS), (link, LINK_COLUMNS)):
         columns += [
-            Column(METRICS[key].head, METRICS[key].unit, [written(each.get((of, key))) for each in sums], True)
+            Column(METRICS[key].heading, METRICS[key].unit, [written(each.get((of, key))) for each in sums], True)
             for key in wanted
         ]
     columns.append(Column("", "", [note(cell) for cell in cells]))
@@ -57,24 +58,23 @@ def written(value: Estimate | Difference | None) -> str:
     """Write a mean with its interval, where there is one."""
     if value is None or value.mean is None:
         return "-"
-    mean = show(float(value.mean))
-    return f"{mean} ± {show(value.half_width)}" if value.half_width else mean
+    return with_interval(float(value.mean), value.half_width)
 
 
-def note(cell: SweepCell) -> str:
+def note(cell: Repeats) -> str:
     """Say how many runs of a cell are missing."""
     unsound = len(cell.records) - len(cell.sound)
     counts = [(len(cell.failures), "failed"), (unsound, "unsound")]
     return ", ".join(f"{number} {what}" for number, what in counts if number)
 
 
-def failures(sweep: Sweep) -> list[str]:
+def failures(sweep: Results) -> list[str]:
     """List the runs that failed."""
     lines = [f"{place(failure.axes)}repeat {failure.repeat}: {failure.reason}" for failure in sweep.failures]
     return [_listed(f"{len(lines)} of {len(sweep.runs)} runs failed:", lines)] if lines else []
 
 
-def warnings(sweep: Sweep) -> list[str]:
+def warnings(sweep: Results) -> list[str]:
     """List the runs that are not to be believed."""
     unsound = [record for record in sweep.records if not record.run["sound"]]
     lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]

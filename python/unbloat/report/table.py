@@ -40,16 +40,46 @@ def _block(column: Column) -> list[str]:
     return [align(line, width) for line in lines]
 
 
+DIGITS = 3
+"""Significant digits of a number, at least."""
+SMALLEST = 1e-4
+"""What is smaller is written as a power of ten."""
+
+
 def show(value: object) -> str:
-    """Write a value; numbers with three or four significant digits and never as a power of ten."""
+    """Write a value; numbers with three significant digits, or all of those before the point."""
     if value is None or value != value:
         return "-"
     if not isinstance(value, float):
         return str(value)
     if value == 0 or math.isinf(value):
-        return "0" if value == 0 else "∞"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 4)}f}"
+        return "0" if value == 0 else f"{'-' * (value < 0)}∞"
+    if abs(value) < SMALLEST:
+        mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
+
+
+def magnitude(value: float) -> int:
+    """Give the power of ten of a number's first digit, once it is rounded."""
+    return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
+
+
+def with_interval(mean: float, half_width: float | None) -> str:
+    """Write a mean with half of its interval: of that two significant digits, and of the mean as many decimal places.
+
+    An interval that is thousands of times smaller than its mean is written by itself.
+    """
+    if not half_width or math.isinf(mean):
+        return show(mean)
+    last = int(f"{half_width:.1e}".partition("e")[2]) - 1
+    if mean and magnitude(mean) - last > LONGEST:
+        return f"{mean:.{max(0, LONGEST - magnitude(mean))}f} ± {show(half_width)}"
+    return f"{mean:.{max(0, -last)}f} ± {half_width:.{max(0, -last)}f}"
+
+
+LONGEST = 5
+"""A mean has not more digits than one more than this."""
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from unbloat._core import InputError
-from unbloat.results.results import Record
-
-SEED = "seed"
-"""The axis along which runs are repeats."""
+from unbloat.results.record import SEED, Record
 
 
 @dataclass(frozen=True)

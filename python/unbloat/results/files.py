@@ -1,40 +1,207 @@
-"""Result files read back: what `unbloat run` or `unbloat sweep` wrote with `-o`, or printed with `--json`."""
+"""Result files: what `Results.save` and `-o` write, what is read back from them, and from what `--json` printed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
-from unbloat.results.results import Record
+from unbloat.results.about import About
+from unbloat.results.axes import column_of, is_of_axis
+from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
+from unbloat.results.record import SEED, Failure, Outcome, Record
+from unbloat.results.repeats import content
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
-RUNS = "runs.parquet"
+RUNS = "runs"
+SERIES = {
+    "flows": "flow_series",
+    "links": "link_series",
+    "rtt": "rtt_distribution",
+    "queue_delay": "queue_delay_distribution",
+}
+"""The files of the time series, by their kind."""
+TABLES = (RUNS, "flows", "links", "stats", *SERIES.values())
+"""Every file of a set of results."""
+KEY = b"unbloat"
+"""Where `About` stands in the metadata of each file's Arrow schema."""
+
+Table = tuple["pd.DataFrame", Mapping[str, Sequence[Any]]]
+"""A table's columns: a data frame, and behind it more."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was read."""
+
+    outcomes: list[Outcome]
+    about: About
+    series: Callable[[str], pd.DataFrame] | None
+
+
+# ---------------------------------------------------------------- Writing
+
+
+def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
+    """Write each as a Parquet file of its name, and remove what an earlier set has left; give the paths."""
+    import pyarrow.parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TABLES:
+        if name not in tables:
+            (folder / f"{name}.parquet").unlink(missing_ok=True)
+    files = [folder / f"{name}.parquet" for name in tables]
+    for file, (name, table) in zip(files, tables.items(), strict=True):
+        pyarrow.parquet.write_table(_arrow(name, table, about), file)
+    return files
+
+
+def _arrow(name: str, table: Table, about: About) -> pa.Table:
+    """Give a table as Arrow has it, with what each column means."""
+    import pyarrow
+
+    frame, more = table
+    whole = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    for column, values in more.items():
+        whole = whole.append_column(column, pyarrow.array(values, _type(column, values)))
+    schema = pyarrow.schema([each.with_metadata(_meaning(name, each.name)) for each in whole.schema])
+    return pyarrow.Table.from_arrays(whole.columns, schema=schema.with_metadata({KEY: about.json().encode()}))
+
+
+def _type(column: str, values: Sequence[Any]) -> pa.DataType | None:
+    """Give the type of a column without any value; others say it themselves."""
+    import pyarrow
+
+    if any(value is not None for value in values):
+        return None
+    return pyarrow.float64() if column in NUMBERS else pyarrow.string()
+
+
+def _meaning(table: str, column: str) -> dict[str, str]:
+    own = {each.name: each.definition for each in (*COLUMNS["every table"], *COLUMNS[table])}
+    if column in own:
+        return {"definition": own[column]}
+    metric = METRICS.get(column)
+    return {"definition": metric.definition, "unit": metric.unit} if metric else {}
+
+
+# ---------------------------------------------------------------- Reading
 
 
 def read(path: Path) -> list[Record]:
-    """Read every run of a file, or of all result files in a folder and below it; raises `InputError`."""
+    """Read every finished run of a file, or of a folder and below it; raises `InputError`."""
+    return [outcome for outcome in load(path).outcomes if isinstance(outcome, Record)]
+
+
+def load(path: Path) -> Saved:
+    """Read a file, or all results in a folder and below it; raises `InputError`."""
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder")
-    if path.is_dir():
-        files = sorted([*path.rglob(RUNS), *path.rglob("*.json")])
-        if not files:
-            raise InputError(f"{path}: holds no results; `unbloat run FILE -o {path}` writes them there")
-        return [record for file in files for record in _read_file(file)]
-    return _read_file(path)
+    if not path.is_dir():
+        return _read_file(path)
+    files = [*path.rglob(f"{RUNS}.parquet"), *filter(_holds_runs, path.rglob("*.json"))]
+    if not files:
+        raise InputError(f"{path}: holds no results; `unbloat run FILE -o {path}` writes them there")
+    sets = [_read_file(file) for file in sorted(files)]
+    return (
+        sets[0] if len(sets) == 1 else Saved(_once([run for each in sets for run in each.outcomes]), _first(sets), None)
+    )
 
 
-def _read_file(file: Path) -> list[Record]:
+def _first(sets: Sequence[Saved]) -> About:
+    """Give how the first set was made that says so."""
+    return next((each.about for each in sets if each.about != About()), About())
+
+
+def _once(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Leave out runs that were read from another file before: the same cell, seed and backend, the same numbers."""
+    seen = set()
+    once: list[Outcome] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Record):
+            run = outcome.run
+            place = (run["scenario"], run["on"], run.get("kernel"), run["seed"], tuple(sorted(outcome.axes.items())))
+            if (place, content(outcome)) in seen:
+                continue
+            seen.add((place, content(outcome)))
+        once.append(outcome)
+    return once
+
+
+def _holds_runs(file: Path) -> bool:
+    """Tell a file that `--json` printed from those of other programs."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    runs = data.get("runs") if isinstance(data, dict) else None
+    return isinstance(runs, list) and all(
+        isinstance(run, dict) and {"axes", "flows", "links"} <= run.keys() for run in runs
+    )
+
+
+def _read_file(file: Path) -> Saved:
     try:
         if file.suffix == ".parquet":
             return _read_tables(file.parent)
-        return [_record(run) for run in json.loads(file.read_text(encoding="utf-8"))["runs"]]
+        data = json.loads(file.read_text(encoding="utf-8"))
+        failed = [Failure(run["axes"], run["repeat"], run["seed"], run["reason"]) for run in data.get("failed", [])]
+        return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
         raise InputError(f"{file}: is not {written} ({type(error).__name__}: {str(error)[:200]})") from None
+
+
+def _read_tables(folder: Path) -> Saved:
+    """Put the runs together again from the tables of `write`."""
+    import pyarrow.parquet
+
+    runs, flows, links = (pyarrow.parquet.read_table(folder / f"{name}.parquet") for name in (RUNS, "flows", "links"))
+    if KEY not in (runs.schema.metadata or {}):
+        raise ValueError("it does not say what was run: perhaps an older version wrote it")
+    about = About.of_json(runs.schema.metadata[KEY])
+    parts = {"flows": _by_run(flows, about.axes), "links": _by_run(links, about.axes)}
+    outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
+    has_series = all((folder / f"{name}.parquet").exists() for name in SERIES.values())
+    return Saved(outcomes, about, (lambda kind: _series(folder, kind)) if has_series else None)
+
+
+def _series(folder: Path, kind: str) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.read_parquet(folder / f"{SERIES[kind]}.parquet")
+
+
+def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mapping[int, list[Any]]]) -> Outcome:
+    labels = {axis: str(row[column_of(axis)]) for axis in axes}
+    if row["failed"]:
+        return Failure(labels, row["repeat"], row["seed"], row["failed"])
+    own = {name: value for name, value in _own(row, axes).items() if name != "failed"}
+    kept = {name: row[name] for name in ("repeat", SEED, "sound") if name in row}
+    rows = {name: by_run.get(row["run"], []) for name, by_run in parts.items()}
+    return _checked(Record(labels, {**kept, **own, **rows}))
+
+
+def _by_run(table: pa.Table, axes: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        rows.setdefault(row["run"], []).append(_own(row, axes))
+    return rows
+
+
+def _own(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+    """Leave out what stands at the beginning of every table."""
+    heads = ("run", "repeat", SEED, "sound")
+    return {name: value for name, value in row.items() if name not in heads and not is_of_axis(name, axes)}
+
+
+# ---------------------------------------------------------------- Checking
 
 
 def _record(run: dict[str, Any]) -> Record:
@@ -86,40 +253,3 @@ def is_number(value: object) -> bool:
 
 LARGEST = 1e100
 """What is larger is no figure of a run, and its square is infinite."""
-
-
-def _read_tables(folder: Path) -> list[Record]:
-    """Put the runs together again from the tables of `Results.save`."""
-    import pandas as pd
-
-    runs, flows, links = (pd.read_parquet(folder / name) for name in (RUNS, "flows.parquet", "links.parquet"))
-    axes: list[str] = runs.attrs["axes"]
-    parts = {"flows": _by_run(flows, axes), "links": _by_run(links, axes)}
-    return [
-        _checked(
-            Record(
-                {axis: str(row[axis]) for axis in axes},
-                {**_without(row, axes), **{name: rows.get(row["run"], []) for name, rows in parts.items()}},
-            )
-        )
-        for row in _rows(runs)
-        if not row.get("failed")
-    ]
-
-
-def _by_run(table: pd.DataFrame, axes: list[str]) -> dict[int, list[dict[str, Any]]]:
-    rows: dict[int, list[dict[str, Any]]] = {}
-    for row in _rows(table):
-        rows.setdefault(row["run"], []).append(_without(row, axes))
-    return rows
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Give the rows with None for what is missing."""
-    rows = table.to_dict("records")
-    return [{str(name): None if value != value else value for name, value in row.items()} for row in rows]
-
-
-def _without(row: dict[str, Any], axes: list[str]) -> dict[str, Any]:
-    """Leave out what tells the run from the others; an axis over the seed is the seed itself."""
-    return {name: value for name, value in row.items() if name == "seed" or name not in ("run", *axes)}

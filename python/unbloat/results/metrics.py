@@ -1,91 +1,254 @@
-"""What a sweep sums up over its repeats: numbers of a run, of some of its flows, of its bottleneck."""
+"""The register of everything that results have columns for: what each number is called, its unit and its definition.
+
+Tables on the screen, sweeps, comparisons, the claims of papers and the reference page take their words from here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
-Flow = Mapping[str, Any]
+Row = Mapping[str, Any]
+"""A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
 
 ALL = "all flows"
+MANY = 12
+"""More flows, runs or lines than this are not shown one by one."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """How the values of several flows become one."""
+
+    words: str
+    of: Callable[[Sequence[Row], str], float | None]
+
+
+def _known(flows: Sequence[Row], name: str) -> list[float]:
+    return [flow[name] for flow in flows if flow.get(name) is not None]
+
+
+def _fold(words: str, of_values: Callable[[list[float]], float]) -> Fold:
+    """Fold the values of those flows that have one."""
+
+    def of(flows: Sequence[Row], name: str) -> float | None:
+        known = _known(flows, name)
+        return of_values(known) if known else None
+
+    return Fold(words, of)
+
+
+def _loss(flows: Sequence[Row], _: str) -> float | None:
+    sent, lost = (SUM.of(flows, name) for name in ("sent_packets", "lost_packets"))
+    return 100 * lost / sent if sent and lost is not None else None
+
+
+def _last(flows: Sequence[Row], name: str) -> float | None:
+    values = [flow.get(name) for flow in flows]
+    return None if None in values else MAX.of(flows, name)
+
+
+SUM = _fold("sum", sum)
+MEAN = _fold("mean", fmean)
+MAX = _fold("maximum", max)
+LOSS = Fold("lost over sent packets of all flows", _loss)
+LAST = Fold("maximum; empty if a flow is unfinished", _last)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a flow, a link or a run, as records name it, and what tables call it."""
+    """A number of a flow, a link or a run."""
 
+    key: str
+    """Its short name, in claims, tolerances and plots."""
     name: str
-    head: str
-    unit: str = ""
-    fold: Callable[[list[float]], float] | None = None
-    """How the values of several flows become one; None where that takes more than these values."""
+    """Its column in data frames, Parquet files and JSON, which ends in the unit."""
+    heading: str
+    """What tables call it; a percentile or a maximum stands beside the mean of the same metric."""
+    unit: str
+    of: Literal["flow", "link", "run"]
+    definition: str
+    fold: Fold | None = None
+    """How flows fold; None for what is not a flow's."""
 
 
-FLOW_METRICS = (
-    Metric("goodput_mbps", "goodput", "Mbit/s", sum),
-    Metric("throughput_mbps", "throughput", "Mbit/s", sum),
-    Metric("sent_packets", "sent", "packets", sum),
-    Metric("lost_packets", "lost", "packets", sum),
-    Metric("retransmitted_packets", "resent", "packets", sum),
-    Metric("timeouts", "timeouts", "", sum),
-    Metric("loss_percent", "loss", "%"),
-    Metric("cwnd_packets_mean", "cwnd", "packets", fmean),
-    Metric("rtt_ms_mean", "RTT mean", "ms", fmean),
-    Metric("rtt_ms_p50", "50 %", "ms", fmean),
-    Metric("rtt_ms_p95", "95 %", "ms", fmean),
-    Metric("rtt_ms_p99", "99 %", "ms", fmean),
-    Metric("rtt_ms_max", "max", "ms", max),
-    Metric("completion_s", "completed", "s"),
+_FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
+    ("goodput", "goodput_mbps", "goodput", "Mbit/s", SUM,
+     "Payload delivered in order to the receiving application, over the flow's active time after the warm-up. Data "
+     "that arrived behind a gap counts when the gap is filled, so that goodput can exceed the link's rate by what the "
+     "receiver held at the end of the warm-up."),
+    ("throughput", "throughput_mbps", "throughput", "Mbit/s", SUM,
+     "IP bytes of data packets that reached the receiving host, retransmissions and headers included, over the flow's "
+     "active time after the warm-up."),
+    ("sent", "sent_packets", "sent", "packets", SUM,
+     "Data packets sent after the warm-up, retransmissions included."),
+    ("losses", "lost_packets", "lost", "packets", SUM,
+     "Those of the packets in `sent_packets` that were dropped or lost anywhere on the path, whenever that was."),
+    ("retransmissions", "retransmitted_packets", "retransmits", "packets", SUM,
+     "Data packets sent after the warm-up that had been sent before."),
+    ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
+    ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),
+    ("cwnd", "cwnd_packets_mean", "cwnd", "packets", MEAN,
+     "Time average of the congestion window over the flow's active time after the warm-up."),
+    ("rtt", "rtt_ms_mean", "RTT mean", "ms", MEAN,
+     "Mean of the round-trip times that the sender's TCP samples after the warm-up; empty without a sample."),
+    ("rtt_p50", "rtt_ms_p50", "p50", "ms", MEAN, "Median of these samples."),
+    ("rtt_p95", "rtt_ms_p95", "p95", "ms", MEAN, "95th percentile of these samples."),
+    ("rtt_p99", "rtt_ms_p99", "p99", "ms", MEAN, "99th percentile of these samples."),
+    ("rtt_max", "rtt_ms_max", "max", "ms", MAX, "Largest of these samples."),
+    ("completion", "completion_s", "completion", "s", LAST,
+     "Flow completion time: from the flow's start to its last byte acknowledged; empty for a flow without a size, or "
+     "one that the end of the run cut off."),
+)  # fmt: skip
+_LINKS: Sequence[tuple[str, str, str, str, str]] = (
+    ("utilisation", "utilisation_percent", "utilisation", "%",
+     "Share of the time after the warm-up in which the link transmits; with a recorded link, of its delivery "
+     "opportunities that are used."),
+    ("buffer", "queue_percent_mean", "queue", "%",
+     "Time average of the queue over its limit; empty for a queue without a limit."),
+    ("queue_bytes", "queue_bytes_mean", "queue", "B", "Time average of the bytes that wait in the queue."),
+    ("queue_delay", "queue_delay_ms_mean", "queueing delay", "ms",
+     "Mean time from a packet's arrival in the queue to the start of its transmission, over the packets after the "
+     "warm-up."),
+    ("queue_delay_p50", "queue_delay_ms_p50", "p50", "ms", "Median of these times."),
+    ("queue_delay_p95", "queue_delay_ms_p95", "p95", "ms", "95th percentile of these times."),
+    ("queue_delay_p99", "queue_delay_ms_p99", "p99", "ms", "99th percentile of these times."),
+    ("queue_delay_max", "queue_delay_ms_max", "max", "ms", "Longest of these times."),
+    ("drops", "drops", "drops", "packets", "Packets that the queue dropped after the warm-up."),
+    ("wire_losses", "wire_losses", "wire losses", "packets",
+     "Packets that were lost behind the queue, on the wire, after the warm-up."),
+    ("duplicates", "duplicates", "duplicates", "packets",
+     "Packets of which the wire delivered a second copy; absent where it never does."),
+    ("marks", "marks", "ECN marks", "packets", "Packets that the queue marked CE (congestion experienced)."),
+)  # fmt: skip
+_RUNS: Sequence[tuple[str, str, str, str, str]] = (
+    ("jain", "jain_index", "Jain index", "",
+     "Jain's fairness index of the flows' goodputs: 1 if all are equal, 1/n if one of n flows has everything; empty "
+     "when nothing was delivered. It means little for flows that need not be equal, such as a short and a long one."),
+    ("lateness_p99", "lateness_us_p99", "lateness p99", "us",
+     "99th percentile of how late the emulator let packets go; empty where time is simulated."),
+    ("cpu_idle", "cpu_idle_percent", "CPU idle", "%",
+     "Share of the machine's processor time that was left over; empty where time is simulated."),
+)  # fmt: skip
+
+FLOW_METRICS = tuple(
+    Metric(key, name, heading, unit, "flow", definition, fold) for key, name, heading, unit, fold, definition in _FLOWS
 )
-LINK_METRICS = (
-    Metric("utilisation_percent", "used", "%"),
-    Metric("queue_percent_mean", "queue", "%"),
-    Metric("queue_delay_ms_mean", "waiting mean", "ms"),
-    Metric("queue_delay_ms_p95", "95 %", "ms"),
-    Metric("queue_delay_ms_max", "max", "ms"),
-    Metric("drops", "dropped", "packets"),
-    Metric("wire_losses", "lost", "packets"),
+LINK_METRICS = tuple(
+    Metric(key, name, heading, unit, "link", definition) for key, name, heading, unit, definition in _LINKS
 )
-RUN_METRICS = (
-    Metric("jain_index", "Jain index"),
-    Metric("lateness_us_p99", "late 99 %", "us"),
-    Metric("cpu_idle_percent", "idle", "%"),
+RUN_METRICS = tuple(
+    Metric(key, name, heading, unit, "run", definition) for key, name, heading, unit, definition in _RUNS
 )
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS)}
-"""Every metric that a table shows, by its name."""
-MANY = 12
-"""More flows, runs or lines than this are not shown one by one."""
+"""Every metric by the name of its column."""
+NUMBERS = METRICS.keys() | {"duration_s", "packet_ms", "data_packets", "mean", "deviation", "ci95_low", "ci95_high"}
+"""Columns that hold numbers, or nothing."""
+BY_KEY = {metric.key: metric for metric in METRICS.values()}
+"""Every metric by its short name."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is no metric: what tells rows apart, or a sample of a time series."""
+
+    name: str
+    definition: str
+
+
+COLUMNS: dict[str, tuple[Column, ...]] = {
+    "every table": (
+        Column("run", "Number of the run, from 0."),
+        Column(
+            "AXIS", "Label of the run on an axis of the sweep, ordered (categorical); the column has the axis's name."
+        ),
+        Column(
+            "AXIS_UNIT",
+            "Where every label of an axis is a number with a unit: that number in base units, the unit at the end of "
+            "the name: `_bps` (bit/s), `_s`, `_bytes`, `_packets`, `_bdp`, `_percent`, `_per_s`, `_ppm`, `_value` for "
+            "numbers without a unit.",
+        ),
+        Column("repeat", "Number of the repeat of its cell, from 1; `unbloat sweep` only."),
+        Column("seed", "Seed of the run's random draws."),
+        Column("sound", "False for a run that the machine could not keep up with, or that has no result."),
+    ),
+    "runs": (
+        Column("scenario", "Name of the scenario."),
+        Column("on", "Backend: `simulator`, `kernel` or `vm`."),
+        Column("kernel", "Release of the kernel whose TCP ran; empty in the simulator."),
+        Column("duration_s", "How long the run lasted, warm-up included."),
+        Column("unsound_because", "Why the run is unsound."),
+        Column("version", "Version of unbloat."),
+        Column("data_packets", "Data packets sent by all flows, warm-up included."),
+        Column("packet_ms", "Transmission time of a full-sized packet at the bottleneck; empty without a fixed rate."),
+        Column("groups", "Number of flows in each group (`[[flows]]`) of the scenario, in its order."),
+        Column("failed", "Why the run has no result; empty otherwise."),
+    ),
+    "flows": (
+        Column("flow", "Number of the flow, from 0, group by group."),
+        Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
+    ),
+    "links": (
+        Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
+    ),
+    "stats": (
+        Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
+        Column("metric", "Name of the metric's column."),
+        Column("n", "Sound runs that have a value."),
+        Column("mean", "Their mean."),
+        Column("deviation", "Standard deviation of one run (n - 1 in the denominator); empty with fewer than two."),
+        Column("ci95_low", "Lower end of the 95 % confidence interval of the mean (Student's t); empty likewise."),
+        Column("ci95_high", "Upper end."),
+    ),
+    "flow_series": (
+        Column("time_s", "Time of the sample since the start of the run."),
+        Column("flow", "Number of the flow."),
+        Column("cwnd_packets", "Congestion window."),
+        Column("ssthresh_packets", "Slow-start threshold; empty while it is infinite."),
+        Column("in_flight_packets", "Packets in flight, as the sender's TCP estimates them."),
+        Column("rtt_ms", "Latest RTT sample; empty before the first."),
+        Column("srtt_ms", "Smoothed RTT (RFC 6298)."),
+        Column("goodput_mbps", "Payload delivered in order over the step that ends here."),
+        Column("retransmitted_packets", "Packets retransmitted since the start of the run."),
+    ),
+    "link_series": (
+        Column("time_s", "Time of the sample since the start of the run."),
+        Column("link", "Name of the link."),
+        Column("queue_bytes", "Bytes that wait in the queue."),
+        Column("queue_packets", "Packets that wait in the queue."),
+        Column("drops", "Packets dropped since the start of the run."),
+        Column("throughput_mbps", "Bytes transmitted over the step that ends here."),
+    ),
+    "rtt_distribution": (
+        Column("flow", "Number of the flow."),
+        Column("upper_ms", "Upper edge of a bin of the histogram."),
+        Column("count", "RTT samples after the warm-up above the bin before and at most `upper_ms`."),
+    ),
+    "queue_delay_distribution": (
+        Column("link", "Name of the link."),
+        Column("upper_ms", "Upper edge of a bin of the histogram."),
+        Column("count", "Packets after the warm-up whose queueing delay lies in the bin, likewise."),
+    ),
+}  # fmt: skip
+"""The other columns of each table."""
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     """Give a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
     flows = run["flows"]
-    together = _of_flows(flows)
+    together = folded(flows)
     if len(flows) > 1:
         together["jain_index"] = run["jain_index"]
     yield ALL, together
     if 1 < len(flows) <= MANY:
-        yield from ((f"flow {flow['flow']}", _of_flows([flow])) for flow in flows)
+        yield from ((f"flow {flow['flow']}", folded([flow])) for flow in flows)
     bottleneck = run["links"][0]
     yield bottleneck["link"], {name: value for name, value in bottleneck.items() if name != "link"}
 
 
-def _of_flows(flows: Sequence[Flow]) -> Metrics:
-    """Fold flows into one: rates and packets add up, windows and RTTs are means, the last to complete counts."""
-    folded = {metric.name: _fold(flows, metric.name, metric.fold) for metric in FLOW_METRICS}
-    sent, lost = folded["sent_packets"], folded["lost_packets"]
-    folded["loss_percent"] = 100 * lost / sent if sent and lost is not None else None
-    folded["completion_s"] = None if None in _column(flows, "completion_s") else _fold(flows, "completion_s", max)
-    return folded
-
-
-def _fold(flows: Sequence[Flow], name: str, fold: Callable[[list[float]], float] | None) -> float | None:
-    known = [value for value in _column(flows, name) if value is not None]
-    return fold(known) if fold and known else None
-
-
-def _column(flows: Sequence[Flow], name: str) -> list[float | None]:
-    return [flow.get(name) for flow in flows]
+def folded(flows: Sequence[Row]) -> Metrics:
+    """Fold flows into one."""
+    return {metric.name: metric.fold.of(flows, metric.name) for metric in FLOW_METRICS if metric.fold}

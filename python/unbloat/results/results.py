@@ -1,169 +1,479 @@
-"""What the runs came to, as data frames, JSON, Parquet files and figures."""
+"""The results of an experiment: made by `run` and `sweep`, read back from files, compared, drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from unbloat._core import InputError
+from unbloat.results import files
+from unbloat.results.about import About
+from unbloat.results.axes import axis_named, columns_of
+from unbloat.results.metrics import NUMBERS
+from unbloat.results.record import (
+    SEED,
+    Failure,
+    IdenticalRepeats,
+    Outcome,
+    Record,
+    UnsoundRun,
+    scalars,
+    why_unsound,
+)
+from unbloat.results.repeats import Repeats, cells_of, stats_of
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from unbloat.comparison.compare import Comparison
+    from unbloat.comparison.tolerance import Tolerance
+
+SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
+"""Flows and links over time; the distributions of RTTs and of queueing delays."""
+KINDS: tuple[SeriesKind, ...] = get_args(SeriesKind)
 Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
-"""The time series of a run: the tables `flows`, `links`, `rtt` and `queue_delay`, each a dictionary of columns."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """One finished run."""
-
-    axes: dict[str, str]
-    """The axes of the sweep with this run's labels; empty without a sweep."""
-    run: dict[str, Any]
-    """The records, under the names that `unbloat run --json` prints."""
+"""The time series of a run: a dictionary of columns for each kind."""
+FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
+"""Gives one kind of series of all runs, each row with the number of its run."""
 
 
 class Results:
-    """The runs of one scenario.
+    """The runs of an experiment.
 
-    `summary` has a row per flow, `links` per link, `runs` per run; the axes of a sweep are columns of each.
+    Iterating gives each finished run as a `Record`; `results[0]` is the first, `len(results)` their number.
+
+    Attributes
+    ----------
+    records : list of Record
+        The finished runs: `record.axes` has the labels of its cell, `record.run` what `unbloat run --json` prints.
+    failures : list of Failure
+        The other runs, each with its `reason`. `run` raises the first failure; `sweep` collects them here.
+    about : About
+        How the results were made: scenario, overrides, hashes of the code, host, command, time.
+    doubts : sequence of str
+        What in the scenario is allowed and may well not be meant, a sentence each.
+
+    Examples
+    --------
+    >>> import unbloat as ub
+    >>> r = ub.run("home-dsl", {"sweep.flows.0.cc": ["cubic", "vegas"]})
+    >>> r.flows.query("sound").groupby("flows.0.cc", observed=True)["rtt_ms_mean"].mean()
+    >>> r.save("home")
+    >>> ub.read("home").plot("queue")
+
     """
 
     def __init__(
-        self, records: Sequence[Record], fetch_series: Callable[[], list[Series]], doubts: Sequence[str] = ()
+        self,
+        outcomes: Sequence[Outcome],
+        about: About | None = None,
+        fetch_series: FetchSeries | None = None,
+        *,
+        is_recorded: bool = False,
     ) -> None:
-        """Hold finished runs; `fetch_series` is called when their inside is first asked for."""
-        self.records = list(records)
-        self.doubts = list(doubts)
-        """What in the scenario may well not be meant, a sentence each."""
+        """Hold what every run came to, in the order of the grid.
+
+        `fetch_series` is called when series are asked for; `is_recorded` says that this takes no further run.
+        """
+        self._outcomes = list(outcomes)
+        self.records = [outcome for outcome in self._outcomes if isinstance(outcome, Record)]
+        self.failures = [outcome for outcome in self._outcomes if isinstance(outcome, Failure)]
+        self.about = about or About()
+        self.doubts = list(self.about.doubts)
         self._fetch_series = fetch_series
-        self._series: list[Series] | None = None
+        self._is_recorded = is_recorded
+        self._series: dict[SeriesKind, pd.DataFrame] = {}
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __getitem__(self, number: int) -> Record:
+        return self.records[number]
 
     @property
     def axes(self) -> list[str]:
-        """The axes of the sweep."""
-        return list(self.records[0].axes)
+        """The axes of the grid."""
+        return list(dict.fromkeys(axis for outcome in self._outcomes for axis in outcome.axes))
 
     @property
+    def cells(self) -> list[Repeats]:
+        """The cells of the grid in its order, each with its repeats."""
+        return cells_of(self._outcomes)
+
+    # ------------------------------------------------------------ Tables
+
+    @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row per run; `attrs["axes"]` names the columns that are axes, in the Parquet file too."""
-        table = frame([{**head, **scalars(record)} for head, record in self._heads()])
-        table.attrs["axes"] = self.axes
-        return table
+        """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
-    @property
-    def summary(self) -> pd.DataFrame:
-        """One row per flow of every run."""
-        return frame([{**head, **flow} for head, record in self._heads() for flow in record.run["flows"]])
+        Like every table it begins with `run`, the axes, `repeat` (of a sweep), `seed` and `sound`. An axis is an
+        ordered categorical; beside it stand its numbers in base units, such as `link.bottleneck.rate_bps`. The
+        reference of results defines every column.
+        """
+        return _joined(self._heads, self._own_columns())
 
-    @property
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow of every finished run: `flow`, `cc`, `goodput_mbps`, `rtt_ms_mean`, `completion_s` and more.
+
+        Warns of unsound runs, whose numbers mean nothing: `flows.query("sound")` leaves them out.
+        """
+        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        return self._rows("flows")
+
+    @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per link of every run, the bottleneck first."""
-        return frame([{**head, **link} for head, record in self._heads() for link in record.run["links"]])
+        """One row per direction of every link, the bottleneck first: `link`, `utilisation_percent`, `drops` and more.
 
-    @property
-    def series(self) -> pd.DataFrame:
-        """The flows over time: window, data in flight, RTT, goodput and more, one row per flow and step."""
-        return self._table("flows", [])
+        Warns of unsound runs likewise.
+        """
+        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        return self._rows("links")
 
-    @property
-    def link_series(self) -> pd.DataFrame:
-        """The links over time: queue, drops, throughput, one row per link and step."""
-        return self._table("links", self._link_names())
+    def series(self, kind: SeriesKind = "flows") -> pd.DataFrame:
+        """Give time series or distributions of all runs.
 
-    @property
-    def rtt_distribution(self) -> pd.DataFrame:
-        """How many RTT samples of each flow lie at or under `upper_ms` and above the bin before."""
-        return self._table("rtt", []).rename(columns={"subject": "flow"})
+        Without `series=...` in the call of `run`, the first call simulates again to record them, which may take as long
+        as the runs did.
 
-    @property
-    def queue_delay_distribution(self) -> pd.DataFrame:
-        """How many packets of each link waited `upper_ms` or less, and more than the bin before."""
-        return self._table("queue_delay", self._link_names()).rename(columns={"subject": "link"})
+        Parameters
+        ----------
+        kind : {"flows", "links", "rtt", "queue_delay"}
+            Flows over time (`time_s`, `flow`, `cwnd_packets`, `rtt_ms`, ...), links over time (`time_s`, `link`,
+            `queue_bytes`, ...), histogram of each flow's RTTs or of each link's queueing delays (`upper_ms`, `count`).
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per flow or link and step, or bin.
+
+        Raises
+        ------
+        InputError
+            If the runs recorded none and cannot do so any more: they are a sweep's, or were read from files without.
+
+        """
+        if kind not in KINDS:
+            raise InputError(f"series: {kind} is none of {', '.join(KINDS)}")
+        if kind not in self._series:
+            if self._fetch_series is None:
+                raise InputError("these results hold no time series: run the scenario with series=True")
+            values = self._fetch_series(kind)
+            self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))
+        return self._series[kind]
+
+    def stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Estimate the mean of each metric over the sound runs of each cell.
+
+        Parameters
+        ----------
+        by : str or sequence of str, optional
+            Axes, by their names or the last part of them. Runs that agree on these are pooled, so that the deviation
+            covers the other axes too. By default every axis but the seed's.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per cell and metric: the axes, `of` (all flows, one of them, a link), `metric`, `n`, `mean`,
+            `deviation`, `ci95_low`, `ci95_high`. Runs that failed or are unsound do not count.
+
+        Raises
+        ------
+        InputError
+            If `by` names no axis.
+
+        Examples
+        --------
+        >>> s = ub.sweep("grid.toml", repeat=30)
+        >>> s.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+
+        """
+        self._warn_of_unsound("are left out of the statistics")
+        return self._stats(by)
+
+    # ------------------------------------------------------------ What is done with them
+
+    def compare(
+        self,
+        other: Results | str | Path | None = None,
+        *,
+        between: str | None = None,
+        tolerance: Mapping[str, Tolerance] | None = None,
+    ) -> Comparison:
+        """Compare these results (A) with others (B), or two labels of one of their axes.
+
+        Parameters
+        ----------
+        other : Results or path, optional
+            Results of the same cells.
+        between : str, optional
+            `AXIS=LABEL_A,LABEL_B`: compare A's cells with one label with B's (by default A's own) with the other. An
+            axis with just two labels needs no more than its name.
+        tolerance : mapping, optional
+            How far metrics may lie apart, as `unbloat.compare` has it.
+
+        Returns
+        -------
+        Comparison
+            See `unbloat.compare`.
+
+        Examples
+        --------
+        >>> r.compare(between="cc").table
+
+        """
+        from unbloat.comparison.compare import compare  # It knows how to compare results, which know nothing of it.
+
+        return compare(self, other, between=between, tolerance=tolerance)
 
     def plot(self, *kinds: str) -> Figure:
-        """Draw `cwnd`, `rtt`, `queue`, `goodput`, `rtt_cdf` or `queue_delay_cdf`, several under one another."""
+        """Draw the runs.
+
+        Parameters
+        ----------
+        *kinds : str
+            `cwnd`, `rtt`, `queue`, `goodput`, `rtt_cdf`, `queue_delay_cdf`: a panel each.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        """
         from unbloat.report.figures import draw  # matplotlib takes a while to load
 
         return draw(self, kinds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat run --json` prints; the axes of a sweep are each run's `axes`."""
-        return {"runs": [{"axes": record.axes, **record.run} for record in self.records]}
+        """Give what `--json` prints.
+
+        Returns
+        -------
+        dict
+            `runs`: each with its `axes`, `flows` and `links`; `failed`: the runs without a result; `stats`: the rows of
+            `stats()` where cells were repeated.
+
+        """
+        is_repeated = any("repeat" in record.run for record in self.records) or len(self.cells) < len(self.records)
+        return {
+            "runs": [{"axes": record.axes, **record.run} for record in self.records],
+            "failed": [vars(failure) for failure in self.failures],
+            "stats": list(stats_of(self.cells)) if is_repeated else [],
+        }
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write `runs`, `flows`, `links` and the series as Parquet files; give their paths."""
+        """Write everything as Parquet files, which pandas, polars, DuckDB and R read.
+
+        Each has the units in the names of its columns, and says in the metadata of its Arrow schema how the results
+        were made (key `unbloat`, JSON with the fields of `About`) and what each column means. Time series are written
+        if they were recorded. Files that an earlier call left in the folder are replaced or removed.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is missing.
+
+        Returns
+        -------
+        list of Path
+            The files: `runs`, `flows`, `links`, `stats`, and where there are series `flow_series`, `link_series`,
+            `rtt_distribution`, `queue_delay_distribution`.
+
+        """
         tables = {
-            "runs": self.runs,
-            "flows": self.summary,
-            "links": self.links,
-            "flow_series": self.series,
-            "link_series": self.link_series,
-            "rtt_distribution": self.rtt_distribution,
-            "queue_delay_distribution": self.queue_delay_distribution,
+            "runs": (self._heads, self._own_columns()),
+            **{part: self._part(part) for part in ("flows", "links")},
+            "stats": (self._stats(), {}),
         }
-        return save_tables(tables, folder)
+        if self.has_series:
+            tables |= {files.SERIES[kind]: (self.series(kind), {}) for kind in KINDS}
+        return files.write(Path(folder), tables, self.about)
+
+    @property
+    def has_series(self) -> bool:
+        """Tell whether time series are at hand, so that `series` needs no further run."""
+        return self._is_recorded or len(self._series) == len(KINDS)
+
+    # ------------------------------------------------------------ In a notebook
 
     def __repr__(self) -> str:
-        name = self.records[0].run["scenario"]
-        return f"<unbloat results of {name!r}: {len(self.records)} runs, {len(self.summary)} flows>"
+        name = self.records[0].run["scenario"] if self.records else self.about.source or "no scenario"
+        parts = [_count(len(self.cells), "cell"), _count(len(self.records), "run")]
+        parts += [f"{len(self.failures)} failed"] if self.failures else []
+        parts += [f"{number} unsound"] if (number := len(self._unsound())) else []
+        return f"<unbloat.Results of {name!r}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        return str(self.summary.to_html(index=False))
+        is_repeated = any("repeat" in record.run for record in self.records)
+        table = self._stats() if is_repeated else self._rows("flows")
+        return f"<p>{_escaped(repr(self))}</p>\n{table.to_html(index=False, max_rows=60)}"
 
-    def _heads(self) -> Iterator[tuple[dict[str, Any], Record]]:
-        """Give each run with the columns that tell it from the others."""
-        for number, record in enumerate(self.records):
-            yield {"run": number, **record.axes, "seed": record.run["seed"]}, record
+    # ------------------------------------------------------------ Warnings
 
-    def _link_names(self) -> list[str]:
-        return [link["link"] for link in self.records[0].run["links"]]
+    def remarks(self) -> list[str]:
+        """Say what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
+        same = [cell for cell in self.cells if cell.are_alike and cell.records[0].run["on"] == "simulator"]
+        return [*self.doubts, *([_identical(len(same), len(self.cells))] if same else [])]
 
-    def _table(self, name: str, subjects: Sequence[str]) -> pd.DataFrame:
-        """Join one table of all runs' series; `subjects` replaces the links' numbers by their names."""
-        if self._series is None:
-            self._series = self._fetch_series()
+    def warn(self) -> Results:
+        """Issue warnings where repeats are all the same."""
+        for remark in self.remarks()[len(self.doubts) :]:
+            warnings.warn(remark, IdenticalRepeats, stacklevel=3)
+        return self
+
+    def _unsound(self) -> list[Record]:
+        return [record for record in self.records if not record.is_sound]
+
+    def _warn_of_unsound(self, what: str) -> None:
+        if unsound := self._unsound():
+            number = f"{len(unsound)} of {_count(len(self.records), 'run')}"
+            why = why_unsound(unsound[0].run)
+            warnings.warn(f"unsound: {number} {what}; the first: {why}", UnsoundRun, stacklevel=4)
+
+    # ------------------------------------------------------------ Parts of tables
+
+    @cached_property
+    def _heads(self) -> pd.DataFrame:
+        """The columns that every table begins with, a row per run."""
         import pandas as pd
 
-        parts = []
-        for (head, _), series in zip(self._heads(), self._series, strict=True):
-            part = pd.DataFrame(series[name])
-            for place, (column, value) in enumerate(head.items()):
-                part.insert(place, column, value)
-            parts.append(part)
-        table = pd.concat(parts, ignore_index=True)
-        if subjects:
-            column = "link" if "link" in table else "subject"
-            table[column] = table[column].map(dict(enumerate(subjects)))
-        return table
+        rows = [outcome.run if isinstance(outcome, Record) else vars(outcome) for outcome in self._outcomes]
+        columns: dict[str, Any] = {"run": range(len(rows)), **columns_of([outcome.axes for outcome in self._outcomes])}
+        if any("repeat" in row for row in rows):
+            columns["repeat"] = [row.get("repeat") for row in rows]
+        columns["seed"] = [row["seed"] for row in rows]
+        columns["sound"] = [bool(row.get("sound", False)) for row in rows]
+        return pd.DataFrame(columns)
+
+    def _own_columns(self) -> dict[str, list[Any]]:
+        rows = [
+            {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else {"failed": outcome.reason}
+            for outcome in self._outcomes
+        ]
+        return _columns(rows, without=list(map(str, self._heads)))
+
+    def _rows(self, part: str) -> pd.DataFrame:
+        return _joined(*self._part(part))
+
+    def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
+        """Give the heads and the own columns of the rows of flows or links."""
+        numbered = [
+            (number, row)
+            for number, outcome in enumerate(self._outcomes)
+            if isinstance(outcome, Record)
+            for row in outcome.run[part]
+        ]
+        heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
+        return heads, _columns([row for _, row in numbered])
+
+    def _with_heads(self, runs: list[int], values: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
+
+        heads = self._heads.iloc[runs].reset_index(drop=True)
+        own: pd.DataFrame = values.drop(columns=[name for name in values if name in heads]).reset_index(drop=True)
+        return pd.concat([heads, own], axis="columns")
+
+    def _stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
+        import pandas as pd
+
+        names = [by] if isinstance(by, str) else by
+        axes = None if names is None else [axis_named(name, self.axes) for name in names]
+        cells = cells_of(self._outcomes, axes)
+        rows = list(stats_of(cells))
+        kept = [axis for axis in self.axes if (axis != SEED if axes is None else axis in axes)]
+        labels = columns_of([{axis: row[axis] for axis in kept} for row in rows])
+        seed = {SEED: [row[SEED] for row in rows]} if SEED in kept else {}
+        return pd.DataFrame({**labels, **seed, **_columns([{k: row[k] for k in STATS} for row in rows], STATS)})
 
 
-def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Make a data frame; pandas takes longer to load than most runs take, and the command line often needs none."""
+STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
+
+
+def read(path: str | Path) -> Results:
+    """Read results back.
+
+    Parameters
+    ----------
+    path : path
+        A folder that `Results.save` or `-o` wrote, or one above several; one of its Parquet files; or a file that
+        `--json` printed. In a folder, runs that are there twice count once, and other programs' files are passed over.
+
+    Returns
+    -------
+    Results
+        The same as was saved. With several sets, `about` is that of the first, and there are no time series.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it holds something else.
+
+    Examples
+    --------
+    >>> ub.run("home-dsl", series=True).save("home")
+    >>> ub.read("home").series("links")
+
+    """
+    saved = files.load(Path(path))
+    return Results(saved.outcomes, saved.about, saved.series, is_recorded=saved.series is not None)
+
+
+def of_runs(runs: Mapping[int, Series], links: Mapping[int, Sequence[str]], kind: SeriesKind) -> pd.DataFrame:
+    """Join one kind of the series of runs, by their numbers; `links` has each run's names of links."""
     import pandas as pd
 
-    return pd.DataFrame(rows)
+    subject = "flow" if kind in ("flows", "rtt") else "link"
+    parts = []
+    for number, series in runs.items():
+        part = pd.DataFrame(series[kind]).rename(columns={"subject": subject})
+        if subject == "link":
+            part["link"] = part["link"].map(dict(enumerate(links[number])))
+        part.insert(0, "run", number)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
 
 
-def save_tables(tables: Mapping[str, pd.DataFrame], folder: str | Path) -> list[Path]:
-    """Write each as a Parquet file of its name; give their paths."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {folder / f"{name}.parquet": table for name, table in tables.items()}
-    for file, table in files.items():
-        table.to_parquet(file, index=False)
-    return list(files)
+def _columns(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str] = (), without: Collection[str] = ()
+) -> dict[str, list[Any]]:
+    """Turn rows into columns: those of `names`, or all that any row has."""
+    wanted = names or [name for name in dict.fromkeys(name for row in rows for name in row) if name not in without]
+    return {name: [row.get(name) for row in rows] for name in wanted}
 
 
-def scalars(record: Record) -> dict[str, Any]:
-    """Give a run's own columns, without those of its flows and links."""
-    return {name: value for name, value in record.run.items() if not isinstance(value, list)}
+def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFrame:
+    """Put heads before the other columns; numbers that are missing are NaN."""
+    import pandas as pd
+
+    own = {name: pd.Series(values, index=heads.index, dtype=_type(name, values)) for name, values in columns.items()}
+    return pd.concat([heads, pd.DataFrame(own, index=heads.index)], axis="columns")
 
 
-def why_unsound(run: Mapping[str, Any]) -> str:
-    """Give the reason why a run that is not sound is not."""
-    why: str | None = run.get("unsound_because")
-    return why or "the machine could not keep up"
+def _type(name: str, values: Sequence[Any]) -> str | None:
+    """Give the type of a column of numbers without any; others say it themselves."""
+    return "float" if name in NUMBERS and all(value is None for value in values) else None
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _identical(cells: int, of: int) -> str:
+    which = "the repeats" if of == 1 else f"the repeats of {_count(cells, 'cell')} of {of}"
+    return (
+        f"{which} differ by less than 0.01 %, so that they tell no more than one run: hardly anything in the scenario "
+        "is random (which are loss, jitter, arrivals, or a start such as 0s..1s)"
+    )
+
+
+def _escaped(text: str) -> str:
+    import html
+
+    return html.escape(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean, stdev
 
 from scipy.special import stdtrit  # A tenth of the time that scipy.stats takes to load.
@@ -28,6 +28,8 @@ class Estimate:
     """Standard deviation of one run (n - 1 in the denominator); none with less than two."""
     half_width: float | None
     """The interval reaches so far to either side of the mean; none with less than two."""
+    least: float | None = field(default=None, compare=False)
+    greatest: float | None = field(default=None, compare=False)
 
     @property
     def low(self) -> float | None:
@@ -43,11 +45,14 @@ class Estimate:
 def estimate(values: Iterable[float | None]) -> Estimate:
     """Sum repeats up; those without a value (None, NaN) are left out. Next to an infinite one there is no interval."""
     known = _known(values)
+    if not known:
+        return Estimate(0, None, None, None)
+    ends = min(known), max(known)
     if len(known) < 2 or math.inf in map(abs, known):
-        return Estimate(len(known), mean(known) if known else None, None, None)
+        return Estimate(len(known), mean(known), None, None, *ends)
     deviation = stdev(known)
     half_width = _quantile(len(known) - 1) * deviation / math.sqrt(len(known))
-    return Estimate(len(known), mean(known), deviation, half_width)
+    return Estimate(len(known), mean(known), deviation, half_width, *ends)
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.results.results import Record, Results, Series
+from unbloat.results.about import About
+from unbloat.results.record import Outcome, Record
+from unbloat.results.results import Results, Series, of_runs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import Progress, Waiting
+from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
-from unbloat.scenario.checks import BACKENDS, check_jobs, check_kernel, one_of
+from unbloat.scenario import identity
+from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, one_of
+from unbloat.scenario.controls import own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import Source, source_of
-from unbloat.system.paths import cache_folder
+from unbloat.system import processors
+from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -34,64 +44,121 @@ MOST_SAMPLES = 10_000_000
 
 
 def run(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
-    on: str = "simulator",
+    on: Backend = "simulator",
     kernel: str | None = None,
-    cc: str | Path | None = None,
+    cc: Control | Sequence[Control] | None = None,
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
-    only: Callable[[Mapping[str, str]], bool] | None = None,
+    only: Pick | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> Results:
     """Run a scenario, every cell of its sweep once.
 
-    `source` is a path, the text of a scenario, or the name of one that comes with the package. `overrides` sets keys
-    of it: `{"link.bottleneck.rate": "10mbit"}`. `on` says where: "simulator", "kernel" for the TCP of the running
-    kernel over emulated links, in real time, or "vm" for that of a stock kernel in a guest, in virtual time. `kernel`
-    names the guest's kernel: a release or how it begins ("6.1"), or an image's path; by default the newest there is.
-    `cc` (a name from `unbloat list` or a `.bpf.c` file) and `seed` are short for the commonest overrides. `series`
-    keeps time series of the run, at steps such as "10ms", or with True at a step of about a thousandth of the run;
-    without it, the first look at a result's series runs again. `pcap` writes the packets at the senders, with
-    `pcap_links` those at the far ends of links too. `only` is told a cell's axes and says whether it is run at all.
-    `cache` says whether runs that were kept are taken: True those of the same code
-    (on the kernel: and of the same kernel release), False none, and none is kept; by default those in the simulator and
-    in guests, and on the kernel those of a grid that was interrupted. `progress` shows a bar on stderr (by default on a
-    terminal), `jobs` is the number of processes (by default one for each core, and on the kernel one, because real runs
-    disturb each other). `checkpoint` is for whoever does several grids on the kernel that belong together: they are
-    finished when it is.
+    Parameters
+    ----------
+    source : path, str or dict
+        The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
+        dictionary: `{"duration": 10, "link": {"bottleneck": {"rate": "10mbit", "delay": "10ms"}}, "flows": [{}]}`.
+        Numbers are in the units of the results' columns: seconds, bit/s, bytes, percent.
+    overrides : dict, optional
+        Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
+        adds an axis.
+    on : {"simulator", "kernel", "vm"}
+        Where: simulated; with the TCP of the running kernel over emulated links, in real time, as root; or with that of
+        a stock kernel in a guest, in virtual time.
+    kernel : str, optional
+        The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
+    cc : str, path or sequence of them, optional
+        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis.
+    seed : int, optional
+        Seed of the run's random draws.
+    series : bool or str
+        Record time series at steps such as "10ms", or with True at about a thousandth of the run.
+    pcap : path, optional
+        Write the packets at the senders to this file; of several runs to one file each.
+    pcap_links : bool
+        Write those at the far ends of links too.
+    only : callable, optional
+        Told a cell's axes, says whether to run it.
+    cache : bool, optional
+        Whether kept runs are taken: True those of the same code (on the kernel: and of the same kernel release); False
+        none, and none is kept. By default those in the simulator and in guests, and on the kernel those of a grid that
+        was interrupted.
+    progress : bool, optional
+        Show a progress bar. By default on a terminal and in a notebook.
+    jobs : int, optional
+        Number of processes. By default one for each core; on the kernel one, because real runs disturb each other.
 
-    Raises `InputError` with file, line and key if the scenario or a congestion control is wrong, `RunError` if a run
-    fails.
+    Returns
+    -------
+    Results
+        The runs, in the order of the grid.
+
+    Raises
+    ------
+    InputError
+        If the scenario or a congestion control is wrong; the sentence has file, line and key.
+    RunError
+        If a run fails.
+
+    Examples
+    --------
+    >>> r = ub.run("home-dsl", cc=["cubic", "vegas"])
+    >>> r.flows[["cc", "goodput_mbps", "rtt_ms_mean"]]
+
     """
-    manner = Manner(on, kernel, cache, progress, jobs, checkpoint)
-    experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only)
+    manner = Manner(on, kernel, cache, progress, jobs)
+    return execute(chosen_source(source, overrides, cc, seed), manner, only, series, pcap, pcap_links)
+
+
+Control = str | Path
+"""A congestion control: its name, or its file."""
+Pick = Callable[[Mapping[str, str]], bool]
+"""Told the axes of a cell, says whether to run it."""
+
+
+def execute(
+    source: Source,
+    manner: Manner,
+    only: Pick | None = None,
+    series: bool | str = False,
+    pcap: str | Path | None = None,
+    pcap_links: bool = False,
+) -> Results:
+    """Run what was chosen as `run` does."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
+    experiment = Experiment(source, manner, only)
     experiment.run(series, pcap, pcap_links)
-    records = experiment.records()
-    if manner.is_real:
-        kept = experiment.series(series)  # Now: a later run of the same cell takes its place in the store.
-        return Results(records, lambda: kept, experiment.doubts)
-    return Results(records, lambda: experiment.series(series), experiment.doubts)
+    return experiment.results(experiment.records(), series)
 
 
 def chosen_source(
-    source: str | Path, overrides: Mapping[str, object] | None, cc: str | Path | None, seed: int | None
+    source: str | Path | Mapping[str, Any],
+    overrides: Mapping[str, object] | None,
+    cc: Control | Sequence[Control] | None,
+    seed: int | None,
 ) -> Source:
     """Join the arguments of `run` that say what to run."""
     added: dict[str, object] = {}
     if seed is not None:
         added["seed"] = seed
-    if cc is not None:
-        added["flows.*.cc"] = cc.absolute() if isinstance(cc, Path) else cc
+    if isinstance(cc, str | Path):
+        added["flows.*.cc"] = _written(cc)
+    elif cc is not None:
+        added["sweep.flows.*.cc"] = [_written(each) for each in cc]
     return source_of(source, {**(overrides or {}), **added})
+
+
+def _written(cc: Control) -> str:
+    return str(cc.absolute()) if isinstance(cc, Path) else cc
 
 
 @dataclass(frozen=True)
@@ -142,7 +209,7 @@ class Manner:
 
     def processes(self) -> int:
         """Give how many runs there may be at a time."""
-        return self.jobs or (1 if self.is_real else len(os.sched_getaffinity(0)))
+        return self.jobs or (1 if self.is_real else processors.count())
 
 
 @dataclass(frozen=True)
@@ -163,98 +230,183 @@ class Planned:
     def record(self, store: Store) -> Record:
         """Read what it came to."""
         repeat = {} if self.repeat is None else {"repeat": self.repeat}
-        return Record(dict(self.cell.axes), {**repeat, **store.record(self.key)})
+        run = store.record(self.key)
+        if self.cell.own_controls:
+            name_controls(run, own_names(self.cell))
+        return Record(dict(self.cell.axes), {**repeat, **run})
 
 
-Pick = Callable[[Mapping[str, str]], bool]
-"""Told the axes of a cell, says whether to run it."""
+def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
+    """Call the controls of flows by the names of their groups, where those have some."""
+    by_flow = (name for name, size in zip(names, run["groups"], strict=True) for _ in range(size))
+    for flow, name in zip(run["flows"], by_flow, strict=True):
+        flow["cc"] = name or flow["cc"]
+
+
+Work = Callable[["Mapping[Task, Planned]"], None]
+"""Does the runs that are not kept yet."""
 
 
 class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
-    def __init__(self, source: Source, manner: Manner, only: Pick | None = None) -> None:
-        self._manner = manner
-        self._store = Store(None if manner.cache is False else cache_folder() / "runs")
+    def __init__(self, source: Source, manner: Manner, only: Pick | None = None, repeats: int | None = None) -> None:
+        """Plan one run for each cell that `only` picks, or with `repeats` so many with other seeds.
+
+        Raises `InputError` if it picks none.
+        """
+        self.manner = manner
+        self.store = Store(None if manner.cache is False else cache_folder() / "runs")
+        self.runs: list[Planned] = []
+        self._source = source
+        self._repeats = repeats
+        self._time = datetime.now(UTC)
+        self._doubts: dict[str, None] = {}
+        self._controls = identity.built_in_hashes()
+        self._code = Code.now()
+        cells = source.cells()
         where = manner.where()
-        code = Code.now()
-        self._runs: list[Planned] = []
-        self.doubts: list[str] = []
-        """What in the scenario may well not be meant."""
-        for cell in source.cells():
+        for cell in cells:
             if only is None or only(dict(cell.axes)):
-                stamp = code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
-                for seeded, repeat in self._repeats(cell):
-                    self._runs.append(Planned(seeded, key_of(seeded, where, code.hash), stamp, repeat))
-                self.doubts += (doubt for doubt in cell.doubts if doubt not in self.doubts)
+                self._plan(cell, where)
+        if not self.runs:
+            first = ", ".join(f"{axis}={label}" for axis, label in cells[0].axes) or "no axes"
+            raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first one has {first}")
 
-    def _repeats(self, cell: _core.Cell) -> Iterable[tuple[_core.Cell, int | None]]:
-        """Give the runs of a cell: it alone."""
-        return [(cell, None)]
+    def _plan(self, cell: _core.Cell, where: Sequence[str]) -> None:
+        stamp = self._code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
+        self._controls |= identity.hashes(cell.sources(ALGORITHMS))
+        for seeded, repeat in [(cell, None)] if self._repeats is None else repeats_of(cell, self._repeats):
+            self.runs.append(Planned(seeded, key_of(seeded, where, self._code.hash), stamp, repeat))
+        self._doubts |= dict.fromkeys(cell.doubts)
 
-    def run(self, series: bool | str, pcap: str | Path | None = None, pcap_links: bool = False) -> None:
-        """Run what the store lacks; with `pcap` everything, because packets are not stored."""
-        if pcap and self._manner.on == "vm":
+    def run(
+        self,
+        series: bool | str,
+        pcap: str | Path | None = None,
+        pcap_links: bool = False,
+        work: Work | None = None,
+        runs: Sequence[Planned] | None = None,
+    ) -> None:
+        """Run what the store lacks; with `pcap` everything, because packets are not stored.
+
+        `work` does the runs; by default the first that fails ends the others, and its error is raised. `runs` are some
+        of the experiment's.
+        """
+        if pcap and self.manner.on == "vm":
             # Writing packets takes the guest's time: such a run is another one.
-            self._runs = [replace(run, key=f"{run.key}-packets") for run in self._runs]
+            self.runs = [replace(run, key=f"{run.key}-packets") for run in self.runs]
         checkpoint = self._checkpoint()
-        tasks = self._tasks(series, pcap, pcap_links, checkpoint.begin() if checkpoint else 0)
-        if checkpoint and len(tasks) < len(self._runs):
-            done = f"{len(self._runs) - len(tasks)} of {len(self._runs)} runs are there"
+        since_ns = checkpoint.begin() if checkpoint else 0
+        tasks = self._tasks(self.runs if runs is None else runs, series, pcap, pcap_links, since_ns)
+        if checkpoint and len(tasks) < len(self.runs):
+            done = f"{len(self.runs) - len(tasks)} of {len(self.runs)} runs are there"
             log.info("goes on where it was interrupted: %s", done)
         if tasks:
-            self._run_all(tasks)
-        if checkpoint and checkpoint is not self._manner.checkpoint:
+            (work or self._run_all)(tasks)
+        if checkpoint and checkpoint is not self.manner.checkpoint:
             checkpoint.finish()
 
     def _checkpoint(self) -> Checkpoint | None:
         """Give what tells new runs from kept ones, where that matters."""
-        if self._manner.takes_kept:
+        if self.manner.takes_kept:
             return None
-        return self._manner.checkpoint or Checkpoint(self._store.folder, (run.key for run in self._runs))
+        return self.manner.checkpoint or Checkpoint(self.store.folder, (run.key for run in self.runs))
 
     def _tasks(
-        self, series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
+        self, runs: Sequence[Planned], series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
     ) -> dict[Task, Planned]:
         """List what is to do, not counting what was kept before `since_ns`."""
         tasks, keys = {}, set()
-        for number, run in enumerate(self._runs):
+        for number, run in enumerate(runs):
             step = self._step(run.cell, series)
-            if pcap or not (run.key in keys or self._store.has(run.key, step, since_ns)):
-                file = pcap and str(numbered(Path(pcap), number, len(self._runs)))
-                tasks[run.task(self._manner.on, step, file or None, pcap_links)] = run
+            if pcap or not (run.key in keys or self.store.has(run.key, step, since_ns)):
+                file = pcap and str(numbered(Path(pcap), number, len(runs)))
+                tasks[run.task(self.manner.on, step, file or None, pcap_links)] = run
                 keys.add(run.key)  # Cells may come to the same: one run is enough.
         return tasks
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
-            run.cell.check(self._manner.on)
-        guest = self._manner.guest()
+            run.cell.check(self.manner.on)
+        guest = self.manner.guest()
         durations = [run.cell.duration_s for run in tasks.values()]
-        with closing(Progress(durations, self._manner.progress, on=self._manner.on)) as bar:
+        with closing(Progress(durations, self.manner.progress, on=self.manner.on)) as bar:
             place = {task: i for i, task in enumerate(tasks)}
-            processes = min(self._manner.processes(), len(tasks))
+            processes = min(self.manner.processes(), len(tasks))
             watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
 
             def failed(task: Task, error: Error) -> None:
                 raise in_cell(tasks[task].cell, error)
 
             cells = {task: run.cell for task, run in tasks.items()}
-            run_all(self._store.folder, cells, processes, watch, guest, failed)
+            run_all(self.store.folder, cells, processes, watch, guest, failed)
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Outcome]:
         """Read the records of all runs."""
-        return [run.record(self._store) for run in self._runs]
+        return [run.record(self.store) for run in self.runs]
 
-    def series(self, series: bool | str) -> list[Series]:
-        """Read the series of all runs, simulating where they were not kept."""
-        if not self._manner.is_real:
-            self.run(series or True)
-        return [self._store.series(run.key, self._step(run.cell, series or True) or 0) for run in self._runs]
+    def series(self, series: bool | str, runs: Sequence[Planned]) -> list[Series]:
+        """Read the series of runs, simulating where they were not kept."""
+        if not self.manner.is_real:
+            self.run(series or True, runs=runs)
+        return [self.store.series(run.key, self._step(run.cell, series or True) or 0) for run in runs]
+
+    def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> Results:
+        """Put together what the runs came to; the series are read when they are first asked for."""
+        finished = {number: outcome for number, outcome in enumerate(outcomes) if isinstance(outcome, Record)}
+        links = {number: [link["link"] for link in record.run["links"]] for number, record in finished.items()}
+
+        @cache
+        def read() -> dict[int, Series]:
+            return dict(zip(finished, self.series(series, [self.runs[n] for n in finished]), strict=True))
+
+        if self.manner.is_real:
+            read()  # Now: a later run of the same cell takes its place in the store.
+        is_recorded = bool(series) or self.manner.on != "simulator"
+        return Results(
+            outcomes, self.about(outcomes), lambda kind: of_runs(read(), links, kind), is_recorded=is_recorded
+        )
+
+    def about(self, outcomes: Sequence[Outcome]) -> About:
+        """Say how the runs were made."""
+        runs = [outcome.run for outcome in outcomes if isinstance(outcome, Record)]
+        controls = {flow["cc"] for run in runs for flow in run["flows"]}
+        built_in = identity.built_in_hashes().keys()
+        return About(
+            scenario=self._source.content,
+            source=self._source.path or "",
+            overrides=dict(self._source.overrides),
+            axes=list(dict.fromkeys(axis for outcome in outcomes for axis in outcome.axes)),
+            repeat=self._repeats,
+            on=self.manner.on,
+            kernel=sorted({run["kernel"] for run in runs if run.get("kernel")}),
+            version=_core.__version__,
+            code=self._code.hash,
+            controls={
+                name: digest for name, digest in self._controls.items() if name in controls or name not in built_in
+            },
+            host={
+                "name": platform.node(),
+                "system": platform.platform(),
+                "machine": platform.machine(),
+                "python": platform.python_version(),
+            },
+            command=command(),
+            time=self._time.isoformat(timespec="seconds"),
+            doubts=list(self._doubts),
+        )
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
-        return series_step(cell, series or self._manner.on != "simulator", self._manner.on)
+        return series_step(cell, series or self.manner.on != "simulator", self.manner.on)
+
+
+def command() -> str:
+    """Give the command that this process was started with; `unbloat` is called by its name."""
+    program, *rest = sys.argv or [""]
+    path = Path(program)
+    return shlex.join(["unbloat" if path.name == "__main__.py" else path.name, *rest])
 
 
 def in_cell(cell: _core.Cell, error: Error) -> Error:

@@ -13,6 +13,7 @@ import hashlib
 import json
 
 from unbloat import _core
+from unbloat._core import InputError
 
 BITS = 48
 """Few enough for a JSON number to hold exactly, enough for repeats never to meet."""
@@ -22,3 +23,13 @@ def seed_of(cell: _core.Cell, repeat: int) -> int:
     """Give the seed of a cell's repeat, counted from 1; the scenario's own seed leads to other ones."""
     text = json.dumps([json.loads(cell.settings()), repeat], sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[: BITS // 8], "big")
+
+
+def repeats_of(cell: _core.Cell, count: int) -> list[tuple[_core.Cell, int]]:
+    """Give so many repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
+    if "seed" in dict(cell.axes):
+        raise InputError(
+            f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and give the "
+            "number of repeats (`unbloat run` takes the seeds that a file lists)"
+        )
+    return [(cell.seeded(seed_of(cell, number)), number) for number in range(1, count + 1)]

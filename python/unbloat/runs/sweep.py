@@ -1,22 +1,21 @@
-"""Sweeps: every cell of a grid so often, with seeds of its own, failures and all."""
+"""Sweeps: every cell of a grid several times, with seeds of their own, failures and all."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.results.results import Record
-from unbloat.results.sweep import Failure, Sweep
-from unbloat.runs.experiment import Experiment, Manner, Pick, Planned, chosen_source
+from unbloat.results.record import Failure, Outcome
+from unbloat.results.results import Results
+from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
-from unbloat.runs.seeds import seed_of
 from unbloat.runs.task import Task
-from unbloat.scenario.source import Source
+from unbloat.scenario.checks import Backend
 
 log = logging.getLogger(__name__)
 
@@ -25,98 +24,122 @@ MOST_REPEATS = 100_000
 
 
 def sweep(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
     repeat: int = 1,
-    on: str = "simulator",
+    on: Backend = "simulator",
     kernel: str | None = None,
-    cc: str | Path | None = None,
+    cc: Control | Sequence[Control] | None = None,
     seed: int | None = None,
     only: Pick | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
     dask: str | None = None,
-) -> Sweep:
-    """Run every cell of a scenario's sweep `repeat` times; give the runs, and each metric's mean with its interval.
+) -> Results:
+    """Run every cell of a scenario's sweep several times, each time with another seed.
 
-    Each repeat has a seed that is a hash of its cell's settings, so that a run is the same whatever else is in the
-    grid; controls are left out of the hash, so that all of them meet the same losses. `seed` leads to other seeds.
-    `dask` is the address of a Dask cluster's scheduler that does the runs, or "local" for one on this machine with
-    `jobs` processes. The other arguments are those of `unbloat.run`. A run that fails is in `failures`,
-    with its reason.
+    The seed of a repeat is a hash of its cell's settings, so that a run is the same whatever else is in the grid.
+    Congestion controls are left out of the hash, so that all of them meet the same random losses.
 
-    Raises `InputError` if the scenario is wrong, or if every single run fails because of the input.
+    Parameters
+    ----------
+    source, overrides, on, kernel, cc, only, cache, progress, jobs
+        As `unbloat.run` has them.
+    repeat : int
+        How often each cell is run.
+    seed : int, optional
+        Leads to other seeds: a second, independent sample.
+    dask : str, optional
+        The address of a Dask cluster's scheduler that does the runs, or "local" for one on this machine with `jobs`
+        processes.
+
+    Returns
+    -------
+    Results
+        The finished runs; those that failed are in `failures`, with their reasons. `stats()` gives each metric of each
+        cell: mean, deviation and 95 % confidence interval.
+
+    Raises
+    ------
+    InputError
+        If the scenario is wrong, or if every single run fails because of the input.
+
+    Warns
+    -----
+    IdenticalRepeats
+        If the repeats of a cell are all the same, because hardly anything in the scenario is random.
+
+    Examples
+    --------
+    >>> s = ub.sweep("office-100m", {"link.bottleneck.loss": "0.1%"}, cc=["cubic", "bbr"], repeat=10)
+    >>> s.stats().query("metric == 'goodput_mbps'")
+    >>> s.compare(between="cc")
+
     """
     if not 1 <= repeat <= MOST_REPEATS:
         raise InputError(f"repeat {repeat}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
     if dask and on != "simulator":
         raise InputError(f"dask: a cluster runs simulations; runs with on = {on} are for this machine alone")
     manner = Manner(on, kernel, cache, progress, jobs)
-    chosen = chosen_source(source, overrides, cc, seed)
-    experiment = Repeated(chosen, manner, only, repeat, dask)
-    experiment.run(series=False)
-    return experiment.results()
+    experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only, repeat)
+    return run_through(experiment, dask).warn()
 
 
-class Repeated(Experiment):
-    """An experiment whose cells are run several times each, and that goes on when a run fails."""
+def run_through(experiment: Experiment, dask: str | None = None) -> Results:
+    """Do all runs, on a Dask cluster or here, and go on when one fails.
 
-    def __init__(self, source: Source, manner: Manner, only: Pick | None, repeats: int, dask: str | None) -> None:
-        self._count = repeats
-        self._dask = dask
-        self._reasons: dict[str, Error] = {}
-        """Why runs failed, by their keys."""
-        super().__init__(source, manner, only)
+    Raises the error of the first one if the input is to blame for every one.
+    """
+    errors: dict[str, Error] = {}
+    experiment.run(False, work=lambda tasks: errors.update(_go_on(experiment, tasks, dask)))
+    reasons = [errors.get(run.key) for run in experiment.runs]
+    if first := _input_to_blame(reasons):
+        raise first
+    return experiment.results([_outcome(experiment, *each) for each in zip(experiment.runs, reasons, strict=True)])
 
-    def _repeats(self, cell: _core.Cell) -> Iterable[tuple[_core.Cell, int | None]]:
-        if "seed" in dict(cell.axes):
-            raise InputError(
-                f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and "
-                "give the number of repeats (`unbloat run` takes the seeds that a file lists)"
-            )
-        numbers = range(1, self._count + 1)
-        return [(cell.seeded(seed_of(cell, number)), number) for number in numbers]
 
-    def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
-        guest = self._manner.guest()
-        kept = len({run.key for run in self._runs}) - len(tasks)
-        log.info("%d runs to do, %d are kept", len(tasks), kept)
-        durations = [run.cell.duration_s for run in tasks.values()]
-        with closing(SweepProgress(durations, self._manner.progress, on=self._manner.on)) as bar:
-            place = {task: i for i, task in enumerate(tasks)}
+def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
+    """Give the first error if there is no run without one, and all are the input's."""
+    wrong = [error for error in errors if isinstance(error, InputError)]
+    return wrong[0] if len(wrong) == len(errors) else None
 
-            def watch(task: Task, share: float) -> None:
-                if share < 1:
-                    bar.update(place[task], share)
-                else:
-                    bar.finish(place[task], self._store.record(task.key).get("data_packets") or 0)
 
-            def failed(task: Task, error: Error) -> None:
-                self._reasons[task.key] = error
-                bar.finish(place[task], 0)
+def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | None) -> dict[str, Error]:
+    """Do the runs; give why some failed, by their keys."""
+    manner, store = experiment.manner, experiment.store
+    guest = manner.guest()
+    kept = len({run.key for run in experiment.runs}) - len(tasks)
+    log.info("%d runs to do, %d are kept", len(tasks), kept)
+    durations = [run.cell.duration_s for run in tasks.values()]
+    place = {task: i for i, task in enumerate(tasks)}
+    errors: dict[str, Error] = {}
+    with closing(SweepProgress(durations, manner.progress, on=manner.on)) as bar:
 
-            if self._dask:
-                from unbloat.runs import dask_cluster
-
-                dask_cluster.run_all(self._dask, self._store, tasks, self._manner.processes(), watch, failed)
+        def watch(task: Task, share: float) -> None:
+            if share < 1:
+                bar.update(place[task], share)
             else:
-                processes = min(self._manner.processes(), len(tasks))
-                cells = {task: run.cell for task, run in tasks.items()}
-                run_all(self._store.folder, cells, processes, watch, guest, failed)
-            said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
-        log.info(said)
+                bar.finish(place[task], store.record(task.key).get("data_packets") or 0)
 
-    def results(self) -> Sweep:
-        """Give what all runs came to; raises the error of the first one if the input is to blame for every one."""
-        errors = [self._reasons.get(run.key) for run in self._runs]
-        if all(isinstance(error, InputError) for error in errors):
-            raise next(error for error in errors if error)
-        outcomes = [self._outcome(run, error) for run, error in zip(self._runs, errors, strict=True)]
-        return Sweep(outcomes, self.doubts)
+        def failed(task: Task, error: Error) -> None:
+            errors[task.key] = error
+            bar.finish(place[task], 0)
 
-    def _outcome(self, run: Planned, error: Error | None) -> Record | Failure:
-        if error is None:
-            return run.record(self._store)
-        return Failure(dict(run.cell.axes), run.repeat or 1, run.cell.seed, str(error))
+        if dask:
+            from unbloat.runs import dask_cluster
+
+            dask_cluster.run_all(dask, store, tasks, manner.processes(), watch, failed)
+        else:
+            cells = {task: run.cell for task, run in tasks.items()}
+            run_all(store.folder, cells, min(manner.processes(), len(tasks)), watch, guest, failed)
+        said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
+    log.info(said)
+    return errors
+
+
+def _outcome(experiment: Experiment, run: Planned, error: Error | None) -> Outcome:
+    if error is None:
+        return run.record(experiment.store)
+    return Failure(dict(run.cell.axes), run.repeat or 1, run.cell.seed, str(error))

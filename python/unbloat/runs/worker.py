@@ -20,6 +20,7 @@ from unbloat import _core
 from unbloat.runs.store import Store, Tables
 from unbloat.runs.task import Task
 from unbloat.scenario.identity import code_files, refuse_changed
+from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
 Columns = dict[str, dict[str, tuple[str, bytes]]]
@@ -77,8 +78,8 @@ def stay_on_one_processor(number: int) -> None:
 
     Workers of the same `unbloat` get different ones; another `unbloat` starts counting somewhere else.
     """
-    allowed = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
+    if allowed := processors.allowed():
+        os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
 
 
 def attempt(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from unbloat._core import InputError
 
-BACKENDS = ("simulator", "kernel", "vm")
+Backend = Literal["simulator", "kernel", "vm"]
 """Where a scenario can run."""
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ from unbloat._core import RunError
 from unbloat.system.paths import ALGORITHMS
 
 SOURCES = (".c", ".h")
+SUFFIX = ".bpf.c"
+"""Of the file of a congestion control."""
 
 
 def code_files() -> list[Path]:
@@ -35,6 +37,17 @@ def hash_files(files: Iterable[Path]) -> str:
     for file in files:
         total.update(os.fsencode(file.name) + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
+
+
+def hashes(files: Iterable[Path]) -> dict[str, str]:
+    """Give the SHA-256 of each file."""
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def built_in_hashes() -> dict[str, str]:
+    """Give that of each congestion control in algorithms/, by its name."""
+    files = sorted((ALGORITHMS / "congestion").glob(f"*{SUFFIX}"))
+    return {file.name.removesuffix(SUFFIX): digest for file, digest in zip(files, hashes(files).values(), strict=True)}
 
 
 def stamp(files: Iterable[Path]) -> str:

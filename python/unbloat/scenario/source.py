@@ -1,4 +1,4 @@
-"""What to run: a scenario's file or text, with the keys that the user sets anew."""
+"""What to run: a scenario's file, text or dictionary, with the keys that the user sets anew."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unbloat import _core
+from unbloat.scenario.toml import inline, written
 from unbloat.system.paths import find_scenario
 
 
@@ -25,23 +27,29 @@ class Source:
             return _core.parse(self.text, Path.cwd(), self.overrides)
         return _core.load(self.path or "", self.overrides)
 
+    @property
+    def content(self) -> str:
+        """The scenario's text, wherever it is."""
+        return Path(self.path or "").read_text(encoding="utf-8") if self.text is None else self.text
 
-def source_of(what: str | Path, overrides: Mapping[str, object] | None = None) -> Source:
-    """Tell a text (it has lines) from a path, and from the name of a shipped scenario."""
-    pairs = tuple((key, as_toml(value)) for key, value in (overrides or {}).items())
-    if isinstance(what, str) and "\n" in what:
+
+def source_of(what: str | Path | Mapping[str, Any], overrides: Mapping[str, object] | None = None) -> Source:
+    """Tell a dictionary and a text from a path, and from the name of a shipped scenario."""
+    pairs = tuple((key, as_toml(value, key)) for key, value in (overrides or {}).items())
+    if isinstance(what, Mapping):
+        return Source(None, written(what), pairs)
+    if isinstance(what, str) and is_text(what):
         return Source(None, what, pairs)
     return Source(str(find_scenario(str(what))), None, pairs)
 
 
-def as_toml(value: object) -> str:
-    """Write a Python value as an override has it: text as it is, truth in lower case, lists and tables as TOML's."""
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_quoted, value)) + "]"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_quoted(entry)}" for key, entry in value.items()) + " }"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def is_text(what: str) -> bool:
+    """Tell a scenario's text: it has lines, or sets a key and is no file."""
+    return "\n" in what or ("=" in what and not Path(what).exists())
 
 
-def _quoted(value: object) -> str:
-    return json.dumps(value) if isinstance(value, str) else as_toml(value)
+def as_toml(value: object, key: str = "") -> str:
+    """Write the value of a key as an override has it: text as it is, everything else as TOML's."""
+    return (
+        value if isinstance(value, str) else json.loads(text) if (text := inline(value, key)).startswith('"') else text
+    )

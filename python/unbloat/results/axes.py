@@ -1,0 +1,115 @@
+"""The axes of a grid as columns: ordered labels, and beside them numbers in base units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from unbloat._core import InputError
+from unbloat.results.metrics import COLUMNS, METRICS
+from unbloat.results.record import SEED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def _prefixed(unit: str, factor: int = 1) -> dict[str, Decimal]:
+    """Give a unit with the prefixes k to t, and with their binary forms ki to ti."""
+    decimal = {f"{prefix}{unit}": Decimal(size * factor) for prefix, size in _DECIMAL.items()}
+    binary = {f"{prefix}i{unit}": Decimal(size * factor) for prefix, size in _BINARY.items() if prefix}
+    return decimal | binary
+
+
+_UNITS: dict[str, dict[str, Decimal]] = {
+    "bps": _prefixed("bit") | _prefixed("bps", 8),
+    "s": {
+        name: Decimal(size)
+        for size, names in {
+            "1": ("s", "sec", "secs"),
+            "1e-3": ("ms", "msec", "msecs"),
+            "1e-6": ("us", "usec", "usecs"),
+            "1e-9": ("ns", "nsec", "nsecs"),
+        }.items()
+        for name in names
+    },
+    "bytes": _prefixed("b") | {"k": Decimal(10**3), "m": Decimal(10**6), "g": Decimal(10**9)},
+    "packets": {"p": Decimal(1)},
+    "bdp": {"bdp": Decimal(1)},
+    "percent": {"%": Decimal(1)},
+    "per_s": {"/s": Decimal(1)},
+    "ppm": {"ppm": Decimal(1), "ppb": Decimal("1e-3")},
+    "value": {"": Decimal(1)},
+}
+"""What each unit of a scenario is in base units, by the ending of the column that holds the numbers."""
+_QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?) ?([a-zA-Z%/]*)")
+
+
+def quantity(label: str) -> tuple[str, float] | None:
+    """Read `10mbit` as ("bps", 1e7): the base unit and the number of them; None if it is no quantity."""
+    found = _QUANTITY.fullmatch(label.strip())
+    if not found:
+        return None
+    unit = found[2].lower()
+    return next(
+        ((base, float(Decimal(found[1]) * factors[unit])) for base, factors in _UNITS.items() if unit in factors), None
+    )
+
+
+def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
+    """Give the base unit of all labels and the number for each; None unless every one is a quantity of one kind."""
+    read = {label: quantity(label) for label in labels}
+    units = {found[0] if found else None for found in read.values()}
+    if len(units) != 1 or None in units:
+        return None
+    return str(units.pop()), {label: found[1] for label, found in read.items() if found}
+
+
+RESERVED = {column.name for columns in COLUMNS.values() for column in columns} | METRICS.keys()
+"""Names of other columns."""
+
+
+def column_of(axis: str) -> str:
+    """Name the column of an axis; one that is called like another column gets `axis.` before its name."""
+    return f"axis.{axis}" if axis in RESERVED - {SEED} else axis
+
+
+def is_of_axis(column: str, axes: Iterable[str]) -> bool:
+    """Tell whether a column is an axis, or has the numbers of one."""
+    parts = (column.removeprefix(column_of(axis)) for axis in axes if column.startswith(column_of(axis)))
+    return column not in RESERVED and any(part == "" or part.removeprefix("_") in _UNITS for part in parts)
+
+
+def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
+    """Give the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
+
+    The numbers are in base units, which the column's name ends in: `link.bottleneck.rate_bps`, `flows.0.start_s`.
+    Labels with numbers are ordered by them, others as the grid has them.
+    """
+    import pandas as pd
+
+    columns: dict[str, pd.Series] = {}
+    for axis in dict.fromkeys(axis for labels in axes for axis in labels if axis != SEED):
+        labels = [run.get(axis) for run in axes]
+        known = list(dict.fromkeys(label for label in labels if label is not None))
+        values = base_values(known)
+        order = sorted(known, key=values[1].__getitem__) if values else known
+        name = column_of(axis)
+        columns[name] = pd.Series(pd.Categorical(labels, categories=order, ordered=True))
+        if values and f"{name}_{values[0]}" not in RESERVED:
+            numbers = values[1]
+            columns[f"{name}_{values[0]}"] = pd.Series([numbers.get(label or "") for label in labels], dtype=float)
+    return columns
+
+
+def axis_named(name: str, axes: Iterable[str]) -> str:
+    """Find an axis by its name or the last part of it; raises `InputError` if that is none or several."""
+    names = list(axes)
+    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.rpartition(".")[2] == name]
+    if len(found) != 1:
+        raise InputError(f"{name} names {len(found)} axes of the sweep, which has {', '.join(names) or 'none'}")
+    return found[0]

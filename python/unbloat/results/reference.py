@@ -1,0 +1,51 @@
+"""The reference page of results, made from the register of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from unbloat.results.metrics import COLUMNS, FLOW_METRICS, LINK_METRICS, RUN_METRICS, Metric
+
+ABOUT = {
+    "every table": "Columns of every table",
+    "runs": "`runs`: one row per run",
+    "flows": "`flows`: one row per flow of every run",
+    "links": "`links`: one row per direction of every link, the bottleneck first",
+    "stats": "`stats()`, `stats.parquet`: one row per cell and metric",
+    "flow_series": '`series("flows")`, `flow_series.parquet`: one row per flow and step',
+    "link_series": '`series("links")`, `link_series.parquet`: one row per link and step',
+    "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',
+    "queue_delay_distribution": '`series("queue_delay")`, `queue_delay_distribution.parquet`: one row per link and bin',
+}
+METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS}
+
+
+def markdown() -> str:
+    """Give every table of results with its columns, units and definitions, as a part of a Markdown page.
+
+    Returns
+    -------
+    str
+        Sections with one table each, without a title.
+
+    """
+    return "\n\n".join("\n\n".join(_section(table)) for table in COLUMNS)
+
+
+def _section(table: str) -> Iterable[str]:
+    yield f"## {ABOUT[table]}"
+    yield _table(["column", "definition"], [[f"`{each.name}`", each.definition] for each in COLUMNS[table]])
+    if metrics := METRICS_OF.get(table):
+        heads = ["column", "short name", "on the screen", "unit", "definition"]
+        folds = table == "flows"
+        yield _table([*heads, *(["over several flows"] if folds else [])], [_row(metric, folds) for metric in metrics])
+
+
+def _row(metric: Metric, folds: bool) -> list[str]:
+    cells = [f"`{metric.name}`", f"`{metric.key}`", metric.heading, metric.unit, metric.definition]
+    return [*cells, metric.fold.words if metric.fold else ""] if folds else cells
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

@@ -1,0 +1,106 @@
+"""The cells of a grid with all of their repeats, and what the repeats of a cell say about each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unbloat.results.metrics import metrics_of
+from unbloat.results.record import SEED, Failure, Outcome, Record
+
+if TYPE_CHECKING:
+    from unbloat.results.statistics import Estimate
+
+ALIKE = 1e-4
+"""Clocks whose ticks lie elsewhere with each seed make as much."""
+MetricOf = tuple[str, str]
+"""What a metric is of, and the name of its column."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """All runs of a cell, or of several where cells are pooled."""
+
+    axes: dict[str, str]
+    records: list[Record]
+    failures: list[Failure]
+
+    @property
+    def sound(self) -> list[Record]:
+        """The runs whose numbers can be believed."""
+        return [record for record in self.records if record.is_sound]
+
+    @property
+    def are_alike(self) -> bool:
+        """Tell whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
+        return len(self.sound) > 1 and all(map(_alike, values_by_seed(self.sound).values()))
+
+
+def _alike(by_seed: Mapping[int, float | None]) -> bool:
+    known = [value for value in by_seed.values() if value is not None]
+    if len(known) < len(by_seed):
+        return not known
+    return max(known) - min(known) <= ALIKE * max(map(abs, known))
+
+
+def cells_of(outcomes: Iterable[Outcome], by: Sequence[str] | None = None) -> list[Repeats]:
+    """Sort runs by their labels on the axes `by`, in the order of the grid; by default by all but the seed's."""
+    cells: dict[tuple[str, ...], Repeats] = {}
+    for outcome in outcomes:
+        axes = {axis: label for axis, label in outcome.axes.items() if (axis != SEED if by is None else axis in by)}
+        cell = cells.setdefault(tuple(axes.values()), Repeats(axes, [], []))
+        if isinstance(outcome, Record):
+            cell.records.append(outcome)
+        else:
+            cell.failures.append(outcome)
+    return list(cells.values())
+
+
+def content(record: Record) -> Hashable:
+    """Give what a run came to in a form that can be compared: equal for equal runs, in whatever file they are."""
+    rows = [*record.run["flows"], *record.run["links"]]
+    return tuple(tuple(sorted((name, value) for name, value in row.items() if value is not None)) for row in rows)
+
+
+def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
+    """Estimate the mean of each metric over runs."""
+    from unbloat.results.statistics import estimate
+
+    values: dict[MetricOf, list[float | None]] = {}
+    for record in records:
+        for where, value in values_of(record):
+            values.setdefault(where, []).append(value)
+    return {where: estimate(found) for where, found in values.items()}
+
+
+def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
+    """Give each metric of one cell by the seeds of its runs."""
+    values: dict[MetricOf, dict[int, float | None]] = {}
+    for record in records:
+        for where, value in values_of(record):
+            values.setdefault(where, {})[record.run["seed"]] = value
+    return values
+
+
+def values_of(record: Record) -> Iterator[tuple[MetricOf, float | None]]:
+    """Give every metric of a run."""
+    for of, metrics in metrics_of(record.run):
+        for name, value in metrics.items():
+            yield (of, name), value
+
+
+def stats_of(cells: Iterable[Repeats]) -> Iterator[Mapping[str, Any]]:
+    """Give a row per cell and metric: mean, deviation and interval over the sound runs."""
+    for cell in cells:
+        for (of, metric), estimate in estimates(cell.sound).items():
+            yield {
+                **cell.axes,
+                "of": of,
+                "metric": metric,
+                "n": estimate.n,
+                "mean": estimate.mean,
+                "deviation": estimate.deviation,
+                "ci95_low": estimate.low,
+                "ci95_high": estimate.high,
+            }

@@ -1,0 +1,115 @@
+"""A scenario from Python values: dictionaries and lists as TOML, numbers with the units of their keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+from unbloat import _core
+from unbloat._core import InputError
+
+UNITS = {
+    "time": "s",
+    "start": "s",
+    "offset": "s",
+    "rate": "bit",
+    "size": "b",
+    "sizes": "b",
+    "limit": "b",
+    "share": "%",
+    "loss": "%",
+    "frequency": "/s",
+    "drift": "ppm",
+}
+"""The unit of a bare number by the kind of its key: that of the columns of results."""
+RANGE = {"from", "to", "step"}
+"""Keys of a range on an axis whose values are the axis's."""
+
+
+def written(scenario: Mapping[str, Any]) -> str:
+    """Write a scenario as a TOML document, with a line for each key at its top and for each group of flows.
+
+    Raises `InputError` for a value that TOML does not have.
+    """
+    return "\n".join(_lines(scenario))
+
+
+def _lines(scenario: Mapping[str, Any]) -> Iterator[str]:
+    yield from _entries({key: value for key, value in scenario.items() if not _tables(value)}, "")
+    for key, value in scenario.items():
+        head = "[{}]" if isinstance(value, Mapping) else "[[{}]]"
+        for table in _tables(value):
+            yield head.format(_name(key))
+            yield from _entries(table, f"{key}.")
+
+
+def _entries(table: Mapping[str, Any], path: str) -> Iterator[str]:
+    return (f"{_name(key)} = {inline(value, f'{path}{key}')}" for key, value in table.items())
+
+
+def _tables(value: object) -> Sequence[Mapping[str, Any]]:
+    """Give the tables that a value is made of; none if it is no table."""
+    if isinstance(value, Mapping):
+        return [value]
+    return value if isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value) else []
+
+
+def inline(value: object, key: str) -> str:
+    """Write the value of a dotted key in one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float() | Decimal():
+            return _number(value, key)
+        case str() | PurePath():
+            return json.dumps(str(value), ensure_ascii=False)
+        case Mapping():
+            return f"{{ {', '.join(_inner(value, key))} }}"
+        case list() | tuple():
+            return f"[{', '.join(inline(each, key) for each in value)}]"
+        case _ if hasattr(value, "item"):
+            return inline(value.item(), key)  # A number of NumPy's.
+    raise InputError(f"{key}: {value!r} is nothing that a scenario can hold")
+
+
+def _inner(table: Mapping[str, Any], key: str) -> Iterator[str]:
+    for name, value in table.items():
+        yield f"{_name(name)} = {inline(value, key if name in RANGE else f'{key}.{name}')}"
+
+
+def _number(value: float | Decimal, key: str) -> str:
+    """Write a number, with the unit of its key where that has one."""
+    number = Decimal(repr(value) if isinstance(value, float) else value)
+    if not number.is_finite():
+        raise InputError(f"{key}: {value} is no number that a scenario can hold")
+    text = f"{number:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    unit = UNITS.get(kind_of(key))
+    return f'"{text}{unit}"' if unit else text
+
+
+def kind_of(key: str) -> str:
+    """Give what a dotted key takes, as the register of keys has it; nothing for a key that is not in it."""
+    *parents, name = key.split(".")
+    if "params" in parents:
+        return ""  # A congestion control's own.
+    kinds = {section.rpartition(".")[2]: kind for section, kind in _kinds().get(name, {}).items()}
+    return kinds.get(parents[-1] if parents else "", next(iter(kinds.values()), ""))
+
+
+@cache
+def _kinds() -> dict[str, dict[str, str]]:
+    """Give the kind of every key, by its name and the section that it stands in."""
+    kinds: dict[str, dict[str, str]] = {}
+    for key in json.loads(_core.scenario_keys()):
+        if isinstance(key["kind"], str):
+            kinds.setdefault(key["name"], {})[key["section"]] = key["kind"]
+    return kinds
+
+
+def _name(key: object) -> str:
+    return json.dumps(str(key), ensure_ascii=False)

@@ -1,0 +1,15 @@
+"""How many processors this process may use."""
+
+from __future__ import annotations
+
+import os
+
+
+def count() -> int:
+    """Count the processors that this process may run on, where the operating system tells; otherwise all."""
+    return len(allowed()) or os.cpu_count() or 1
+
+
+def allowed() -> list[int]:
+    """List the processors that this process may run on; none where the operating system does not tell."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

@@ -1,0 +1,60 @@
+"""Axes as columns: numbers in base units, labels in their order."""
+
+import pytest
+from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, quantity
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("10mbit", ("bps", 1e7)),
+        ("1.5gbit", ("bps", 1.5e9)),
+        ("1mibit", ("bps", 2**20)),
+        ("20mbps", ("bps", 1.6e8)),
+        ("10ms", ("s", 0.01)),
+        ("3us", ("s", 3e-6)),
+        ("60kb", ("bytes", 60_000)),
+        ("64kib", ("bytes", 65_536)),
+        ("5k", ("bytes", 5_000)),
+        ("300p", ("packets", 300)),
+        ("0.5bdp", ("bdp", 0.5)),
+        ("0.001%", ("percent", 0.001)),
+        ("10/s", ("per_s", 10)),
+        ("-20ppm", ("ppm", -20)),
+        ("30", ("value", 30)),
+        ("cubic", None),
+        ("mobile lte", None),
+        ("5 Mbit/s, 20 ms", None),
+        ("1e3ms", None),
+        ("", None),
+    ],
+)
+def test_labels_are_read_as_the_scenario_reads_them(label: str, value: tuple[str, float] | None) -> None:
+    assert quantity(label) == value
+
+
+def test_labels_of_several_kinds_have_no_numbers() -> None:
+    assert base_values(["15kb", "10p"]) is None and base_values(["15kb", "none"]) is None
+    assert base_values(["1000ms", "1s"]) == ("s", {"1000ms": 1.0, "1s": 1.0})
+
+
+def test_an_axis_is_ordered_by_its_numbers_or_as_the_grid_has_it() -> None:
+    runs = [{"cc": "reno", "rate": rate, "seed": "1"} for rate in ("100mbit", "9mbit")] + [
+        {"cc": "bbr", "rate": "1gbit"}
+    ]
+    columns = columns_of(runs)
+    assert list(columns) == ["axis.cc", "rate", "rate_bps"], "a seed is a number of its own"
+    assert list(columns["rate"].cat.categories) == ["9mbit", "100mbit", "1gbit"]
+    assert list(columns["axis.cc"].cat.categories) == ["reno", "bbr"]
+    assert list(columns["rate_bps"]) == [1e8, 9e6, 1e9]
+
+
+def test_columns_of_axes_are_told_from_others() -> None:
+    axes = ["link.bottleneck.rate", "queue", "duration", "on"]
+    belong = ["link.bottleneck.rate", "link.bottleneck.rate_bps", "queue_bytes_", "queue_s", "axis.on", "duration"]
+    assert [is_of_axis(name, axes) for name in belong] == [True, True, False, True, True, True]
+    assert not any(is_of_axis(name, axes) for name in ("duration_s", "on", "queue_bytes", "queue_delay_ms_mean"))
+
+
+def test_an_axis_may_be_named_by_its_last_part() -> None:
+    assert axis_named("cc", ["flows.0.cc", "link.bottleneck.rate"]) == "flows.0.cc"

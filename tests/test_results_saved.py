@@ -1,0 +1,133 @@
+"""Results that were saved: the same again when read, and readable without unbloat."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import unbloat as ub
+from pandas.testing import assert_frame_equal
+from unbloat.results import files
+from unbloat.scenario.identity import code_hash
+from unbloat.system.paths import ALGORITHMS
+
+LOSSY = {"link.bottleneck.loss": "1%"}
+GRID = {
+    "sweep.flows.0.cc": ["reno", "cubic"],
+    "sweep.link.bottleneck.queue.limit": ["100kb", "15kb"],
+    "sweep.duration": ["2s", "1500ms"],
+}
+
+
+def same(a: ub.Results, b: ub.Results) -> None:
+    assert a.as_dict() == b.as_dict() and a.about == b.about and a.axes == b.axes and repr(a) == repr(b)
+    for table in ("runs", "flows", "links"):
+        assert_frame_equal(getattr(a, table), getattr(b, table))
+    assert_frame_equal(a.stats(), b.stats())
+
+
+def test_what_was_saved_is_read_back_the_same(small: Path, tmp_path: Path) -> None:
+    results = ub.run(small, GRID, series="100ms")
+    results.save(tmp_path / "out")
+    back = ub.read(tmp_path / "out")
+    same(results, back)
+    for kind in ("flows", "links", "rtt", "queue_delay"):
+        assert_frame_equal(results.series(kind), back.series(kind))
+    back.save(tmp_path / "again")
+    same(results, ub.read(tmp_path / "again"))
+    assert back.plot("cwnd").axes[0].lines
+
+
+def test_a_sweep_with_failures_is_read_back_too(small: Path, tmp_path: Path) -> None:
+    swept = ub.sweep(small, LOSSY, cc=["reno", "kernel:reno"], repeat=3)
+    assert len(swept.failures) == 3 and len(swept) == 3
+    assert list(swept.runs["sound"]) == [True] * 3 + [False] * 3
+    swept.save(tmp_path / "out")
+    back = ub.read(tmp_path / "out")
+    same(swept, back)
+    assert back.failures == swept.failures and back.about.repeat == 3
+    assert len(swept.series("flows")["run"].unique()) == 3, "of those that did not fail"
+
+
+def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.bpf.c"
+    shutil.copy(ALGORITHMS / "congestion" / "reno.bpf.c", mine)
+    results = ub.run(small, {**LOSSY, "sweep.flows.0.cc": ["vegas", str(mine)]})
+    for file in results.save(tmp_path / "out"):
+        about = json.loads(pq.read_schema(file).metadata[b"unbloat"])
+        assert about["scenario"] == small.read_text() and about["source"] == str(small)
+        assert about["overrides"]["link.bottleneck.loss"] == "1%"
+        assert about["code"] == code_hash() and about["version"] == ub.__version__
+        assert about["controls"][str(mine)] == hashlib.sha256(mine.read_bytes()).hexdigest()
+        assert set(about["controls"]) == {"vegas", str(mine)}
+        assert about["host"]["name"] and about["command"] and about["time"].endswith("+00:00")
+        assert (about["on"], about["kernel"], about["axes"]) == ("simulator", [], ["flows.0.cc"])
+
+
+def test_what_is_saved_is_enough_to_run_it_again(sweep: Path, tmp_path: Path) -> None:
+    results = ub.run(sweep, LOSSY)
+    results.save(tmp_path / "out")
+    about = ub.read(tmp_path / "out").about
+    assert ub.run(about.scenario, about.overrides, on=about.on, cache=False).as_dict() == results.as_dict()
+
+
+def test_columns_say_their_units_and_meanings(small: Path, tmp_path: Path) -> None:
+    ub.run(small).save(tmp_path / "out")
+    schema = pq.read_schema(tmp_path / "out" / "flows.parquet")
+    assert schema.field("goodput_mbps").metadata[b"unit"] == b"Mbit/s"
+    assert b"active time" in schema.field("goodput_mbps").metadata[b"definition"]
+    assert str(schema.field("completion_s").type) == "double", "although no flow has one"
+
+
+def test_a_shorter_set_leaves_nothing_of_a_longer_one(small: Path, tmp_path: Path) -> None:
+    ub.run(small, series=True).save(tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    files = ub.run(small).save(tmp_path / "out")
+    assert sorted((tmp_path / "out").iterdir()) == sorted([*files, tmp_path / "out" / "notes.txt"])
+
+
+def test_a_run_that_is_there_twice_counts_once(small: Path, tmp_path: Path) -> None:
+    """`--json` printed into the folder that `-o` wrote to."""
+    results = ub.sweep(small, LOSSY, repeat=3)
+    results.save(tmp_path / "out" / "tables")
+    (tmp_path / "out" / "x.json").write_text(json.dumps(results.as_dict()))
+    assert len(ub.read(tmp_path / "out")) == len(files.read(tmp_path / "out")) == 3
+    other = ub.sweep(small, LOSSY, repeat=3, seed=2)
+    (tmp_path / "out" / "y.json").write_text(json.dumps(other.as_dict()))
+    assert len(ub.read(tmp_path / "out")) == 6
+
+
+def test_files_of_other_programs_in_the_folder_are_passed_over(small: Path, tmp_path: Path) -> None:
+    ub.run(small).save(tmp_path / "out")
+    for name, text in {"a": "{}", "b": "[1]", "c": "no JSON", "d": '{"runs": [1]}'}.items():
+        (tmp_path / "out" / f"{name}.json").write_text(text)
+    assert len(ub.read(tmp_path / "out")) == 1
+    with pytest.raises(ub.InputError, match=r"a\.json: is not a file that `unbloat run` wrote"):
+        ub.read(tmp_path / "out" / "a.json")
+
+
+def test_series_that_were_not_saved_are_a_sentence(small: Path, tmp_path: Path) -> None:
+    ub.run(small).save(tmp_path / "out")
+    with pytest.raises(ub.InputError, match="hold no time series: run the scenario with series=True"):
+        ub.read(tmp_path / "out").series()
+
+
+def test_axes_that_are_called_like_columns_harm_neither(small: Path, tmp_path: Path) -> None:
+    text = small.read_text() + '\n[sweep]\ncase = [{ label = "b" }, { label = "a", "flows.0.cc" = "cubic" }]\n'
+    results = ub.run(text.replace("case =", "on ="), {"sweep.duration": ["2s", "3s"]})
+    assert results.axes == ["on", "duration"]
+    assert list(results.runs["axis.on"]) == ["b", "b", "a", "a"] and set(results.runs["on"]) == {"simulator"}
+    assert list(results.runs["duration_s"]) == [2, 3, 2, 3]
+    results.save(tmp_path / "out")
+    same(results, ub.read(tmp_path / "out"))
+
+
+def test_pandas_reads_ordered_labels(sweep: Path, tmp_path: Path) -> None:
+    ub.run(sweep, {"sweep.link.bottleneck.queue.limit": ["100kb", "15kb"]}).save(tmp_path / "out")
+    flows = pd.read_parquet(tmp_path / "out" / "flows.parquet")
+    limit = flows["link.bottleneck.queue.limit"]
+    assert limit.cat.ordered and list(limit.cat.categories) == ["15kb", "100kb"]
+    assert limit.max() == "100kb" and flows["link.bottleneck.queue.limit_bytes"].max() == 100_000
