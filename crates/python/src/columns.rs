@@ -44,7 +44,7 @@ macro_rules! table {
     ($py:expr, $rows:expr, [$($column:ident),*]) => {{
         let table = PyDict::new($py);
         $(put(&table, stringify!($column), &$rows.$column)?;)*
-        Ok(table)
+        PyResult::Ok(table)
     }};
 }
 
@@ -67,8 +67,7 @@ fn flows<'py>(py: Python<'py>, rows: &FlowSeries) -> PyResult<Bound<'py, PyDict>
 }
 
 fn links<'py>(py: Python<'py>, rows: &LinkSeries, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
-    let table: Bound<'py, PyDict> =
-        table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])?;
+    let table = table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])?;
     put(&table, "capacity_mbps", &capacities(rows, scenario))?;
     Ok(table)
 }

@@ -21,8 +21,10 @@ pub struct FlowSetup {
 /// Of a direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSetup {
-    /// Its rate, in the mean if it varies; none of an access link.
+    /// Its rate; none if it varies, and none of an access link.
     pub rate_mbps: Option<f64>,
+    /// The same in the mean.
+    pub rate_mbps_mean: Option<f64>,
     /// What queues there, as the scenario calls it.
     pub queue: Option<String>,
     /// Room for waiting packets, where that is counted in bytes.
@@ -47,8 +49,10 @@ impl Run {
 impl Link {
     fn setup(&self) -> LinkSetup {
         let limit = self.queue.limit();
+        let mean = self.service.bits_per_second() / 1e6;
         LinkSetup {
-            rate_mbps: Some(self.service.bits_per_second() / 1e6),
+            rate_mbps: matches!(self.service, Service::Rate(_)).then_some(mean),
+            rate_mbps_mean: Some(mean),
             queue: Some(self.queue.name()),
             limit_bytes: limit.and_then(|limit| if let Limit::Bytes(bytes) = limit { Some(bytes.0) } else { None }),
             limit_packets: limit

@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> None:
     if args.output:
         results.save(args.output)
     if args.figure:
-        from unbloat.report.figures import save
+        from unbloat.report.figures.style import save
 
         save(results.plot(*kinds(args)), args.figure)
     say(json.dumps(results.as_dict(), indent=2) if args.json else text_of(results))
@@ -68,9 +68,9 @@ def check_figure(args: argparse.Namespace) -> None:
     if args.plot and not args.figure:
         raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
     if args.figure:
-        from unbloat.report.figures import check
+        from unbloat.report.figures.draw import check
 
-        check(kinds(args), args.figure)
+        check(kinds(args), file=args.figure)
 
 
 def kinds(args: argparse.Namespace) -> list[str]:

@@ -16,7 +16,7 @@ from unbloat.papers.expressions import Selector
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
-from unbloat.report.figures import COLOURS, LOOK
+from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import estimate
 
 
