@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from unbloat._core import InputError
 from unbloat.report.figures.style import GREY, Size, colour
-from unbloat.report.figures.values import base_heading, value_of
+from unbloat.report.figures.values import quantity, value_of
 from unbloat.results.cells import by_cell, in_both
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
@@ -49,7 +49,9 @@ def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Ch
     return found
 
 
-def draw(a: Sequence[Record], b: Sequence[Record], metric: Metric, axes: Axes, size: Size) -> None:
+def draw(
+    a: Sequence[Record], b: Sequence[Record], metric: Metric, sides: tuple[str, str], axes: Axes, size: Size
+) -> None:
     """Draw the change of a metric from A to B in every cell, a line for its interval."""
     found = changes(a, b, metric)
     if len(found) > MOST_CELLS:
@@ -74,4 +76,4 @@ def draw(a: Sequence[Record], b: Sequence[Record], metric: Metric, axes: Axes, s
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.0), max(high, 1.0))
     repeats = "" if all(change.half_width is None for change in found) else "; lines: 95 % interval, hollow: not clear"
-    axes.set_xlabel(f"{base_heading(metric.key)}: B against A (%){repeats}")
+    axes.set_xlabel(f"{quantity(metric).partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")

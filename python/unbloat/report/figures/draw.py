@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from unbloat._core import InputError
 from unbloat.report.figures import comparison, delay_throughput, distributions, names, series, sweeps
 from unbloat.report.figures.style import SIZES, Size, Width, canvas, drawing, format_of, size_named
-from unbloat.report.figures.values import USUAL, metrics_named
+from unbloat.report.figures.values import metrics_named, values_of
 from unbloat.results.metrics import Metric
 from unbloat.scenario.checks import one_of
 
@@ -50,6 +50,8 @@ class Choice:
         The axes of the sweep that run across, and up in a heat map; by default the first that fit.
     title : str, optional
         In place of the scenario's name; empty for none.
+    sides : pair of str
+        What a comparison calls its two sets.
 
     """
 
@@ -58,6 +60,7 @@ class Choice:
     x: str | None = None
     y: str | None = None
     title: str | None = None
+    sides: tuple[str, str] = ("A", "B")
 
     @property
     def size(self) -> Size:
@@ -75,6 +78,8 @@ class Panel:
     kind: str
     draw: Callable[[Axes, int], None]
     """Told the panel and how many rows of panels the picture has."""
+    height: float = 1.0
+    """In panels of the usual height."""
 
 
 def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, other: Results | None = None) -> Figure:
@@ -84,9 +89,10 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
         raise InputError("there is nothing to draw: no run has a result")
     size = choice.size
     panels = [panel for kind in panels_of(kinds) for panel in _panels(kind, results, choice, other)]
-    title = names.title_of(results.records) if choice.title is None else choice.title
+    both = [*results.records, *(other.records if other else [])]
+    title = names.title_of(both) if choice.title is None else choice.title
     with drawing(size):
-        figure, axes = canvas(size, len(panels), title, names.facts_of(results.records))
+        figure, axes = canvas(size, [panel.height for panel in panels], title, names.facts_of(both))
         rows = -(-len(panels) // size.columns(len(panels)))
         for place, panel in zip(axes, panels, strict=True):
             panel.draw(place, rows)
@@ -117,20 +123,25 @@ def _panels(kind: str, results: Results, choice: Choice, other: Results | None) 
         return [Panel(kind, lambda axes, rows: series.draw(kind, results, axes, size, rows))]
     if kind in WITHIN_RUNS:
         of, _, how = kind.rpartition("_")
-        return [Panel(kind, lambda axes, _: _within_runs(of, how, results, axes, size))]
+        height = size.rows_of_text(len(distributions.within_runs(of, results)[0])) if how == "box" else 1.0
+        return [Panel(kind, lambda axes, _: _within_runs(of, how, results, axes, size), height)]
     if kind == "delay_throughput":
-        return [Panel(kind, lambda axes, _: delay_throughput.draw(records, axes, size))]
-    metrics = metrics_named(choice.metrics or USUAL)
-    if kind == "comparison":
-        against = other.records if other else []
-        return [
-            Panel(kind, lambda axes, _, metric=metric: comparison.draw(records, against, metric, axes, size))  # type: ignore[misc]
-            for metric in metrics
-        ]
-    return [
-        Panel(kind, lambda axes, _, metric=metric: _of_metric(kind, metric, results, axes, choice))  # type: ignore[misc]
-        for metric in metrics
-    ]
+        height = 1.0 if size.least > 2 * size.panel else 1.6
+        return [Panel(kind, lambda axes, rows: delay_throughput.draw(records, axes, size, rows), height)]
+    return [_metric_panel(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
+
+
+def _metric_panel(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> Panel:
+    size, records = choice.size, results.records
+    if other is not None:
+        height = size.rows_of_text(len(comparison.changes(records, other.records, metric)))
+        return Panel(
+            kind,
+            lambda axes, _: comparison.draw(records, other.records, metric, choice.sides, axes, size),
+            height,
+        )
+    height = size.rows_of_text(len(values_of(records, metric))) if kind == "box" else 1.0
+    return Panel(kind, lambda axes, _: _of_metric(kind, metric, results, axes, choice), height)
 
 
 def _within_runs(of: str, how: str, results: Results, axes: Axes, size: Size) -> None:

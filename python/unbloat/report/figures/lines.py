@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import GREY, Size, Style, colour, dashes
+from unbloat.report.figures.style import GREY, Box, Size, Style, colour, dashes
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60
@@ -182,29 +182,9 @@ def write(axes: Axes, names: Sequence[Name], size: Size, rows: int) -> None:
             _beside(axes, name, height, size)
     taken: list[Box] = []
     for name in sorted((name for name in names if name.at[0] < AT_THE_END * right), key=lambda name: name.at[1]):
-        width = max(map(len, name.text.split("\n"))) * 0.55 * size.small / 72 / (0.75 * size.width)
-        box = Box(name.at[0] / right, name.at[1] / top, width, gap * name.rows).clear_of(taken)
+        box = size.box(name.text, (name.at[0] / right, name.at[1] / top), rows).clear_of(taken)
         taken.append(box)
         _inside(axes, name, box.middle * top, size)
-
-
-@dataclass(frozen=True)
-class Box:
-    """Where a text stands, in shares of the panel: from its left end on, around its middle."""
-
-    left: float
-    middle: float
-    width: float
-    height: float
-
-    def clear_of(self, others: Sequence[Box]) -> Box:
-        """Move it up until it lies on none of the others, which are sorted by height."""
-        box = self
-        for other in others:
-            is_beside = other.left + other.width < box.left or box.left + box.width < other.left
-            if not is_beside and abs(other.middle - box.middle) < (other.height + box.height) / 2:
-                box = replace(box, middle=other.middle + (other.height + box.height) / 2)
-        return box
 
 
 def _beside(axes: Axes, name: Name, height: float, size: Size) -> None:

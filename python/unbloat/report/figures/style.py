@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -51,6 +51,25 @@ WIDTHS: tuple[Width, ...] = get_args(Width)
 
 
 @dataclass(frozen=True)
+class Box:
+    """Where a text stands, in shares of the panel: from its left end on, around its middle."""
+
+    left: float
+    middle: float
+    width: float
+    height: float
+
+    def clear_of(self, others: Iterable[Box]) -> Box:
+        """Move it up until it lies on none of the others."""
+        box = self
+        for other in sorted(others, key=lambda other: other.middle):
+            is_beside = other.left + other.width < box.left or box.left + box.width < other.left
+            if not is_beside and abs(other.middle - box.middle) < (other.height + box.height) / 2:
+                box = replace(box, middle=other.middle + (other.height + box.height) / 2)
+        return box
+
+
+@dataclass(frozen=True)
 class Size:
     """Where a picture is looked at: its measures in inches, its type in points."""
 
@@ -73,14 +92,24 @@ class Size:
         """Give how many panels stand beside each other."""
         return self.beside if panels > 2 else 1
 
-    def height(self, rows: int) -> float:
+    def height(self, rows: float) -> float:
         """Give the height of a picture with so many rows of panels."""
         return max(self.least, 0.25 + 4 * self.font / 72 + self.panel * rows)
+
+    def rows_of_text(self, number: int) -> float:
+        """Give how many panels of the usual height so many names one below another take, one at least."""
+        return max(1.0, (number + 2) * 1.5 * self.small / 72 / self.panel)
 
     def gap(self, rows: int) -> float:
         """Give the height of a line of labels, as a share of a panel's."""
         panel = (self.height(rows) - 6 * self.font / 72) / rows - 2 * self.font / 72
         return 1.25 * self.small / 72 / panel
+
+    def box(self, text: str, at: tuple[float, float], rows: int) -> Box:
+        """Give what room a text takes in a panel of so many rows of panels, at shares of its width and height."""
+        lines = text.split("\n")
+        width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / self.columns(rows * self.beside))
+        return Box(*at, width, self.gap(rows) * len(lines))
 
     def fits(self, text: str) -> str:
         """Break a text into lines of the picture's width."""
@@ -111,12 +140,16 @@ def drawing(size: Size) -> Iterator[None]:
         yield
 
 
-def canvas(size: Size, panels: int, title: str = "", facts: str = "") -> tuple[Figure, list[Axes]]:
-    """Give a figure with its panels, its title in bold type, and what it is about below."""
+def canvas(size: Size, heights: Sequence[float], title: str = "", facts: str = "") -> tuple[Figure, list[Axes]]:
+    """Give a figure with a panel for each of the heights, its title in bold type, and what it is about below.
+
+    Heights are in panels of the usual height; of panels beside each other the highest counts.
+    """
+    panels = len(heights)
     columns = size.columns(panels)
-    rows = -(-panels // columns)
-    figure = Figure(figsize=(size.width, size.height(rows)), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
+    rows = [max(heights[first : first + columns]) for first in range(0, panels, columns)]
+    figure = Figure(figsize=(size.width, size.height(sum(rows))), layout="constrained")
+    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
     for spare in axes[panels:]:
         spare.remove()
     _head(figure, size.fits(title), size.fits(facts), size)

@@ -12,18 +12,20 @@ from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
 from unbloat.report.figures import names
-from unbloat.report.figures.style import MARKERS, Size, Style, colour, dashes, name_above, small
-from unbloat.report.figures.values import Point, axes_of, groups_of, points, quantity, reach
+from unbloat.report.figures.style import COLOURS, MARKERS, Size, Style, colour, dashes, name_above, small
+from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
-from unbloat.results.statistics import Estimate
+from unbloat.results.statistics import Estimate, estimate
 
 WIDE = 15
 """Numbers that span more than this factor stand on a logarithmic axis."""
 BESIDE = 0.06
 """How far lines over labels stand beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
+HATCHES = ["", "///", "...", "xxx", "---", "\\\\\\"]
+"""Tell groups of flows apart, as dashes do those of lines."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Curve:
     """Estimates along an axis."""
 
     label: str
+    hue: int
+    """Tells cells of the other axes apart."""
+    kind: int
+    """Tells groups of flows apart."""
     at: dict[str, Estimate]
     """By the labels of the axis; those without a value are left out."""
 
@@ -80,16 +86,25 @@ def along(records: Sequence[Record], wanted: str | None, is_number: bool, withou
 
 def curves(records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
     """Give estimates along an axis, a curve for each cell of the other axes and each group of flows."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for group in groups_of(records, metric):
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    groups = groups_of(records, metric)
+    for group in groups:
         for point in points(records, metric, group):
-            others = " ".join(label for other, label in point.axes.items() if other != axis and axis in point.axes)
-            label = names.joined(others, group)
-            found.setdefault(label, {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
-    return [
-        Curve(label, {at: Point({}, tuple(values)).estimate for at, values in values_at.items() if values})
-        for label, values_at in found.items()
+            others = " ".join(label for other, label in point.axes.items() if other != axis)
+            found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
+    cells = list(dict.fromkeys(others for others, _ in found))
+    # A lone cell has no need of a colour: its groups have.
+    drawn = [
+        Curve(
+            names.joined(others, group),
+            cells.index(others) if len(cells) > 1 else groups.index(group),
+            groups.index(group) if len(cells) > 1 else 0,
+            {at: estimate(values) for at, values in found[others, group].items() if values},
+        )
+        for others in cells
+        for group in groups
     ]
+    return [curve for curve in drawn if curve.at]
 
 
 # ---------------------------------------------------------------- Lines and bars
@@ -105,14 +120,14 @@ def lines(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: 
             (place, curve.at[label]) for place, label in zip(places, axis.labels, strict=True) if label in curve.at
         ]
         beside = BESIDE * (number - (len(drawn) - 1) / 2) if axis.values is None else 0.0
-        estimates = [estimate for _, estimate in there]
+        estimates = [each for _, each in there]
         axes.errorbar(
             [place + beside for place, _ in there],
             [np.nan if each.mean is None else each.mean for each in estimates],
             reach(estimates, metric),
-            color=colour(number),
-            linestyle=dashes(number),
-            marker=MARKERS[number % len(MARKERS)],
+            color=colour(curve.hue),
+            linestyle=dashes(curve.hue, curve.kind),
+            marker=MARKERS[(curve.hue + 3 * curve.kind) % len(MARKERS)],
             markersize=3.2 * size.line,
             capsize=2 * size.line,
             elinewidth=0.8 * size.line,
@@ -127,10 +142,11 @@ def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: s
     width = WIDTH_OF_BARS / len(drawn)
     for number, curve in enumerate(drawn):
         there = [(place, curve.at[label]) for place, label in enumerate(axis.labels) if label in curve.at]
-        estimates = [estimate for _, estimate in there]
+        estimates = [each for _, each in there]
         places = [place - WIDTH_OF_BARS / 2 + width * (number + 0.5) for place, _ in there]
         means = [each.mean or 0.0 for each in estimates]
-        axes.bar(places, means, 0.92 * width, color=colour(number), hatch=HATCHES[number // 8 % len(HATCHES)])
+        hatch = HATCHES[(curve.kind + curve.hue // len(COLOURS)) % len(HATCHES)]
+        axes.bar(places, means, 0.92 * width, color=colour(curve.hue), hatch=hatch, edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
             axes.errorbar(places, means, reaches, fmt="none", ecolor="black", elinewidth=0.8 * size.line,
@@ -138,9 +154,6 @@ def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: s
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
     _finish(axes, axis, metric, [curve.label for curve in drawn], size)
-
-
-HATCHES = ["", "//", ".."]
 
 
 def _places(axes: Axes, axis: Along) -> list[float]:
