@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from unbloat._core import Error, InputError, __version__
-from unbloat.cli import clean, compare, kernel, listing, reproduce, run, shell, sweep, terminal
+from unbloat.cli import clean, compare, kernel, listing, plot, reproduce, run, shell, sweep, terminal
 from unbloat.system import interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_arguments(commands.add_parser("sweep", help="a grid, every cell repeated, with confidence intervals"))
     reproduce.add_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
     compare.add_arguments(commands.add_parser("compare", help="two or three sets of results against each other"))
+    plot.add_arguments(commands.add_parser("plot", help="pictures of saved results"))
     kernel.add(commands)
     shell.add(commands)
     clean.add(commands)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unbloat.report.figures.style import GREY, Size, Style, colour, note
+from unbloat.report.figures.style import GREY, Size, Style, colour, note, plain_logarithms
 
 NAMED = 6
 """Not more of the points outside are named."""
@@ -44,6 +44,7 @@ def draw(
     positive = [value for pair in pairs for value in (pair.a, pair.b) if value > 0]
     low, high = (min(positive) / 1.6, max(positive) * 1.6) if positive else (0.1, 1.0)
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    plain_logarithms(axes.xaxis, axes.yaxis)
     grid = np.geomspace(low, high, POINTS)
     edges = np.array([edges_of(value, is_near, low, high) for value in grid])
     axes.fill_between(grid, edges[:, 0], edges[:, 1], color="#D9D9D9", linewidth=0, zorder=1)
@@ -62,7 +63,7 @@ def draw(
     axes.legend(loc="upper left", handletextpad=0.2, borderaxespad=0.2)
     axes.set_xlabel(f"{quantity}, {names[0]}")
     axes.set_ylabel(names[1])
-    note(axes, f"shaded: {tolerance}", (0.99, 0.02), ha="right", va="bottom")
+    axes.set_title(f"shaded: {tolerance}", loc="left", fontsize=size.small, color=GREY)
 
 
 def edges_of(a: float, is_near: Callable[[float, float], bool], low: float, high: float) -> tuple[float, float]:
@@ -81,11 +82,11 @@ def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> floa
 
 
 def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
-    """Name the cells whose values lie farthest apart."""
-    apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))
-    for number, pair in enumerate(apart[:NAMED]):
+    """Number the cells whose values lie farthest apart, and name them below the diagonal."""
+    apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
+    style: Style = {"fontsize": 0.85 * size.small, "color": "black"}
+    for number, pair in enumerate(apart, 1):
         at = (max(pair.a, low), max(pair.b, low))
-        above = pair.b >= pair.a
-        offset = (-4, 5 + 4 * (number % 2)) if above else (4, -9 - 4 * (number % 2))
-        style: Style = {"ha": "right" if above else "left", "fontsize": 0.8 * size.small, "color": GREY}
-        axes.annotate(pair.cell, at, xytext=offset, textcoords="offset points", **style)
+        axes.annotate(str(number), at, xytext=(3, 3), textcoords="offset points", **style)
+    words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
+    note(axes, words, (0.99, 0.02), ha="right", va="bottom", fontsize=0.85 * size.small)

@@ -49,11 +49,8 @@ def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Ch
     return found
 
 
-def draw(
-    a: Sequence[Record], b: Sequence[Record], metric: Metric, sides: tuple[str, str], axes: Axes, size: Size
-) -> None:
+def draw(found: Sequence[Change], metric: Metric, sides: tuple[str, str], axes: Axes, size: Size) -> None:
     """Draw the change of a metric from A to B in every cell, a line for its interval."""
-    found = changes(a, b, metric)
     if len(found) > MOST_CELLS:
         raise InputError(f"comparison: {len(found)} cells are too many for one picture; there may be {MOST_CELLS}")
     axes.axvline(0, color=GREY, linewidth=0.8 * size.line)

@@ -43,10 +43,12 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     hues, marks = (
         list(dict.fromkeys(values)) for values in zip(*((each.hue, each.mark) for each in clouds), strict=True)
     )
-    axes.margins(x=0.12)
+    axes.margins(x=0.12, y=0.15)
     for cloud in clouds:
         _draw(axes, cloud, hues.index(cloud.hue), marks.index(cloud.mark), size)
-    axes.set_ylim(bottom=0)
+    low, high = axes.get_ylim()
+    # Where every link is full, goodputs are told apart near the top only.
+    axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
     axes.set_xlim(right, max(left, 0.0))
     axes.set_xlabel(f"{quantity(delay)}, lower to the right")

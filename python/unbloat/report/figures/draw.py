@@ -134,12 +134,9 @@ def _panels(kind: str, results: Results, choice: Choice, other: Results | None) 
 def _metric_panel(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> Panel:
     size, records = choice.size, results.records
     if other is not None:
-        height = size.rows_of_text(len(comparison.changes(records, other.records, metric)))
-        return Panel(
-            kind,
-            lambda axes, _: comparison.draw(records, other.records, metric, choice.sides, axes, size),
-            height,
-        )
+        found = comparison.changes(records, other.records, metric)
+        height = size.rows_of_text(len(found))
+        return Panel(kind, lambda axes, _: comparison.draw(found, metric, choice.sides, axes, size), height)
     height = size.rows_of_text(len(values_of(records, metric))) if kind == "box" else 1.0
     return Panel(kind, lambda axes, _: _of_metric(kind, metric, results, axes, choice), height)
 

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import GREY, Box, Size, Style, colour, dashes
+from unbloat.report.figures.style import GREY, Box, Size, Style, colour, dashes, small
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60
@@ -21,6 +21,8 @@ GRID = 150
 BAND = (10, 90)
 """The percentiles that a band reaches from and to."""
 MOST_BANDS = 8
+CLEAR = 4
+"""More bands than this are drawn fainter."""
 AT_THE_END = 0.97
 """A line that reaches this share of the panel's width is named beside the panel, any other one where it ends."""
 
@@ -120,12 +122,14 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
     for hue, (group, members) in enumerate(named.items()):
         x, low, middle, high = band_of(members) if len(members) > 1 else (members[0].x, *3 * (members[0].y,))
         look: Style = {"color": colour(hue), "linestyle": dashes(hue)}
-        axes.fill_between(x, low, high, color=colour(hue), alpha=0.22, linewidth=0)
+        axes.fill_between(x, low, high, color=colour(hue), alpha=0.22 if len(named) <= CLEAR else 0.1, linewidth=0)
         axes.plot(x, middle, **look)
         known = np.flatnonzero(np.isfinite(middle))
         if len(known):
-            number = "" if len(members) == 1 else f"\n{len(members)} {what}: median, {BAND[0]}-{BAND[1]} %"
-            names.append(Name(f"{group}{number}".strip(), (x[known[-1]], middle[known[-1]]), look))
+            number = "" if len(members) == 1 else f" ({len(members)})"
+            names.append(Name(f"{group}{number}", (x[known[-1]], middle[known[-1]]), look))
+    explained = f"(n): median and {BAND[0]}-{BAND[1]} % of n {what}"
+    axes.set_title(explained, loc="right", fontsize=small(axes), color=GREY, pad=3)
     return names
 
 
@@ -207,6 +211,8 @@ def _inside(axes: Axes, name: Name, height: float, size: Size) -> None:
 
 def spaced(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Move the middles of labels, which are sorted, until none lies on another, all within 0 to 1 if they fit."""
+    if (total := sum(heights)) > 1:
+        heights = [height / total for height in heights]
     placed: list[float] = []
     for number, (middle, height) in enumerate(zip(wanted, heights, strict=True)):
         least = placed[-1] + (heights[number - 1] + height) / 2 if placed else height / 2

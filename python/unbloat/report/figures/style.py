@@ -11,8 +11,10 @@ from typing import Any, Literal, get_args
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
+from matplotlib.ticker import NullFormatter
 
 from unbloat.scenario.checks import one_of
 
@@ -140,13 +142,16 @@ def drawing(size: Size) -> Iterator[None]:
         yield
 
 
-def canvas(size: Size, heights: Sequence[float], title: str = "", facts: str = "") -> tuple[Figure, list[Axes]]:
+def canvas(
+    size: Size, heights: Sequence[float], title: str = "", facts: str = "", across: int | None = None
+) -> tuple[Figure, list[Axes]]:
     """Give a figure with a panel for each of the heights, its title in bold type, and what it is about below.
 
-    Heights are in panels of the usual height; of panels beside each other the highest counts.
+    Heights are in panels of the usual height; of panels beside each other the highest counts. `across` is how many
+    stand beside each other, where that does not go by the size.
     """
     panels = len(heights)
-    columns = size.columns(panels)
+    columns = size.columns(panels) if across is None else across
     rows = [max(heights[first : first + columns]) for first in range(0, panels, columns)]
     figure = Figure(figsize=(size.width, size.height(sum(rows))), layout="constrained")
     axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
@@ -175,6 +180,13 @@ def colour(hue: int) -> str:
 def dashes(hue: int, dash: int = 0) -> str:
     """Give a line's dashes; after the last colour they begin again with other dashes."""
     return DASHES[(dash + hue // len(COLOURS)) % len(DASHES)]
+
+
+def plain_logarithms(*axes: Axis) -> None:
+    """Write the numbers of logarithmic axes out: Matplotlib's own are formulas, which names must not become."""
+    for axis in axes:
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_minor_formatter(NullFormatter())
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
