@@ -13,7 +13,7 @@ from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim, Figure, Panel, Paper, PaperError
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.papers.verdicts import Bounds
-from unbloat.report.figures import COLOURS
+from unbloat.report.figures.style import COLOURS
 
 BOUNDS = Bounds(relative=0.1, index=0.03)
 USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40", "a"): 70, ("40", "b"): 95}

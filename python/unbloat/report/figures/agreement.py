@@ -89,4 +89,5 @@ def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Si
         at = (max(pair.a, low), max(pair.b, low))
         axes.annotate(str(number), at, xytext=(3, 3), textcoords="offset points", **style)
     words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
-    note(axes, words, (0.99, 0.02), ha="right", va="bottom", fontsize=0.85 * size.small)
+    behind = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1}
+    note(axes, words, (0.99, 0.02), ha="right", va="bottom", fontsize=0.85 * size.small, bbox=behind)

@@ -72,5 +72,5 @@ def draw(found: Sequence[Change], metric: Metric, sides: tuple[str, str], axes: 
     axes.grid(visible=False, axis="y")
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.0), max(high, 1.0))
-    repeats = "" if all(change.half_width is None for change in found) else "; lines: 95 % interval, hollow: not clear"
+    repeats = "" if all(change.half_width is None for change in found) else "\nlines: 95 % interval, hollow: not clear"
     axes.set_xlabel(f"{quantity(metric).partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")

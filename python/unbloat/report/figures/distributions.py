@@ -58,7 +58,7 @@ def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
     """Draw a box for each distribution within runs."""
     histograms, label, _ = within_runs(kind, results)
     _boxes(axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, size)
-    axes.set_xlabel(f"{label}; box: 25-75 %, whiskers: 5-95 %")
+    axes.set_xlabel(f"{label}\nbox: 25-75 %, whiskers: 5-95 %")
 
 
 def of_metric(metric: Metric, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
@@ -80,7 +80,7 @@ def boxes_of_metric(metric: Metric, results: Results, axes: Axes, size: Size) ->
             axes.plot(
                 found, np.full(len(found), place), ".", color=colour(place), alpha=0.6, markersize=2.5 * size.line
             )
-    axes.set_xlabel(f"{quantity(metric)}; box: 25-75 %, whiskers: 5-95 % of {metric.of}s")
+    axes.set_xlabel(f"{quantity(metric)}\nbox: 25-75 %, whiskers: 5-95 % of {metric.of}s")
 
 
 # ---------------------------------------------------------------- Parts

@@ -113,9 +113,9 @@ class Size:
         width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / self.columns(rows * self.beside))
         return Box(*at, width, self.gap(rows) * len(lines))
 
-    def fits(self, text: str) -> str:
-        """Break a text into lines of the picture's width."""
-        return "\n".join(textwrap.wrap(text, max(20, int(self.width * 72 / (0.56 * self.font)))))
+    def fits(self, text: str, letter: float) -> str:
+        """Break a text into lines of the picture's width; `letter` is that of a letter, in points."""
+        return "\n".join(textwrap.wrap(text, max(20, int(0.96 * self.width * 72 / letter))))
 
 
 SIZES: dict[Width, Size] = {
@@ -157,7 +157,7 @@ def canvas(
     axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
     for spare in axes[panels:]:
         spare.remove()
-    _head(figure, size.fits(title), size.fits(facts), size)
+    _head(figure, size.fits(title, 0.75 * size.font), size.fits(facts, 0.56 * size.small), size)
     return figure, axes[:panels]
 
 
