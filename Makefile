@@ -8,6 +8,8 @@ STAMPS  := build/stamps
 LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
 # Kernels and booted machines of the tests.
 GUESTS  := $(CURDIR)/build/guests
+# Where `make install` puts the tool: sudo looks there.
+PREFIX  ?= /usr/local
 # Where the Rust installer puts its programs, before the next login knows.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 # Python compiles a library when it is imported; most of them never are.
@@ -16,7 +18,7 @@ export PIP_NO_COMPILE := 1
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
 
-.PHONY: demo test bench figures format build build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
+.PHONY: demo test bench docs figures format build wheel install uninstall build-tests boot-guest check-rust check-lint check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -37,7 +39,12 @@ bench: build $(STAMPS)/qemu
 	benches/run
 	benches/qdiscs
 	$(BIN)/python benches/guest-speed
+	$(BIN)/python benches/startup
 	if [ "$$(id -u)" = 0 ]; then benches/cost-per-call; else echo "benches/cost-per-call needs root"; fi
+
+# The documentation as a site, in build/site. Nothing is fetched; a link or a page that is wrong ends it.
+docs: build
+	UNBLOAT_CACHE=$(CURDIR)/build/docs-cache NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # ---------------------------------------------------------------- Setting up
 
@@ -62,8 +69,24 @@ $(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
 $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 	@echo "building unbloat (a minute the first time)"
 	@mkdir -p $(@D)
-	@$(BIN)/maturin develop --release --quiet --extras test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+	@$(BIN)/maturin develop --release --quiet --extras docs,test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
 	@touch $@
+
+# ---------------------------------------------------------------- Installing
+
+wheel: $(STAMPS)/wheel
+
+$(STAMPS)/wheel: $(STAMPS)/package
+	@rm -rf build/wheels
+	@$(BIN)/maturin build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+	@touch $@
+
+# As root, after `make wheel` as oneself: sudo make install
+install: $(STAMPS)/wheel
+	tools/install build/wheels/unbloat-*.whl $(PREFIX) $(PYTHON)
+
+uninstall:
+	rm -rf $(PREFIX)/lib/unbloat $(PREFIX)/bin/unbloat
 
 # ---------------------------------------------------------------- Checking
 
@@ -77,11 +100,11 @@ check-rust: $(STAMPS)/linux-examples
 	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --quiet
 
 # Debian 12's own Rust comes without clippy.
-check-lint: build
+check-lint: docs
 	cargo fmt --all --check
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
-	$(BIN)/ruff format --check --quiet python tests
-	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests tools/*.py
+	$(BIN)/ruff check --quiet python tests tools/*.py
 	$(BIN)/mypy
 	$(BIN)/stubtest unbloat._core
 	$(BIN)/lint-imports --no-cache --no-logo
@@ -107,8 +130,8 @@ figures: build
 
 format: build
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests tools/*.py
+	$(BIN)/ruff check --fix python tests tools/*.py
 	$(BIN)/clang-format -i $(C_FILES)
 
 clean:

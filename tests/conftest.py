@@ -37,7 +37,7 @@ settings.load_profile("untimed")
 # A shell that starts a program in its background has it ignore interrupts, and with it whatever that starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-LONGEST = ("test_kernel_queues.py", "test_differential.py", "test_vm_agreement.py", "test_vm.py")
+LONGEST = ("test_docs.py", "test_kernel_queues.py", "test_differential.py", "test_vm_agreement.py", "test_vm.py")
 """Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
 
 

@@ -16,6 +16,7 @@ UNBLOAT = [sys.executable, "-m", "unbloat"]
 HIDE_THE_MACHINE = """
 while umount -l /sys/fs/bpf 2>/dev/null; do :; done
 mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
+mkdir -p /var/lib/unbloat && mount -t tmpfs none /var/lib/unbloat
 echo ready
 exec cat
 """
@@ -68,9 +69,12 @@ def statuses(unbloat: Sandbox, name: str, *arguments: str) -> list[dict[str, obj
 def as_nobody(*arguments: str) -> Done:
     """Call `unbloat` without rights and without programs."""
     script = (
-        "import os, sys, unbloat.cli.app, unbloat.cli.kernel\n"
+        "import os, sys, unbloat.system.systemd, unbloat.guest.doctor\n"
+        "import unbloat.report.table, unbloat.scenario.catalogue\n"
+        "from unbloat.cli.app import COMMANDS, main\n"
+        "[entry.command() for entry in COMMANDS]\n"
         "os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
         "os.environ['PATH'] = ''\n"
-        "sys.exit(unbloat.cli.app.main(sys.argv[1:]))"
+        "sys.exit(main(sys.argv[1:]))"
     )
     return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60)

@@ -189,3 +189,21 @@ def test_no_half_written_file_is_left(sweep: Path, cache: Path) -> None:
     suffixes = {file.suffix for file in (cache / "runs").rglob("*") if file.is_file()}
     assert suffixes == {".json", ".npz"}
     assert not list(cache.rglob(".new-*"))
+
+
+def test_what_a_control_prints_is_printed_every_time(
+    small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the second time nothing was, because the run was kept."""
+    text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
+    mine = tmp_path / "mine.bpf.c"
+    mine.write_text(text.replace("tcp_cong_avoid_ai(tp", 'bpf_printk("grows");\n\ttcp_cong_avoid_ai(tp', 1))
+    monkeypatch.setenv("UNBLOAT_PRINTK", "1")
+    counts = []
+    for _ in range(2):
+        ub.run(small, cc=mine)
+        counts.append(capfd.readouterr().err.count("grows"))
+    assert counts[0] == counts[1] > 0
+    monkeypatch.delenv("UNBLOAT_PRINTK")
+    ub.run(small, cc=mine)
+    assert "grows" not in capfd.readouterr().err

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from unbloat.papers import extra_tables
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import PaperError
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.toml_file import PaperError
 
 FILE = """
 [[tables]]
@@ -57,7 +57,7 @@ def test_every_row_runs_in_every_setting_with_its_series(table, tmp_path):
 
 
 def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_path):
-    page = extra_tables.markdown_of(table, extra_tables.lay_out(table, measured(table, tmp_path)))
+    page = f"{extra_tables.report_of(table, extra_tables.lay_out(table, measured(table, tmp_path))).markdown()}\n"
     head = "|  | slow link | fast link |\n| --- | ---: | ---: |\n"
     assert f"**fills (s)**\n\n{head}| Reno | 0 | never |\n| Vegas | 0 | never |\n" in page
     assert f"**share (%)**\n\n{head}| Reno | 100 | 100 |\n" in page
@@ -65,8 +65,8 @@ def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_pa
 
 def test_quantities_stand_side_by_side_in_a_table_for_every_setting(tmp_path):
     (table,) = read(tmp_path, FILE.replace('a_table_for = "quantity"\n', ""))
-    words = extra_tables.text_of(table, extra_tables.lay_out(table, measured(table, tmp_path)))
-    assert words.startswith("How soon\n\nslow link\n       fills  share\n")
+    words = extra_tables.report_of(table, extra_tables.lay_out(table, measured(table, tmp_path))).text()
+    assert words.startswith("How soon\n\nWords.\n\nslow link\n       fills  share\n")
     assert "fast link" in words and "never" in words
 
 
@@ -85,5 +85,5 @@ def test_a_mean_has_its_interval_and_a_time_that_comes_only_with_some_seeds_is_t
 
 
 def test_a_layout_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(PaperError, match="table soon: a_table_for is one of setting, quantity, not row"):
+    with pytest.raises(PaperError, match=r":8: tables.0.a_table_for: must be one of quantity, setting, not row"):
         read(tmp_path, FILE.replace('"quantity"\nsettings', '"row"\nsettings'))

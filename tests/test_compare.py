@@ -106,7 +106,7 @@ def test_cells_of_one_side_only_are_said(cli: Cli, tmp_path: Path) -> None:
     assert [place["axes"] for place in both["only_a"]] == [{"flows.0.cc": "vegas"}]
     assert [place["axes"] for place in both["only_b"]] == [{"flows.0.cc": "bbr"}]
     text = cli("compare", "a.json", "b.json").stdout
-    assert "Only in A:" in text and "(two: vegas)" in text and "1 cells: 1 within" in text
+    assert "Only in A:" in text and "(two: vegas)" in text and "1 cell: 1 within" in text
 
 
 def test_unsound_runs_are_listed_and_not_judged(cli: Cli, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
     assert reno.split()[4:7] == ["50.0", "90.0", "x"] and "91.0" in reno and reno.endswith("no reason, unsound")
     assert cubic.split()[1:5] == ["10.0", "10.0", "50.0", "50.0"], "C has no such cell"
     assert "C: late" in said and "Only in" not in said
-    assert "B against A: 2 cells: 1 within the goal" in said and "C against B: 1 cells: 0 within" in said
+    assert "B against A: 2 cells: 1 within the goal" in said and "C against B: 1 cell: 0 within" in said
     judged = json.loads(cli("compare", "a.json", "b.json", "c.json", "--json").stdout)
     verdicts = [[cell["verdict"] for cell in each["cells"]] for each in judged["comparisons"]]
     assert verdicts == [["outside", "within"], ["unsound"]]
@@ -353,7 +353,7 @@ def test_tolerances_are_an_argument(tmp_path: Path) -> None:
 )
 def test_wrong_tolerances_are_a_sentence(tmp_path: Path, tolerance: dict[str, str], words: str) -> None:
     a = write(tmp_path, "a", run())
-    with pytest.raises(ub.InputError, match=f"^tolerance: .*{words}"):
+    with pytest.raises(ub.InputError, match=words):
         ub.compare(a, a, tolerance=tolerance)
 
 

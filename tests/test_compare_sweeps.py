@@ -92,7 +92,7 @@ def test_the_command_compares_sweeps_with_their_intervals(cli: Cli, tmp_path: Pa
     (row,) = (line for line in said.splitlines() if "goodput Mbit/s" in line)
     assert " ".join(row.split()) == "reno goodput Mbit/s 4.8 ± 3.8 5.3 ± 3.8 0.520 ± 0.020 * +10.8"
     words = " ".join(said.split())
-    assert "both sides have the same seeds" in words and "1 differences exceed" in words
+    assert "both sides have the same seeds" in words and "1 exceed their intervals" in words
     assert "queueing delay" not in said, "what is equal is not shown"
 
 

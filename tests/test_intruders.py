@@ -134,7 +134,9 @@ def test_a_line_of_an_error_is_as_long_as_can_be_read(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("name", ["/tmp/a\nExecStartPre=/bin/touch /tmp/b", "a\x07b", "tab\there"])
 def test_a_path_cannot_add_a_line_to_a_unit(name: str) -> None:
     with pytest.raises(ub.InputError, match="has a control character in it"):
-        systemd.command("mine", name, [], default=False)
+        systemd.prepare(name)
+    with pytest.raises(ub.InputError, match="has a control character in it"):
+        systemd.command_line(["unbloat", "load", name])
 
 
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])
@@ -171,9 +173,9 @@ def test_an_interrupt_while_modules_are_loaded_is_no_traceback(small: Path, tmp_
     (tmp_path / "numpy.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
     command = [sys.executable, "-m", "unbloat", "run", str(small)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "unbloat: interrupted; the runs that were finished are kept\n")
+    assert (done.returncode, done.stderr) == (130, "unbloat: interrupted\n")
     (tmp_path / "numpy.py").unlink()
-    (tmp_path / "argparse.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
+    (tmp_path / "typer.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "unbloat: interrupted\n")
 

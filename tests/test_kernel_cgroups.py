@@ -146,8 +146,8 @@ def test_everyone_is_meant_only_where_it_is_said(sandbox: Sandbox, unbloat: Sand
 
 
 def test_the_recipe_for_one_program(sandbox: Sandbox, unbloat: Sandbox, name: str, group: Path) -> None:
-    """As docs/low-priority.md has it, but for the names, the program, and that these tests are root already."""
-    text = (Path(__file__).parents[1] / "docs/low-priority.md").read_text()
+    """As docs/how-to/backup.md has it, but for the names, the program, and that these tests are root already."""
+    text = (Path(__file__).parents[1] / "docs/how-to/backup.md").read_text()
     (script,) = re.findall(r"## One program, once\n.*?```sh\nsudo sh -c '(.*?)'\n```", text, flags=re.DOTALL)
     program = f"{sys.executable} -c '{CONTROLS_OF_BOTH_ENDS}'"
     changes = {

@@ -2,13 +2,16 @@
 
 import json
 import os
+import shutil
 import socket
 import sys
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from kernel_sandbox import Sandbox, as_nobody, statuses
+import unbloat as unbloat_package
+from kernel_sandbox import UNBLOAT, Done, Sandbox, as_nobody, statuses
+from unbloat.system import systemd
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -228,36 +231,110 @@ def test_what_the_verifier_says(unbloat: Sandbox, tmp_path: Path, name: str) -> 
     assert "BEGIN PROG LOAD LOG" in (tmp_path / "verifier.log").read_text()
 
 
-def test_at_boot(sandbox: Sandbox, unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+@pytest.fixture
+def installed(sandbox: Sandbox, tmp_path: Path) -> Sandbox:
+    """Call an `unbloat` that does not run from the checkout."""
+    if owner := systemd.changeable(Path(sys.executable)):
+        pytest.skip(f"not only root can change {owner}, so that no unit may run the Python that is there")
+    package = Path(unbloat_package.__file__).parent
+    there = tmp_path / "lib" / "unbloat"
+    shutil.copytree(package, there, ignore=shutil.ignore_patterns("__pycache__", "papers"))
+
+    def call(*arguments: object, **environment: str) -> Done:
+        return sandbox(*UNBLOAT, *arguments, PYTHONPATH=str(there.parent), **environment)
+
+    return call
+
+
+def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str) -> None:
+    (tmp_path / "gain.h").write_text("const volatile __u32 more = 1;\n")
     file = users_file(tmp_path, "some_name")
+    file.write_text(file.read_text().replace("const volatile", '#include "gain.h"\nconst volatile', 1))
     path = f"/etc/systemd/system/unbloat-{name}.service"
-    done = unbloat("load", "./mine.bpf.c", "--as", name, "--param", "gain=2", "--persist")
-    assert done.stdout.splitlines()[-1] == (
+    sandbox("mkdir", "-p", "/var/lib/unbloat")
+    done = installed("load", "./mine.bpf.c", "--as", name, "--param", "gain=2", "--persist")
+    assert done.stdout.splitlines()[-1:] == [
         f"wrote {path}; systemd does not run here: enable it with systemctl enable unbloat-{name}.service"
-    )
+    ], done.stderr
     unit = sandbox("cat", path).stdout
-    assert f"ExecStart={sys.executable} -m unbloat load {file} --as {name} --param gain=2\n" in unit
-    assert unbloat("unload", name).stdout.splitlines()[-1] == f"removed {path}"
-    assert not sandbox("ls", "/etc/systemd/system").stdout
+    copy = f"/var/lib/unbloat/{name}{file}"
+    program = f"{sys.executable} -m unbloat"
+    assert f"ExecStart={program} load {copy} --as {name} --param gain=2\n" in unit
+    assert f"ExecStop={program} unload {name} --drain --keep-unit\n" in unit
+    assert sandbox("cat", copy).stdout == file.read_text()
+    # What the user does with the file afterwards makes no difference at the next boot, nor can others change the copy.
+    file.write_text("nonsense\n")
+    assert sandbox("stat", "--format", "%U %a", copy).stdout == "root 644\n"
 
-    # The unit's own command brings the control back, and a unit whose control did not come up can be removed too.
-    command = next(line for line in unit.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart=")
-    assert sandbox(*command.split()).returncode == 0
-    assert offered(name)
-    assert unbloat("unload", name).returncode == 0
+    # The unit's own commands: stop leaves the unit, start brings the control back.
+    def do(what: str) -> Done:
+        (command,) = [line.partition("=")[2] for line in unit.splitlines() if line.startswith(f"{what}=")]
+        return sandbox(*command.split(), PYTHONPATH=str(tmp_path / "lib"))
+
+    for _ in range(2):
+        assert do("ExecStop").returncode == 0
+        assert not offered(name)
+        started = do("ExecStart")
+        assert (started.returncode, offered(name)) == (0, True), started.stderr
+    assert sandbox("cat", path).stdout == unit
+
+    assert installed("unload", name).stdout.splitlines()[-1] == f"removed {path}"
+    assert (
+        not sandbox("ls", "/etc/systemd/system", "/var/lib/unbloat")
+        .stdout.replace("/etc/systemd/system:", "")
+        .replace("/var/lib/unbloat:", "")
+        .strip()
+    )
+    # A unit whose control did not come up can be removed too.
     sandbox("touch", path)
-    assert unbloat("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
+    assert installed("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
 
 
-def test_at_boot_with_systemd(sandbox: Sandbox, unbloat: Sandbox, tmp_path: Path, name: str) -> None:
+def test_what_is_loaded_can_be_kept_for_the_next_boot(sandbox: Sandbox, installed: Sandbox, name: str) -> None:
+    """Before, it had to be unloaded first, which is refused while sockets use it."""
+    assert installed("load", "cubic_plus", "--as", name, "--param", "threshold=25ms").returncode == 0
+    path = f"/etc/systemd/system/unbloat-{name}.service"
+    done = installed("load", "cubic_plus", "--as", name, "--persist")
+    assert done.stdout.startswith(f"the kernel has it already\nwrote {path}"), done.stderr
+    unit = sandbox("cat", path).stdout
+    assert f"load cubic_plus --as {name} " in unit and "--param threshold=25ms" in unit
+    assert installed("unload", name).returncode == 0
+    (command,) = [line.partition("=")[2] for line in unit.splitlines() if line.startswith("ExecStart=")]
+    words = [word.replace("%%", "%") for word in command.split()[3:]]
+    done = installed(*words)
+    assert done.returncode == 0 and "threshold = 25ms" in done.stdout, done.stderr
+    assert installed("unload", name).returncode == 0
+
+
+def test_no_unit_runs_from_a_checkout(sandbox: Sandbox, unbloat: Sandbox, name: str) -> None:
+    """It may be moved, changed or deleted, and root would run what is there then."""
+    done = unbloat("load", "reno", "--as", name, "--persist")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "runs from the checkout" in done.stderr and "sudo make install" in done.stderr
+    assert not offered(name) and not sandbox("ls", "/etc/systemd/system").stdout
+
+
+@pytest.mark.parametrize(("mode", "owner"), [(0o777, 0), (0o755, 65534)])
+def test_what_others_can_change_is_found(tmp_path: Path, mode: int, owner: int) -> None:
+    place = tmp_path / "place"
+    (place / "lib").mkdir(parents=True)
+    assert systemd.changeable(place / "lib") is None
+    os.chown(place, owner, 0)
+    place.chmod(mode)
+    assert systemd.changeable(place / "lib") == place
+    (tmp_path / "link").symlink_to(place / "lib")
+    assert systemd.changeable(tmp_path / "link") == place
+
+
+def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str) -> None:
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
     systemctl.chmod(0o755)
     sandbox("mkdir", "-p", "/run/systemd/system")
     path = f"{tmp_path}:{os.environ['PATH']}"
-    done = unbloat("load", "reno", "--as", name, "--persist", PATH=path)
-    assert done.stdout.splitlines()[-1] == f"wrote and enabled /etc/systemd/system/unbloat-{name}.service"
-    assert unbloat("unload", name, PATH=path).returncode == 0
+    done = installed("load", "reno", "--as", name, "--persist", PATH=path)
+    assert done.stdout.splitlines()[-1] == f"wrote and enabled /etc/systemd/system/unbloat-{name}.service", done.stderr
+    assert installed("unload", name, PATH=path).returncode == 0
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked == [f"--quiet enable unbloat-{name}.service", f"--quiet disable unbloat-{name}.service"]
 

@@ -1,9 +1,18 @@
 """The line that tells how far the runs are, and what is said about the wait before them."""
 
+import fcntl
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
+from types import ModuleType
 
 import pytest
-from unbloat.runs.progress import Progress, Waiting, clock
+from unbloat.runs import progress
+from unbloat.runs.progress import Progress, Waiting, clock, count
 
 
 @pytest.mark.parametrize(
@@ -18,9 +27,52 @@ def test_progress_tells_share_runs_pace_and_time_left(capsys: pytest.CaptureFixt
     bar = Progress([10, 30], shown=True, on=on)
     bar.update(0, 1)
     bar.update(1, 1 / 3)
-    assert bar.line(elapsed_s=4).endswith(words)
+    assert bar.words(elapsed_s=4).strip() == words
     bar.close()
     assert capsys.readouterr().err == "", "nothing is drawn in the first two seconds"
+
+
+def test_no_pace_is_a_power_of_ten() -> None:
+    bar = Progress([10_000.0], shown=True)
+    bar.update(0, 0.5)
+    assert bar.words(elapsed_s=1).strip() == "50%  5000 simulated s/s, 0:01 left"
+    assert [count(number) for number in (0.01234, 5.5, 99.94, 123.4, 5380, 8.1234e6)] == [
+        *("0.0123", "5.5", "99.9", "123", "5380", "8.12 million")
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_bar_stays_on_its_line(width: int) -> None:
+    """Before, it was wider than 80 columns, and each update scrolled."""
+    script = """
+import os, sys
+from unbloat.runs import progress
+progress.PATIENCE_S = progress.BETWEEN_S = 0
+bar = progress.SweepProgress([60.0] * 1600, True)
+for run in range(1600):
+    bar.finish(run, 4_290_000)
+bar.close()
+"""
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment["TERM"] = "xterm"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=there, stderr=there, stdin=there, env=environment):
+        os.close(there)
+        said = "".join(iter(lambda: part_of(here), ""))
+    os.close(here)
+    assert "1600/1600 runs" in said or width < 80
+    drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]", said)]
+    assert len([line for line in drawn if "%" in line]) > 100
+    assert max(map(len, drawn)) <= width
+    assert said.count("\n") <= 2
+
+
+def part_of(terminal: int) -> str:
+    try:
+        return os.read(terminal, 1 << 16).decode(errors="replace")
+    except OSError:  # The other end is closed.
+        return ""
 
 
 def test_times_left_are_clocks() -> None:
@@ -43,3 +95,24 @@ def test_a_terminal_sees_for_how_long(capsys: pytest.CaptureFixture[str]) -> Non
     say.close()
     lines = capsys.readouterr().err.split("\n")
     assert [re.sub(r"\r\x1b\[K", "", line) for line in lines] == ["unbloat: fetches: 0:00", "unbloat: boots: 0:00", ""]
+
+
+def test_a_notebook_has_a_bar_though_it_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Shell:
+        kernel = "a Jupyter kernel's"
+
+    ipython = ModuleType("IPython")
+    ipython.__dict__["get_ipython"] = Shell
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    silent = Progress([10, 30])
+    silent.update(0, 1)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    off = Progress([10, 30], shown=False)
+    off.update(0, 1)
+    assert capsys.readouterr().err == ""
+    shown = Progress([10, 30])
+    shown.update(0, 1)
+    assert "25%  1/2 runs" in capsys.readouterr().err
+    shown.close()

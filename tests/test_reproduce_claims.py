@@ -1,10 +1,15 @@
 """The claim language and the rules of the verdicts."""
 
 import math
+from statistics import fmean
 
 import pytest
-from unbloat.papers.expressions import ClaimError, calls, describe, evaluate
+from hypothesis import given
+from hypothesis import strategies as st
+from unbloat.papers.expressions import ClaimError, Repeated, calls, decide, describe, evaluate, work_out, written
+from unbloat.papers.uncertainty import Uncertain, every, jackknife, some
 from unbloat.papers.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
+from unbloat.results.statistics import estimate
 
 BOUNDS = Bounds(relative=0.10, index=0.0373)
 VALUES = {"cubic": 1.61, "cubic_plus": 0.03, "vegas": 0.0064}
@@ -72,8 +77,9 @@ def test_the_measurements_of_an_expression_are_listed():
 
 
 def test_a_comparison_is_described_by_its_sides():
-    assert describe("queue_delay(vegas) < queue_delay(cubic)", measure) == "0.0064 < 1.61"
-    assert describe("queue_delay(cubic) < 1 and 1 / 0 > 2", measure) == "1.61 < 1 (false); unfinished > 2"
+    once = Repeated(lambda _: measure, [1])
+    assert describe("queue_delay(vegas) < queue_delay(cubic)", once) == "0.0064 < 1.61"
+    assert describe("queue_delay(cubic) < 1 and 1 / 0 > 2", once) == "1.61 < 1 (false); unfinished > 2"
 
 
 @pytest.mark.parametrize(
@@ -90,20 +96,52 @@ def test_a_comparison_is_described_by_its_sides():
     ],
 )
 def test_a_number_is_reproduced_within_the_bounds(measured, printed, unit, verdict):
-    assert judge_number(measured, Printed.parse(printed), unit, BOUNDS, []) == verdict
+    assert judge_number(Uncertain(measured), Printed.parse(printed), unit, BOUNDS, []) == verdict
+
+
+CUBIC, VEGAS = Printed.parse("1.61"), Printed.parse("0.0064")
+
+
+def judged(measured, *others, printed="0.03"):
+    """Judge a number beside others, given as differences (measured above the other's) and what is printed."""
+    return judge_number(Uncertain(measured), Printed.parse(printed), "s", BOUNDS, others)
 
 
 def test_outside_the_bounds_the_side_counts():
-    lower = [(2.0, Printed.parse("1.61"))]
-    assert judge_number(0.5, Printed.parse("0.03"), "s", BOUNDS, lower) == "direction only"
-    assert judge_number(2.5, Printed.parse("0.03"), "s", BOUNDS, lower) == "not reproduced"
-    one_of_two = [*lower, (0.6, Printed.parse("0.0064"))]
-    assert judge_number(0.5, Printed.parse("0.03"), "s", BOUNDS, one_of_two) == "not reproduced"
+    assert judged(0.5, (Uncertain(0.5 - 2.0), CUBIC)) == "direction only"
+    assert judged(2.5, (Uncertain(2.5 - 2.0), CUBIC)) == "not reproduced"
+    assert judged(0.5, (Uncertain(0.5 - 2.0), CUBIC), (Uncertain(0.5 - 0.6), VEGAS)) == "not reproduced"
+    assert judged(math.inf, (Uncertain(math.inf), VEGAS)) == "direction only"
+    assert judged(math.inf, (Uncertain(math.nan), VEGAS)) == "not reproduced"
 
 
 def test_a_comparator_that_the_paper_cannot_tell_apart_gives_no_direction():
-    alike = [(1.0, Printed.parse("368.67"))]
-    assert judge_number(100.0, Printed.parse("348.87"), "Mb/s", BOUNDS, alike) == "not reproduced"
+    assert judged(100.0, (Uncertain(99.0), Printed.parse("368.67")), printed="348.87") == "not reproduced"
+
+
+def test_an_interval_that_crosses_a_bound_is_undecided():
+    # 10 % of 38 is 3.8.
+    for measured, half_width, verdict in [
+        (38, 3.0, "reproduced"),
+        (38, 4.0, "undecided"),
+        (45, 3.0, "not reproduced"),
+        (45, 4.0, "undecided"),
+        (30, 30.0, "undecided"),
+    ]:
+        number = Uncertain(measured, half_width, (measured,))
+        assert judge_number(number, Printed.parse("38"), "s", BOUNDS, []) == verdict
+    sure, unsure = Uncertain(-0.1, 0.05), Uncertain(-0.1, 0.15)
+    assert judged(0.5, (sure, CUBIC)) == "direction only"
+    assert judged(0.5, (unsure, CUBIC)) == "undecided"
+    assert judged(0.5, (unsure, CUBIC), (Uncertain(-1.0, 0.1), VEGAS)) == "not reproduced", "one wrong side decides"
+    assert judged(0.5, (None, CUBIC)) == "undecided", "the other's run is not to be believed"
+
+
+def test_a_time_that_comes_with_some_seeds_only_is_undecided():
+    never_once = Uncertain(math.inf, None, (math.inf, 38.0, math.inf))
+    never = Uncertain(math.inf, None, (math.inf,) * 3)
+    assert judge_number(never_once, Printed.parse("38"), "s", BOUNDS, []) == "undecided"
+    assert judge_number(never, Printed.parse("38"), "s", BOUNDS, []) == "not reproduced"
 
 
 def test_a_bare_zero_has_the_resolution_of_its_row():
@@ -111,20 +149,101 @@ def test_a_bare_zero_has_the_resolution_of_its_row():
     assert zero == Printed(0.0, 0.005)
     assert fine == Printed(0.52, 0.005)
     assert illegible is None
-    assert judge_number(0.004, zero, "%", BOUNDS, []) == "reproduced"
-    assert judge_number(0.006, zero, "%", BOUNDS, []) == "not reproduced"
+    assert judge_number(Uncertain(0.004), zero, "%", BOUNDS, []) == "reproduced"
+    assert judge_number(Uncertain(0.006), zero, "%", BOUNDS, []) == "not reproduced"
 
 
 def test_a_reduction_is_judged_by_what_remains():
     printed = Printed.parse("98.14")
-    assert judge_reduction(0.0200, printed, BOUNDS) == "reproduced"
-    assert judge_reduction(0.0210, printed, BOUNDS) == "direction only"
-    assert judge_reduction(1.0, printed, BOUNDS) == "not reproduced"
-    assert judge_reduction(math.nan, printed, BOUNDS) == "not reproduced"
+    for ratio, verdict in [
+        (Uncertain(0.0200), "reproduced"),
+        (Uncertain(0.0210), "direction only"),
+        (Uncertain(1.0), "not reproduced"),
+        (Uncertain(math.nan), "not reproduced"),
+        (Uncertain(0.0200, 0.001), "undecided"),
+        (Uncertain(0.9, 0.2), "undecided"),
+        (Uncertain(1.5, 0.2), "not reproduced"),
+    ]:
+        assert judge_reduction(ratio, printed, BOUNDS) == verdict
 
 
 def test_a_statement_has_at_most_a_weaker_form():
-    assert judge_statement(True, None) == "reproduced"
+    assert judge_statement(True, False) == "reproduced"
     assert judge_statement(False, True) == "direction only"
     assert judge_statement(False, False) == "not reproduced"
-    assert judge_statement(False, None) == "not reproduced"
+    assert judge_statement(None, True) == judge_statement(False, None) == "undecided"
+
+
+# ---------------------------------------------------------------- Several seeds
+
+SEEDS = {"a": {1: 10.0, 2: 14.0, 3: 12.0}, "b": {1: 11.0, 2: 15.1, 3: 12.9}, "c": {1: 30.0, 2: 30.0}}
+"""The same draws move a and b alike; c draws nothing and is run twice."""
+
+
+def over_seeds(values=SEEDS):
+    def without(seed):
+        return lambda name, labels, _: fmean(
+            [value for each, value in values[labels[0]].items() if each != seed] or values[labels[0]].values()
+        )
+
+    return Repeated(without, [1, 2, 3])
+
+
+def test_the_interval_of_a_mean_is_student_s():
+    found = work_out("x(a)", over_seeds())
+    assert (found.value, found.half_width) == (12, pytest.approx(estimate(SEEDS["a"].values()).half_width))
+    paired = work_out("x(a) - x(b)", over_seeds())
+    differences = [SEEDS["a"][seed] - SEEDS["b"][seed] for seed in (1, 2, 3)]
+    assert paired.half_width == pytest.approx(estimate(differences).half_width)
+    assert work_out("2 * x(c)", over_seeds()) == Uncertain(60, 0.0, (60, 60, 60))
+
+
+def test_the_interval_of_a_ratio_is_that_of_its_linear_part():
+    exact = {"p": dict(enumerate([100.1, 99.8, 100.3], 1)), "q": dict(enumerate([50.2, 49.9, 49.9], 1))}
+    ratio = work_out("x(p) / x(q)", over_seeds(exact))
+    mean_p, mean_q = (fmean(exact[name].values()) for name in "pq")
+    linear = [
+        (exact["p"][seed] - mean_p) / mean_q - mean_p / mean_q**2 * (exact["q"][seed] - mean_q) for seed in (1, 2, 3)
+    ]
+    assert ratio.half_width == pytest.approx(estimate(linear).half_width, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("x(a) < x(b)", True),  # by 1, 1.1 and 0.9: seed for seed, although each mean is uncertain by 5
+        ("x(a) < 12.5", None),
+        ("x(a) < 12.5 or x(c) == 30", True),
+        ("x(a) < 12.5 and x(c) == 29", False),
+        ("x(a) < 12.5 and x(c) == 30", None),
+        ("not x(a) < 12.5", None),
+        ("not x(a) > x(b)", True),
+        ("x(a) == 12", None),
+        ("x(a) == 30", False),
+        ("0 < x(a) < x(c)", True),
+        ("1 / (x(a) - 12) > 5", None),  # infinite with all seeds, and not without one
+    ],
+)
+def test_a_statement_is_open_where_an_interval_crosses_its_bound(text, answer):
+    assert decide(text, over_seeds()) is answer
+
+
+def test_what_is_open_is_said_with_the_intervals():
+    assert describe("x(a) < 12.5", over_seeds()) == "12.0 ± 5.0 < 12.5 (open)"
+    assert describe("x(a) < x(c)", over_seeds()) == "12.0 ± 5.0 < 30"
+    assert written(Uncertain(80.0, 0.0249)) == "80.000 ± 0.025"
+    assert written(Uncertain(80.0, 1e-7)) == "80"
+    assert written(Uncertain(12345.6, 300.0)) == "12346 ± 300"
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8))
+def test_the_jackknife_of_a_mean_is_its_interval(values):
+    found = jackknife(
+        lambda seed: fmean(value for each, value in enumerate(values) if each != seed), range(len(values))
+    )
+    assert found.half_width == pytest.approx(estimate(values).half_width, rel=1e-6, abs=1e-6)
+
+
+def test_three_answers():
+    assert every([True, None]) is None and every([False, None]) is False and every([]) is True
+    assert some([True, None]) is True and some([False, None]) is None and some([False]) is False

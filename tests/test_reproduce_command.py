@@ -89,6 +89,8 @@ text = "Half the rate."
 """
 
 PAGE = """# Tiny
+<!-- begin main -->
+<!-- end main -->
 <!-- begin verdicts: unbloat reproduce tiny --page -->
 old
 <!-- end verdicts -->
@@ -96,6 +98,9 @@ kept
 <!-- begin packets -->
 <!-- end packets -->
 """
+
+
+FIGURES = ["figure1.svg", "figure2.svg", "ratios.svg"]
 
 
 @pytest.fixture
@@ -117,14 +122,14 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert "= Vegas queues shorter" in words
     assert "= Reno's window falls" in words
     assert "4 published numbers and statements: " in words
-    assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == ["figure1.svg", "figure2.svg"]
+    assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == FIGURES
 
 
 def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger("unbloat"), "handlers", [])
     caplog.set_level("INFO", "unbloat")
     found = ub.reproduce(tiny, jobs=1)
-    assert capsys.readouterr() == ("", "") and "12 runs of 8000 packets at most" in caplog.text
+    assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
@@ -144,7 +149,7 @@ def test_runs_are_counted_beforehand(tiny, capsys):
 def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     assert main(["reproduce", str(tiny), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data) == ["paper", "claims", "counts", "readings"]
+    assert list(data) == ["paper", "claims", "counts", "set", "readings"]
     assert [claim["id"] for claim in data["claims"]] == [
         "table1.10-KB.throughput.reno",
         "table1.10-KB.throughput.vegas",
@@ -153,6 +158,9 @@ def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     ]
     assert data["claims"][0]["published"] == 1.9
     assert data["claims"][0]["measured"] == pytest.approx(2.0, rel=0.05)
+    assert not (tiny.parent / "results").exists(), "a script that asks for claims is drawn no figures"
+    assert main(["reproduce", str(tiny), "--json", "--output", "drawn"]) == 0
+    assert (tiny.parent / "drawn/figure1.svg").exists()
 
 
 def test_a_part_is_picked_by_its_id(tiny, capsys):
@@ -184,12 +192,12 @@ def test_another_reading_is_judged_apart(tiny, capsys):
     assert (as_printed["id"], as_printed["reason"]) == (halved["id"], "")
     assert halved["measured"] == pytest.approx(as_printed["measured"] / 2, rel=0.05)
     assert halved["reason"] == "Half the rate."
-    figures = ["figure1-slow.svg", "figure1.svg", "figure2-slow.svg", "figure2.svg"]
-    assert sorted(file.name for file in (tiny / "figures").iterdir()) == figures
+    slow = [file.replace(".", "-slow.") for file in FIGURES]
+    assert {file.name for file in (tiny / "figures").iterdir()} == {*FIGURES, *slow}
     part = (tiny / "README.md").read_text().partition("<!-- begin slow -->")[2]
     assert part.startswith("\n\nThe paper's two megabits are one.\n\n4 published numbers and statements: ")
     assert main(["reproduce", str(tiny), "--table", "table1"]) == 0
-    assert "\n\nA slow link\nThe paper's two megabits are one.\n" in capsys.readouterr().out
+    assert "\n\nA slow link\n\nThe paper's two megabits are one.\n" in capsys.readouterr().out
 
 
 def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
@@ -203,7 +211,7 @@ def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
 def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + READING.replace('["two"]', '["tow"]'))
     assert main(["reproduce", str(tiny)]) == 2
-    assert "published.toml: reading slow: no scenario `tow`; there are two\n" in capsys.readouterr().err
+    assert "published.toml:41: readings.0.scenarios.0: no scenario `tow`; there are two\n" in capsys.readouterr().err
 
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
@@ -216,10 +224,51 @@ def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
     assert "unbloat: 4 cells, 4 times each where they draw anything, 1 at a time: " in told
 
 
+NUMBER = "table1.10-KB.throughput.reno"
+
+
+@pytest.mark.parametrize(("name", "cells"), [(NUMBER, 2), ("delay", 2), ("window", 1)])
+def test_one_number_or_statement_needs_its_own_runs_only(tiny, caplog, name, cells):
+    caplog.set_level("INFO", "unbloat")
+    found = ub.reproduce(tiny, claim=name, jobs=1)
+    assert [claim.id for claim in found.judged[0].claims()] == [name]
+    assert f"{3 * cells} runs of" in caplog.text
+    assert len({batches.place_of(run.axes) for run in found.measurements[0]["two"].runs}) == cells
+
+
+def test_a_number_that_is_not_there_is_told_with_those_alike(tiny, capsys):
+    with pytest.raises(ub.InputError, match=r"tiny has no number or statement `dealy`; did you mean delay\?"):
+        ub.reproduce(tiny, claim="dealy")
+    with pytest.raises(ub.InputError, match="cannot narrow it"):
+        ub.reproduce(tiny, claim="delay", table="table1")
+    found = ub.reproduce(tiny, table="table1.10-KB.throughput.v")
+    assert [claim.id for claim in found.judged[0].claims()] == ["table1.10-KB.throughput.vegas"]
+
+
+def test_keys_set_anew_are_judged_without_the_paper_s_reasons(tiny):
+    reason = '[[reasons]]\nclaims = ["*"]\ntext = "As it is."\n'
+    (tiny / "published.toml").write_text(PUBLISHED.replace("1.9", "1.7") + reason)
+    as_printed = ub.reproduce(tiny, claim=NUMBER)
+    halved = ub.reproduce(tiny, {"link.bottleneck.rate": "1mbit"}, claim=NUMBER)
+    (before,), (after,) = as_printed.failing(), halved.failing()
+    assert after.measured == pytest.approx(before.measured / 2, rel=0.05)
+    assert (before.reason, after.reason) == ("As it is.", "")
+    assert as_printed.as_dict()["set"] == {} and halved.as_dict()["set"] == {"link.bottleneck.rate": "1mbit"}
+    assert "With link.bottleneck.rate = 1mbit." in halved.report().text()
+
+
+def test_a_report_is_written_in_four_ways(tiny):
+    report = ub.reproduce(tiny, claim="delay").report()
+    assert "= Vegas queues shorter\n      section 2: delay: " in report.text()
+    assert "| = Vegas queues shorter | section 2 | delay | " in report.markdown()
+    assert "<td>= Vegas queues shorter</td><td>section 2</td>" in report.html()
+    assert json.loads(report.json())["claims"][0]["verdict"] == "reproduced"
+
+
 def test_choices_are_printed_alone(tiny, capsys):
     assert main(["reproduce", str(tiny), "--choices"]) == 0
     words = capsys.readouterr().out
-    assert words.startswith("Packet sizes\n\n10 KB\n")
+    assert words.startswith("Packet sizes\n\nSmaller packets.\n\n10 KB\n")
     assert "published" not in words
 
 
@@ -277,7 +326,7 @@ def test_every_label_of_a_paper_picks_one_cell(name):
     itself = read.load(reproduce.folder_of(name))
     text = (itself.folder / "README.md").read_text()
     for paper in (itself, *itself.other_readings()):
-        assert f"<!-- begin {page.part_of(paper)}" in text
+        assert f"<!-- begin {page.part_of(paper)}" in text and "<!-- begin main" in text
         check_labels(paper)
 
 

@@ -2,18 +2,23 @@
 
 import math
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from unbloat.papers import figures as paper_figures
 from unbloat.papers import windows
 from unbloat.papers.code_lines import lines_of
 from unbloat.papers.forecast import timed
+from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim, Figure, Panel, Paper, PaperError
+from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
-from unbloat.report.figures.style import COLOURS
+from unbloat.report.figures.style import COLOURS, LOOK
+from unbloat.results.statistics import estimate
 
 BOUNDS = Bounds(relative=0.1, index=0.03)
 USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40", "a"): 70, ("40", "b"): 95}
@@ -36,7 +41,8 @@ def grid(repeats=2):
 def judged(**fields):
     claim = Claim(id="c", says="s", over=["buffer"], **fields)
     outcome = judge_claim(claim, [], grid(1), BOUNDS)
-    return outcome.measured, outcome.verdict
+    measured = outcome.measured
+    return measured if isinstance(measured, str) else measured.value, outcome.verdict
 
 
 A_ABOVE_B = "utilisation(a) > utilisation(b)"
@@ -142,16 +148,19 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
         lines=["a", "b"],
         panels=[Panel("all", "grid")],
     )
-    files = paper_figures.draw(paper_with([figure]), {"grid": grid()}, tmp_path)
+    files = paper_figures.draw(undrawn([figure]), {"grid": grid()}, tmp_path)
     assert [file.name for file in files] == ["figure1.svg"]
     interval = 12.706204736432095  # Student, one degree of freedom; the standard error of 0 and 2 is 1.
-    assert drawn[0] == ([0, 1, 2], [51, 91, 71], pytest.approx([interval] * 3))
+    places, means, (down, up) = drawn[0]
+    assert places == pytest.approx([-0.04, 0.96, 1.96]) and means == [51, 91, 71]
+    assert list(down) == pytest.approx([interval] * 3)
+    assert list(up) == pytest.approx([interval, 9, interval]), "no link is used by more than 100 %"
 
 
 def test_mean_windows_have_a_line_for_each_control(tmp_path):
     runs = [MeasuredRun({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
-    (file,) = paper_figures.draw(paper_with([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
+    (file,) = paper_figures.draw(undrawn([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
 
 
@@ -160,9 +169,7 @@ def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
     runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
-    for file, quantity in zip(
-        paper_figures.draw(paper_with(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True
-    ):
+    for file, quantity in zip(paper_figures.draw(undrawn(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True):
         drawn = file.read_text()
         assert f"a: {quantity} (" in drawn and "background" in drawn and "burst" in drawn
         assert COLOURS[1].lower() in drawn and COLOURS[2].lower() not in drawn
@@ -170,6 +177,10 @@ def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
 
 def paper_with(figures, seeds=3, full=30, folder=None):
     return Paper("p", "t", "a", "w", folder, BOUNDS, seeds, full, {}, [], [], figures, [])
+
+
+def undrawn(figures):
+    return JudgedPaper(paper_with(figures), [], [])
 
 
 def test_all_repeats_are_those_of_the_paper():
@@ -201,3 +212,47 @@ def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
     words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
     assert timed([paper], 2) == words
     assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]
+
+
+def test_no_interval_reaches_beyond_what_there_can_be():
+    three = [estimate(values) for values in ([0.9, 0.95, 1.0], [0.0, 0.01, 0.05], [0.5, 0.5, 0.5])]
+    down, up = paper_figures.reaches(three, "jain")
+    assert up == pytest.approx([0.05, three[1].half_width, 0]) and three[0].half_width > 0.1
+    assert down == pytest.approx([three[0].half_width, 0.02, 0])
+    assert paper_figures.reaches(three, "rtt")[1] == pytest.approx([three[0].half_width, three[1].half_width, 0])
+
+
+def bars(published):
+    panel = Panel("all", "grid", [], [published])
+    figure = Figure("figure1", "Use of the link by two controls: " + "and so on " * 12, "bars", ["10", "20", "40"])
+    return replace(figure, quantity="utilisation", unit="%", bars=[Bar("first", ["a"])], panels=[panel])
+
+
+LINES = Figure("figure1", "Use", "lines", ["10"], "", [], "utilisation", "%", "buffer", ["a"], [], [Panel("p", "grid")])
+
+
+@pytest.mark.parametrize("figure", [bars([50.0, 90.0, 117.0]), LINES], ids=["bars", "lines"])
+def test_names_cover_nothing_that_is_drawn_and_the_title_is_whole(figure):
+    with mpl.rc_context(LOOK):
+        canvas = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": grid()})
+        canvas.draw_without_rendering()
+    (legend,) = canvas.legends
+    assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in canvas.axes)
+    (title,) = canvas.texts
+    assert canvas.bbox.contains(*title.get_window_extent().max) and title.get_window_extent().x0 >= 0
+
+
+def test_the_points_of_several_lines_do_not_stand_on_each_other():
+    figure = replace(LINES, lines=["a", "b"], groups=["10", "20"])
+    canvas = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()})
+    drawn = [container[0].get_xdata() for container in canvas.axes[0].containers]
+    assert len(drawn) == 2 and set(drawn[0]).isdisjoint(drawn[1])
+
+
+def test_flows_of_several_controls_are_named_beside_their_panel():
+    record = {"flows": [{"cc": "a"}, {"cc": "b"}]}
+    runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
+    canvas = paper_figures.DRAWN_BY["window"](Figure("f", "Over time", "window", ["a"], "grid"), runs)
+    canvas.draw_without_rendering()
+    axes = canvas.axes[0]
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1 - 1

@@ -38,6 +38,8 @@ class Kernel:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self.processes: list[int] = []
+        self.simulating: list[int] = []
+        """How many processes simulated what stands beside the kernel's runs."""
         self.profiles: list[str] = []
         """Where each scenario's was written."""
         self.why: str | None = None
@@ -53,7 +55,9 @@ class Kernel:
             if each.on != "simulator":
                 self.rewrite(Store(folder), each)
             watch(each, 1)
-        if task.on != "simulator":
+        if task.on == "simulator":
+            self.simulating.append(processes)
+        else:
             self.tasks += tasks
             self.processes.append(processes)
             self.profiles.append(cell.locate("profile"))
@@ -125,7 +129,9 @@ def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, ker
     assert "The kernel's own TCP." in page
     assert page.count("the machine was busy") == 4
     (line,) = [line for line in page.splitlines() if line.startswith("| 10 KB: throughput (Mb/s) | reno")]
-    assert line.endswith("= ! |")
+    assert line.endswith(" ! |")
+    assert "* kernel: 0 published numbers and statements: " in page and "4 more come from unsound runs" in page
+    assert "Where the kernel's verdict is another" not in page, "an unsound run has none"
 
 
 def test_in_a_guest_the_column_names_its_kernel_and_kept_runs_are_taken(
@@ -148,6 +154,11 @@ def test_an_interrupted_reproduction_in_guests_goes_on(tiny: Path, guest: Kernel
     guest.stop_at = ""
     assert main(["reproduce", str(tiny), "--on", "vm", "--jobs", "3"]) == 0
     assert guest.processes == [3]
+
+
+def test_the_number_of_processes_holds_for_what_is_simulated_too(tiny: Path, kernel: Kernel) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--jobs", "1"]) == 0
+    assert set(kernel.simulating) == set(kernel.processes) == {1}
 
 
 def test_the_guest_s_page_is_its_own(tiny: Path, guest: Kernel) -> None:
@@ -200,12 +211,16 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         (
             'text = ""\n[[runs]]\nscenario = "two"\njobs = 2\n',
             [],
-            "no key `jobs`; there are scenario, at",
+            "kernel.toml:4: runs.0.jobs: there is no such key; there are scenario, at",
         ),
         ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
         (PLAN, ["--choices"], "without --choices"),
         (PLAN, ["--kernel", "6.1"], "not runs with on = kernel"),
-        (PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'), [], "kernel or vm, not moon"),
+        (
+            PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'),
+            [],
+            "reasons.0.on: must be one of kernel, vm, not moon",
+        ),
     ],
 )
 def test_mistakes_are_named(

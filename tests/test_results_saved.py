@@ -131,3 +131,15 @@ def test_pandas_reads_ordered_labels(sweep: Path, tmp_path: Path) -> None:
     limit = flows["link.bottleneck.queue.limit"]
     assert limit.cat.ordered and list(limit.cat.categories) == ["15kb", "100kb"]
     assert limit.max() == "100kb" and flows["link.bottleneck.queue.limit_bytes"].max() == 100_000
+
+
+def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tmp_path: Path) -> None:
+    ub.run(small, {"name": "one"}).save(tmp_path / "out" / "1")
+    ub.run(small, {"name": "two"}).save(tmp_path / "out" / "2")
+    ub.run(sweep, {"name": "three"}).save(tmp_path / "out" / "3")
+    results = ub.read(tmp_path / "out")
+    assert len(results) == 6 and [len(cell.records) for cell in results.cells] == [1] * 6
+    goodput = results.stats().query("metric == 'goodput_mbps' and of == 'all flows'")
+    assert list(goodput["scenario"]) == ["one", "two", *["three"] * 4] and list(goodput["n"]) == [1] * 6
+    assert list(goodput["flows.0.cc"].isna()) == [True, True, *[False] * 4]
+    assert list(results.stats(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]

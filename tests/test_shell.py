@@ -8,30 +8,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from conftest import Cli
-from unbloat.cli.app import parser
-from unbloat.cli.shell import split
+from unbloat.cli.app import COMMANDS
 
 pytestmark = pytest.mark.realtime
 
 
+def parsed(*words: str) -> click.Context:
+    """Read a command line without doing what it says."""
+    (command,) = [entry.command() for entry in COMMANDS if entry.name == words[0]]
+    return command.make_context(words[0], list(words[1:]))
+
+
 def test_what_stands_behind_the_dashes_is_the_program_s() -> None:
-    words, program = split(["shell", "home-dsl", "--at", "receiver", "--", "iperf3", "-s", "--", "--at"])
-    assert words == ["shell", "home-dsl", "--at", "receiver"]
-    assert program == ["iperf3", "-s", "--", "--at"]
+    context = parsed("shell", "home-dsl", "--at", "receiver", "--", "iperf3", "-s", "--", "--at")
+    assert (context.params["scenario"], context.params["at"]) == ("home-dsl", "receiver")
+    assert context.obj == ["iperf3", "-s", "--", "--at"]
+    assert parsed("shell", "home-dsl").obj == []
+    with pytest.raises(click.UsageError, match="scenario"):
+        parsed("shell", "--", "ls")
 
 
 def test_other_commands_keep_their_dashes() -> None:
-    assert split(["run", "--", "-odd-name.toml"]) == (["run", "--", "-odd-name.toml"], [])
-    assert split(["shell", "home-dsl"]) == (["shell", "home-dsl"], [])
+    assert parsed("run", "--", "-odd-name.toml").params["scenario"] == "-odd-name.toml"
 
 
 def test_its_arguments() -> None:
     words = ["shell", "home-dsl", "--far", "iperf3 -s", "--set", "link.bottleneck.rate=1mbit", "--cc", "bbr"]
-    args = parser().parse_args(words)
-    assert (args.scenario, args.at, args.far, args.cc) == ("home-dsl", "sender", "iperf3 -s", "bbr")
-    assert args.set == [("link.bottleneck.rate", "1mbit")]
+    args = parsed(*words).params
+    assert (args["scenario"], args["at"], args["far"], args["cc"]) == ("home-dsl", "sender", "iperf3 -s", ["bbr"])
+    assert args["assignments"] == ["link.bottleneck.rate=1mbit"]
 
 
 @pytest.mark.parametrize(

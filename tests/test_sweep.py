@@ -209,7 +209,7 @@ def test_progress_tells_runs_packets_and_time_left(capsys: pytest.CaptureFixture
     bar.finish(0, 30_000_000)
     bar.finish(1, 50_000_000)
     bar.finish(2, 0)
-    assert bar.line(elapsed_s=6).endswith("75%  3/4 runs, 0.5 runs/s, 13.3 million packets/s, 0:02 left")
+    assert bar.words(elapsed_s=6).strip() == "75%  3/4 runs, 0.5 runs/s, 13.3 million packets/s, 0:02 left"
     bar.close()
     assert capsys.readouterr().err == ""
 
@@ -218,3 +218,20 @@ def test_a_sweep_shows_itself() -> None:
     swept = ub.sweep(SMALL, LOSSY, repeat=2)
     assert repr(swept) == "<unbloat.Results of 'small': 1 cell, 2 runs>"
     assert "ci95_low" in swept._repr_html_()
+
+
+def test_nothing_is_printed_unless_it_is_asked_for(small: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    ub.sweep(small, LOSSY, repeat=2, progress=False)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_command_warns_in_its_own_words(cli: Cli, small: Path) -> None:
+    done = cli("sweep", small, "--repeat", "2")
+    assert "warning: the repeats differ by less than 0.01 %" in done.stdout and "Warning" not in done.stderr
+
+
+def test_a_sweep_has_series_and_pictures_too(small: Path) -> None:
+    swept = ub.sweep(small, LOSSY, cc=["kernel:reno", "reno"], repeat=2)
+    assert list(swept.series("links")["run"].unique()) == [2, 3], "the first two have failed"
+    (panel,) = swept.plot("cwnd").axes
+    assert len(panel.lines) == 2

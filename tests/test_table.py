@@ -43,6 +43,52 @@ def test_the_step_of_a_series_is_round() -> None:
     assert [round_step(ns) for ns in (1e6, 60e6, 199e6, 0.3)] == [1_000_000, 50_000_000, 100_000_000, 1]
 
 
+ROWS = ["cubic", "vegas"]
+WIDE = [
+    Column("control", "", ROWS),
+    *(Column(f"metric {n}", "ms", [float(n), float(n)]) for n in range(12)),
+]
+
+
+def widest(table: str) -> int:
+    return max(map(len, table.splitlines()))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_a_wide_table_is_folded_into_several_with_the_same_labels(width: int) -> None:
+    table = render(WIDE, width)
+    assert widest(table) <= width
+    parts = table.split("\n\n")
+    assert len(parts) > 1
+    heads = [head for part in parts for head in part.splitlines()[0].split("metric ")[1:]]
+    assert [int(head) for head in heads] == list(range(12)), "every column is there, once and in order"
+    assert all([line.split()[0] for line in part.splitlines()[-2:]] == ROWS for part in parts)
+
+
+def test_a_table_that_fits_stays_as_it_is() -> None:
+    whole = render(WIDE)
+    assert render(WIDE, widest(whole)) == whole
+    assert render(WIDE, widest(whole) - 1) != whole
+
+
+def test_sentences_are_folded_before_columns_are() -> None:
+    sentence = "the kernel does not know it, and nothing but another kernel would mend that"
+    table = render([Column("what", "", ["qdisc"]), Column("why", "", [sentence]), Column("n", "", [1])], 50)
+    assert widest(table) == 50 and "\n\n" not in table
+    lines = table.splitlines()[2:]
+    assert " ".join(" ".join(line.split()) for line in lines).replace(" 1 ", " ").split() == [
+        "qdisc",
+        *sentence.split(),
+    ]
+
+
+def test_a_terminal_s_width_counts_where_none_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert render(WIDE) == render(WIDE, 1000), "this is none"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert widest(render(WIDE)) <= 60
+
+
 @pytest.mark.parametrize(
     ("mean", "half_width", "text"),
     [

@@ -17,7 +17,7 @@ def test_between_the_measured_rates_on_a_straight_line(rate: float, cost: float)
 
 
 def test_what_was_measured_is_what_the_documentation_says() -> None:
-    page = (Path(__file__).parents[1] / "docs/vm.md").read_text()
+    page = (Path(__file__).parents[1] / "docs/explanation/guest.md").read_text()
     for rate, cost in MEASURED[1:]:
         assert f"| {rate / 1e6:.0f} Mbit/s | {cost:.2f} |" in page
 

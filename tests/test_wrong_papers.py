@@ -12,7 +12,7 @@ import unbloat as ub
 from unbloat.papers import extra_tables, kernel, read
 from unbloat.papers.batches import batches_of
 from unbloat.papers.expressions import ClaimError, calls, evaluate
-from unbloat.papers.paper import PaperError
+from unbloat.papers.toml_file import PaperError, line_of
 from unbloat.papers.verdicts import Printed
 from unbloat.system.paths import PAPERS
 
@@ -89,17 +89,57 @@ def test_what_is_no_such_file_is_a_sentence(folder: Path, content: bytes) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("\nseeds  = ", '\nseeds  = "5" # ', "[runs]: `seeds` must be a whole number, not '5'"),
-        ("\nseeds  = ", "\nseeds  = 0 # ", "[runs]: `seeds` must be 1 to 100000, not 0"),
-        ("relative = ", "relative = true # ", "[bounds]: `relative` must be a number, not True"),
+        ('published = "80"', "published = 80", "statements.15.claims.4.published: must be a text in quotes, not 80"),
+        ("seeds  = ", 'seeds  = "5" # ', "runs.seeds: must be a whole number, not '5'"),
+        ("seeds  = ", "seeds  = 0 # ", "runs.seeds: must be at least 1, not 0"),
+        ("relative = ", "relative = true # ", "bounds.relative: must be a number, not True"),
     ],
 )
 def test_a_wrong_type_is_told_with_the_right_one(folder: Path, old: str, new: str, words: str) -> None:
     file = folder / "published.toml"
-    file.write_text(file.read_text().replace(old, new, 1))
+    text = file.read_text().replace(old, new, 1)
+    file.write_text(text)
     with pytest.raises(PaperError) as refusal:
         read.load(folder)
-    assert str(refusal.value) == f"{file}: {words}"
+    line = 1 + text[: text.index(new)].count("\n")
+    assert str(refusal.value) == f"{file}:{line}: {words}"
+
+
+SPREAD = """
+[[tables]]
+text = '''
+[[tables]] # no such thing
+'''
+id = "a"
+[[tables]]
+id = "b"
+groups = [{ name = "] #", rows = [
+    { name = "one" },  # a remark with a [ in it
+    { name = "two", published = ["1",
+        2] },
+] }]
+inner.key = { "odd key" = 1 }
+[[tables.more]]
+id = "c"
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (("tables",), 2),
+        (("tables", 0, "id"), 6),
+        (("tables", 1), 7),
+        (("tables", 1, "groups", 0, "rows"), 9),
+        (("tables", 1, "groups", 0, "rows", 1, "published", 1), 12),
+        (("tables", 1, "inner", "key", "odd key"), 14),
+        (("tables", 1, "more", 0, "id"), 16),
+        (("tables", 1, "more", 0, "missing"), 15),
+        (("nothing",), 1),
+    ],
+)
+def test_a_key_has_its_line(keys: tuple[str | int, ...], line: int) -> None:
+    assert line_of(SPREAD, keys) == line
 
 
 @pytest.mark.parametrize(

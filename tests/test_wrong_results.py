@@ -38,7 +38,11 @@ def compared(a: Path, **options: Any) -> dict[str, Any]:
 def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) -> None:
     two = SMALL + '[[flows]]\ncc = "cubic"\n[sweep]\n"flows.0.cc" = ["reno", "cubic"]\n'
     sweep.write_text(two)
-    whole = ub.run(sweep).as_dict() if kind == "run" else ub.sweep(sweep, repeat=2).as_dict()
+    whole = (
+        ub.run(sweep).as_dict()
+        if kind == "run"
+        else ub.sweep(sweep, {"link.bottleneck.loss": "1%"}, repeat=2).as_dict()
+    )
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(whole))
     ways: list[dict[str, object]] = [{"b": good}, {"between": "cc=reno,cubic"}, {"b": good, "spread": good}]

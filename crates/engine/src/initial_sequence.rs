@@ -4,7 +4,7 @@
 use rand::{Rng, RngCore};
 
 /// The first of the random streams of these draws, one for each flow.
-const INITIAL_SEQUENCE_DRAWS: u64 = 1 << 35;
+const INITIAL_SEQUENCE_STREAM: u64 = 1 << 35;
 /// One connection end in so many starts shortly before the wrap.
 const NEAR_THE_WRAP: u32 = 4;
 /// And at most so many bytes before it: a few seconds of a few Mbit/s.
@@ -26,16 +26,16 @@ impl InitialSequence {
         if let Some(forced) = tests::FORCED.get() {
             return forced;
         }
-        let mut draws = path::draws(seed, INITIAL_SEQUENCE_DRAWS + flow as u64);
-        InitialSequence { sender: draw_one(&mut draws), receiver: draw_one(&mut draws) }
+        let mut rng = path::rng(seed, INITIAL_SEQUENCE_STREAM + flow as u64);
+        InitialSequence { sender: draw_one(&mut rng), receiver: draw_one(&mut rng) }
     }
 }
 
-fn draw_one(draws: &mut path::Draws) -> u32 {
-    if draws.random_range(0..NEAR_THE_WRAP) == 0 {
-        0u32.wrapping_sub(draws.random_range(1..=SHORTLY))
+fn draw_one(rng: &mut path::Rng) -> u32 {
+    if rng.random_range(0..NEAR_THE_WRAP) == 0 {
+        0u32.wrapping_sub(rng.random_range(1..=SHORTLY))
     } else {
-        draws.next_u32()
+        rng.next_u32()
     }
 }
 

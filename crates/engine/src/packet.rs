@@ -112,10 +112,18 @@ impl Ack {
     }
 }
 
+/// The largest window scale (RFC 7323, section 2.3).
+const MAX_WINDOW_SCALE: u8 = 14;
+
 /// IP length of a pure acknowledgement.
 pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
     let options = if timestamps { TIMESTAMP_OPTION } else { 0 } + if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
     (BASE_HEADER + options) as u16
+}
+
+/// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
+pub fn window_scale(largest: u64) -> u8 {
+    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
 }
 
 /// What the network carries.

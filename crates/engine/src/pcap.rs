@@ -20,7 +20,7 @@
 //! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
 
 use crate::initial_sequence::InitialSequence;
-use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag};
+use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag, window_scale};
 use crate::sender::OWN_WINDOW;
 use crate::tap::{Event, Tap};
 use etherparse::TcpOptionElement::{self, *};
@@ -29,7 +29,7 @@ use measure::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 use path::{PortId, Topology};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::Nanos;
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
 use std::io;
 use std::iter::repeat_n;
@@ -39,8 +39,6 @@ const TIME_TO_LIVE: u8 = 64;
 const RECEIVER_PORT: u16 = 5001;
 /// The first sender's port; flow number `n` has port `FIRST_SENDER_PORT + n / 65536`, for addresses repeat after 65536.
 const FIRST_SENDER_PORT: u16 = 40_000;
-/// The largest window scale (RFC 7323, section 2.3).
-const MAX_WINDOW_SCALE: u8 = 14;
 /// Written to the file at a time.
 const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
@@ -109,23 +107,23 @@ impl Pcap {
             hardware: "simulated",
             os: &format!("the TCP of the unbloat simulator, as in Linux {}", crate::LINUX),
         };
-        let openings = scenario.openings();
-        let counts: Vec<_> = openings.iter().map(|group| group.len() as u32).collect();
+        let arrivals = scenario.flow_arrivals();
+        let counts: Vec<_> = arrivals.iter().map(|group| group.len() as u32).collect();
         let links = match watches_links {
             true => LinkInterfaces::new(Topology::new(scenario, &counts).port_names()),
             false => LinkInterfaces::default(),
         };
         let file = PacketFile::create(path, &origin, &links, snap_length, BYTES_AT_A_TIME)?;
         let flow_count = counts.iter().sum::<u32>() as usize;
-        let groups = openings.into_iter().zip(0..);
-        let flows = groups.flat_map(|(openings, group)| openings.into_iter().map(move |opening| (group, opening)));
+        let groups = arrivals.into_iter().zip(0..);
+        let flows = groups.flat_map(|(arrivals, group)| arrivals.into_iter().map(move |arrival| (group, arrival)));
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);
         Ok(Pcap {
             file,
             under_way: if links.is_empty() { vec![] } else { vec![VecDeque::new(); flow_count] },
             links,
             connections: scenario.flows.iter().map(|group| Connection::new(scenario, group)).collect(),
-            flows: flows.zip(0..).map(|((group, opening), flow)| Flow::new(group, &opening, isn(flow))).collect(),
+            flows: flows.zip(0..).map(|((group, arrival), flow)| Flow::new(group, &arrival, isn(flow))).collect(),
             packet: Vec::new(),
             failure: None,
         })
@@ -254,8 +252,8 @@ fn is_same(one: &Packet, other: &Packet) -> bool {
 }
 
 impl Flow {
-    fn new(group: u32, opening: &Opening, isn: InitialSequence) -> Flow {
-        let size = opening.size.map_or(u64::MAX, |size| size.0);
+    fn new(group: u32, arrival: &FlowArrival, isn: InitialSequence) -> Flow {
+        let size = arrival.size.map_or(u64::MAX, |size| size.0);
         Flow { group, size, isn, receiver_tsval: 0, identification: [0; 2] }
     }
 
@@ -269,7 +267,7 @@ impl Connection {
     fn new(scenario: &Scenario, group: &FlowGroup) -> Connection {
         let stack = &group.stack;
         // A textbook receiver offers the largest window that there is.
-        let ample = if stack.quick_ack { scenario.ample_window(group).0 } else { u64::MAX };
+        let ample = if stack.quick_ack { scenario.autotuned_window(group).0 } else { u64::MAX };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         Connection {
             mss: group.packet.0 as u32 - header,
@@ -353,11 +351,6 @@ impl Connection {
         let scale = if syn { 0 } else { self.window_scale.unwrap_or(0) };
         window.div_ceil(1 << scale).min(u16::MAX as u32) as u16
     }
-}
-
-/// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
-fn window_scale(largest: u64) -> u8 {
-    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
 }
 
 fn set_options(tcp: &mut TcpHeader, options: &[TcpOptionElement]) {

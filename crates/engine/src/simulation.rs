@@ -12,7 +12,7 @@ use path::{Agenda, Network, Source, Topology};
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
 
 /// Events between two calls of `progress`.
@@ -71,8 +71,8 @@ impl Timer {
 impl<'a, T: Tap> Simulation<'a, T> {
     /// Sets up the hosts and loads one instance of each group's congestion control.
     pub fn new(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
-        let openings = scenario.openings();
-        let counts: Vec<_> = openings.iter().map(|group| group.len() as u32).collect();
+        let arrivals = scenario.flow_arrivals();
+        let counts: Vec<_> = arrivals.iter().map(|group| group.len() as u32).collect();
         let flows = counts.iter().sum::<u32>() as usize;
         let mut simulation = Simulation {
             scenario,
@@ -89,7 +89,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let control = library.load(&group.cc, scenario.control_seed(number));
             let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
             control.set_group(number);
-            simulation.add_group(number as u32, control, &openings[number]);
+            simulation.add_group(number as u32, control, &arrivals[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {
             simulation.set_timer(Timer::Sender(flow), simulation.senders[flow as usize].deadline());
@@ -102,17 +102,17 @@ impl<'a, T: Tap> Simulation<'a, T> {
         Ok(simulation)
     }
 
-    fn add_group(&mut self, number: u32, control: Control, openings: &[Opening]) {
+    fn add_group(&mut self, number: u32, control: Control, arrivals: &[FlowArrival]) {
         let group = &self.scenario.flows[number as usize];
         let interval = Interval::new(self.scenario, group.stop);
-        for opening in openings {
+        for arrival in arrivals {
             let flow = self.senders.len() as u32;
-            let meter = SenderMeter::new(Interval::new(self.scenario, None), opening.at);
+            let meter = SenderMeter::new(Interval::new(self.scenario, None), arrival.at);
             let ahead = self.scenario.written_ahead(group);
-            let sender = Sender::new(self.scenario.seed, flow, opening, group, control.needs_ecn(), ahead, meter);
+            let sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            let receive_buffer = group.receive_window.unwrap_or_else(|| self.scenario.ample_window(group));
+            let receive_buffer = group.receive_window.unwrap_or_else(|| self.scenario.autotuned_window(group));
             let mss = sender.sk.mss_cache;
             self.receivers.push(Receiver::new(self.scenario.seed, flow, group, receive_buffer, own_echo, mss, meter));
             self.senders.push(sender);

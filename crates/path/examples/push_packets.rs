@@ -24,18 +24,18 @@ fn main() {
     let experiment = scenario::load_text(&text, "arguments", Path::new(""), &[]).unwrap_or_else(|why| panic!("{why}"));
     let queue = &experiment.cells[0].scenario.links[0].forward.queue;
     let mut qdisc = of(queue, RATE, BYTES, 1, 1).expect("one of ours");
-    let mut draws = path::draws(2, 2);
+    let mut rng = path::rng(2, 2);
     let (mut now, mut free_at) = (Nanos::ZERO, Nanos::ZERO);
     let (mut dropped, mut sent, mut lost) = (vec![], 0u32, 0usize);
     for id in 0..packets {
-        now += Nanos(draws.next_u64() % (2 * PACKET_NS * 100 / 105));
+        now += Nanos(rng.next_u64() % (2 * PACKET_NS * 100 / 105));
         while free_at <= now && qdisc.next(free_at) <= free_at {
             if qdisc.dequeue(free_at, &mut dropped).is_some() {
                 sent += 1;
                 free_at += Nanos(PACKET_NS);
             }
         }
-        let flow = draws.next_u32() % flows;
+        let flow = rng.next_u32() % flows;
         let skb = Skb {
             id,
             bytes: BYTES,

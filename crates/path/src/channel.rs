@@ -1,10 +1,10 @@
 //! The channel behind a transmitter: propagation delay, losses, other impairments, and the packets in flight.
 
-use crate::draws;
 use crate::impaired::Impaired;
 use crate::loss::Losses;
 use crate::packet::PacketId;
 use crate::ring::Ring;
+use crate::rng;
 use scenario::model::Link;
 use scenario::units::Nanos;
 
@@ -80,7 +80,7 @@ struct Disturbances {
 
 impl Disturbances {
     fn of(link: &Link, seed: u64, purpose: u64) -> Option<Box<Disturbances>> {
-        let losses = Losses::of(&link.loss, draws(seed, purpose));
+        let losses = Losses::of(&link.loss, rng(seed, purpose));
         let impaired = Impaired::of(link, seed, purpose);
         (losses.is_some() || impaired.is_some()).then(|| Box::new(Disturbances { losses, impaired }))
     }

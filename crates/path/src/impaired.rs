@@ -5,31 +5,31 @@
 //! else.
 
 use crate::loss::threshold;
-use crate::{Draws, draws};
+use crate::{Rng, rng};
 use rand::RngCore;
 use scenario::impairments::{Distribution, Jitter, Outage, Reorder};
 use scenario::model::Link;
 use scenario::units::Nanos;
 
 /// Keep these draws apart from those of losses, queue disciplines and flows.
-const JITTER_DRAWS: u64 = 1 << 37;
-const REORDER_DRAWS: u64 = 1 << 38;
-const DUPLICATE_DRAWS: u64 = 1 << 39;
+const JITTER_STREAM: u64 = 1 << 37;
+const REORDER_STREAM: u64 = 1 << 38;
+const DUPLICATE_STREAM: u64 = 1 << 39;
 
 /// The impairments of one channel.
 pub(crate) struct Impaired {
     delay: Nanos,
     jitter: Option<Jitter>,
-    jitter_draws: Draws,
+    jitter_rng: Rng,
     reorder: Option<Reorder>,
     /// A packet leaves the order when a draw falls below this.
     to_reorder: u64,
-    reorder_draws: Draws,
+    reorder_rng: Rng,
     /// Packets that kept the order since the last that did not.
     in_order: u64,
     /// A packet is duplicated when a draw falls below this.
     to_duplicate: u64,
-    duplicate_draws: Draws,
+    duplicate_rng: Rng,
     /// Those in which packets are lost.
     outages: Vec<Outage>,
     /// When the last of the packets arrives that keep the order.
@@ -40,17 +40,17 @@ impl Impaired {
     /// Those of a link; none if it has none in its channel.
     pub fn of(link: &Link, seed: u64, purpose: u64) -> Option<Impaired> {
         let impairments = &link.impairments;
-        let draws = |what| draws(seed, what + purpose);
+        let rng = |what| rng(seed, what + purpose);
         impairments.in_the_channel().then(|| Impaired {
             delay: link.delay,
             jitter: impairments.jitter,
-            jitter_draws: draws(JITTER_DRAWS),
+            jitter_rng: rng(JITTER_STREAM),
             reorder: impairments.reorder,
             to_reorder: threshold(impairments.reorder.map_or(0.0, |reorder| reorder.share)),
-            reorder_draws: draws(REORDER_DRAWS),
+            reorder_rng: rng(REORDER_STREAM),
             in_order: 0,
             to_duplicate: threshold(impairments.duplicate),
-            duplicate_draws: draws(DUPLICATE_DRAWS),
+            duplicate_rng: rng(DUPLICATE_STREAM),
             outages: impairments.losing_outages().copied().collect(),
             latest: Nanos::ZERO,
         })
@@ -58,7 +58,7 @@ impl Impaired {
 
     /// When a packet arrives whose last bit leaves the transmitter at `end`.
     pub fn arrival(&mut self, end: Nanos) -> Nanos {
-        let delay = delay(self.delay, self.jitter, &mut self.jitter_draws);
+        let delay = delay(self.delay, self.jitter, &mut self.jitter_rng);
         match self.leaves_the_order() {
             Some(Reorder { by: Some(by), .. }) => end + delay + by,
             Some(_) => end,
@@ -68,8 +68,8 @@ impl Impaired {
 
     /// When the second copy of the same packet arrives; none if there is just one.
     pub fn second_arrival(&mut self, end: Nanos) -> Option<Nanos> {
-        let is_twice = self.duplicate_draws.next_u64() < self.to_duplicate;
-        let delay = delay(self.delay, self.jitter, &mut self.duplicate_draws);
+        let is_twice = self.duplicate_rng.next_u64() < self.to_duplicate;
+        let delay = delay(self.delay, self.jitter, &mut self.duplicate_rng);
         is_twice.then(|| self.in_order(end + delay))
     }
 
@@ -89,7 +89,7 @@ impl Impaired {
     /// The choice of the kernel's netem_enqueue().
     fn leaves_the_order(&mut self) -> Option<Reorder> {
         let reorder = self.reorder?;
-        let is_drawn = self.reorder_draws.next_u64() < self.to_reorder;
+        let is_drawn = self.reorder_rng.next_u64() < self.to_reorder;
         if is_drawn && self.in_order + 1 >= reorder.gap {
             self.in_order = 0;
             return Some(reorder);
@@ -100,12 +100,12 @@ impl Impaired {
 }
 
 /// One packet's delay, about the mean.
-fn delay(mean: Nanos, jitter: Option<Jitter>, draws: &mut Draws) -> Nanos {
+fn delay(mean: Nanos, jitter: Option<Jitter>, rng: &mut Rng) -> Nanos {
     let Some(Jitter { spread, distribution, .. }) = jitter else { return mean };
     match distribution {
-        Distribution::Uniform => (mean + Nanos(scenario::up_to(2 * spread.0, draws))).since(spread),
+        Distribution::Uniform => (mean + Nanos(scenario::up_to(2 * spread.0, rng))).since(spread),
         Distribution::Normal => {
-            let delay = mean.0 as f64 + spread.0 as f64 * scenario::normal(draws);
+            let delay = mean.0 as f64 + spread.0 as f64 * scenario::normal(rng);
             Nanos(delay.max(0.0).round() as u64)
         }
     }

@@ -33,6 +33,6 @@ pub use packet::{Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};
 pub use qdisc::Ecn;
 pub use queued::{Gone, QueuedPort};
-pub use scenario::{Draws, draws};
+pub use scenario::{Rng, rng};
 pub use stats::LinkStats;
 pub use topology::{Topology, forward, is_reverse, reverse};

@@ -1,12 +1,12 @@
 //! What a channel loses: each packet by itself, or in bursts.
 
-use crate::Draws;
+use crate::Rng;
 use rand::RngCore;
 use scenario::model::{Gemodel, Loss};
 
 /// A channel's losses, packet by packet.
 pub(crate) struct Losses {
-    draws: Draws,
+    rng: Rng,
     model: Model,
 }
 
@@ -18,21 +18,21 @@ enum Model {
 
 impl Losses {
     /// Those of a channel; none if it loses nothing.
-    pub fn of(loss: &Loss, draws: Draws) -> Option<Losses> {
+    pub fn of(loss: &Loss, rng: Rng) -> Option<Losses> {
         let model = match loss {
             Loss::Uniform(share) if *share == 0.0 => return None,
             Loss::Uniform(share) => Model::Uniform(threshold(*share)),
             Loss::Gemodel(model) => Model::GilbertElliott(GilbertElliott::new(model)),
         };
-        Some(Losses { draws, model })
+        Some(Losses { rng, model })
     }
 
     /// Is the next packet lost?
     #[inline]
     pub fn next(&mut self) -> bool {
         match &mut self.model {
-            Model::Uniform(below) => self.draws.next_u64() < *below,
-            Model::GilbertElliott(channel) => channel.loses(&mut self.draws),
+            Model::Uniform(below) => self.rng.next_u64() < *below,
+            Model::GilbertElliott(channel) => channel.loses(&mut self.rng),
         }
     }
 }
@@ -63,9 +63,9 @@ impl GilbertElliott {
 
     /// Two draws a packet, whatever the state, so that runs that differ in a probability differ in nothing else.
     #[inline(never)]
-    fn loses(&mut self, draws: &mut Draws) -> bool {
-        let lost = draws.next_u64() < self.now.to_lose;
-        if draws.next_u64() < self.now.to_leave {
+    fn loses(&mut self, rng: &mut Rng) -> bool {
+        let lost = rng.next_u64() < self.now.to_lose;
+        if rng.next_u64() < self.now.to_leave {
             std::mem::swap(&mut self.now, &mut self.other);
         }
         lost
@@ -85,7 +85,7 @@ mod tests {
     }
 
     fn draw(loss: &Loss, seed: u64) -> Vec<bool> {
-        let mut losses = Losses::of(loss, crate::draws(seed, 1));
+        let mut losses = Losses::of(loss, crate::rng(seed, 1));
         (0..PACKETS).map(|_| losses.as_mut().is_some_and(Losses::next)).collect()
     }
 
@@ -162,8 +162,8 @@ mod tests {
     /// One draw a packet, as ever: runs of before repeat themselves.
     #[test]
     fn a_uniform_channel_draws_once_a_packet() {
-        let mut draws = crate::draws(1, 1);
-        let drawn: Vec<_> = (0..PACKETS).map(|_| (draws.next_u64() as f64) < 0.25 * 2f64.powi(64)).collect();
+        let mut rng = crate::rng(1, 1);
+        let drawn: Vec<_> = (0..PACKETS).map(|_| (rng.next_u64() as f64) < 0.25 * 2f64.powi(64)).collect();
         assert_eq!(draw(&Loss::Uniform(0.25), 1), drawn);
     }
 

@@ -31,13 +31,13 @@ impl PacketId {
 /// The packets that are in the network. Queues and channels hold their numbers only.
 #[derive(Debug)]
 pub struct Pool<P> {
-    places: Vec<Place<P>>,
+    slots: Vec<Slot<P>>,
     /// The place that the next packet takes; none is free at [`PacketId::NONE`].
     free: PacketId,
 }
 
 #[derive(Debug)]
-struct Place<P> {
+struct Slot<P> {
     packet: P,
     /// IP length, which every port asks for.
     bytes: u32,
@@ -47,7 +47,7 @@ struct Place<P> {
 
 impl<P> Default for Pool<P> {
     fn default() -> Pool<P> {
-        Pool { places: Vec::new(), free: PacketId::NONE }
+        Pool { slots: Vec::new(), free: PacketId::NONE }
     }
 }
 
@@ -56,7 +56,7 @@ impl<P: Packet> Pool<P> {
     #[inline(always)]
     pub fn insert(&mut self, packet: P) -> PacketId {
         let id = self.free;
-        match self.places.get_mut(id.0 as usize) {
+        match self.slots.get_mut(id.0 as usize) {
             Some(place) => {
                 self.free = place.next_free;
                 place.bytes = packet.bytes();
@@ -70,32 +70,32 @@ impl<P: Packet> Pool<P> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, packet: P) -> PacketId {
-        self.places.push(Place { bytes: packet.bytes(), packet, next_free: PacketId::NONE });
-        PacketId(self.places.len() as u32 - 1)
+        self.slots.push(Slot { bytes: packet.bytes(), packet, next_free: PacketId::NONE });
+        PacketId(self.slots.len() as u32 - 1)
     }
 
     /// A packet of the pool.
     #[inline]
     pub fn get(&self, id: PacketId) -> &P {
-        &self.places[id.0 as usize].packet
+        &self.slots[id.0 as usize].packet
     }
 
     /// The IP length of a packet of the pool.
     #[inline]
     pub(crate) fn bytes(&self, id: PacketId) -> u32 {
-        self.places[id.0 as usize].bytes
+        self.slots[id.0 as usize].bytes
     }
 
     /// A packet of the pool, to change it, though not its length.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut P {
-        &mut self.places[id.0 as usize].packet
+        &mut self.slots[id.0 as usize].packet
     }
 
     /// Gives the place of a packet back, and the packet to read for the last time.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> &P {
-        let place = &mut self.places[id.0 as usize];
+        let place = &mut self.slots[id.0 as usize];
         place.next_free = self.free;
         self.free = id;
         &place.packet
@@ -105,11 +105,11 @@ impl<P: Packet> Pool<P> {
     pub fn count(&self) -> usize {
         let mut free = 0;
         let mut id = self.free;
-        while let Some(place) = self.places.get(id.0 as usize) {
+        while let Some(place) = self.slots.get(id.0 as usize) {
             free += 1;
             id = place.next_free;
         }
-        self.places.len() - free
+        self.slots.len() - free
     }
 
     /// What a queue discipline sees of a packet that comes to it at `now`.

@@ -14,7 +14,7 @@ use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
 
 /// Keeps the draws of queue disciplines apart from those of channels.
-const QDISC_DRAWS: u64 = 1 << 36;
+const QDISC_STREAM: u64 = 1 << 36;
 
 /// The ports and routes of a scenario.
 ///
@@ -159,7 +159,7 @@ fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
 fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.bits_per_second() as u64);
-    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_DRAWS + purpose);
+    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_STREAM + purpose);
     discipline.expect("a kernel qdisc is no part of this program")
 }
 

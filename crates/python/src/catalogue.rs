@@ -11,11 +11,11 @@ struct Mechanism {
     name: String,
     about: String,
     prose: String,
-    parameters: Vec<Setting>,
+    parameters: Vec<ParameterInfo>,
 }
 
 #[derive(Serialize)]
-struct Setting {
+struct ParameterInfo {
     name: String,
     about: String,
     kind: &'static str,
@@ -38,14 +38,14 @@ impl From<Description> for Mechanism {
             name: description.name,
             about: description.summary,
             prose: description.prose,
-            parameters: description.parameters.iter().map(Setting::from).collect(),
+            parameters: description.parameters.iter().map(ParameterInfo::from).collect(),
         }
     }
 }
 
-impl From<&Parameter> for Setting {
-    fn from(parameter: &Parameter) -> Setting {
-        Setting {
+impl From<&Parameter> for ParameterInfo {
+    fn from(parameter: &Parameter) -> ParameterInfo {
+        ParameterInfo {
             name: parameter.name.clone(),
             about: parameter.meaning.clone(),
             kind: parameter.kind(),

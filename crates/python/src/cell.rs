@@ -274,7 +274,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         data_packets: outcome.data_packets,
         packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
         warmup_s: scenario.warmup.as_secs_f64(),
-        groups: scenario.openings().iter().map(Vec::len).collect(),
+        groups: scenario.flow_arrivals().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
 }

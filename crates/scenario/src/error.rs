@@ -17,7 +17,7 @@ pub struct Error {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where it stands.
-    pub place: Place,
+    pub place: Location,
     /// The key with the sections it lies in, such as `link.bottleneck.rate`; empty if the file as a whole is meant.
     pub key: String,
     /// What is wrong, and what may stand there.
@@ -32,7 +32,7 @@ const HEAD: usize = 100;
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// On the command line, as `--set KEY=VALUE`.
     Override,
     /// In a file as a whole.
@@ -42,7 +42,7 @@ pub enum Place {
 }
 
 impl Error {
-    pub(crate) fn one(place: Place, key: impl Into<String>, message: impl Into<String>) -> Error {
+    pub(crate) fn one(place: Location, key: impl Into<String>, message: impl Into<String>) -> Error {
         let problem = Problem { place, key: key.into(), message: message.into() };
         Error { problems: vec![problem] }
     }
@@ -83,12 +83,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
     format!("{} ... {}", &text[..head], &text[tail..]).into()
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Override => write!(f, "--set"),
-            Place::File(file) => write!(f, "{file}"),
-            Place::Line(file, line) => write!(f, "{file}:{line}"),
+            Location::Override => write!(f, "--set"),
+            Location::File(file) => write!(f, "{file}"),
+            Location::Line(file, line) => write!(f, "{file}:{line}"),
         }
     }
 }
@@ -98,7 +98,7 @@ impl fmt::Display for Place {
 pub(crate) struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
-    pub fn add(&self, place: &Place, key: impl Into<String>, message: impl Into<String>) {
+    pub fn add(&self, place: &Location, key: impl Into<String>, message: impl Into<String>) {
         let problem = Problem { place: place.clone(), key: key.into(), message: message.into() };
         self.0.borrow_mut().push(problem);
     }

@@ -2,7 +2,6 @@
 
 mod bdp;
 mod checks;
-mod draws;
 mod error;
 pub mod impairments;
 mod load;
@@ -17,6 +16,7 @@ pub mod records;
 mod red;
 pub mod register;
 mod resolved;
+mod rng;
 mod section;
 pub mod setup;
 pub mod skb;
@@ -26,7 +26,7 @@ mod tree;
 pub mod units;
 pub mod workload;
 
-pub use draws::{Draws, draws, normal, up_to};
-pub use error::{Error, Place, Problem};
+pub use error::{Error, Location, Problem};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read::is_path;
+pub use rng::{Rng, normal, rng, up_to};

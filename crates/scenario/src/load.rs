@@ -1,6 +1,6 @@
 //! Loading an experiment: file or text, overrides, sweep, cells.
 
-use crate::error::{Error, Place, Problems, did_you_mean};
+use crate::error::{Error, Location, Problems, did_you_mean};
 use crate::model::Scenario;
 use crate::read::{Reader, cc_name};
 use crate::sweep;
@@ -27,13 +27,13 @@ pub struct Cell {
     pub scenario: Scenario,
     /// What the file says for this cell, with places.
     tree: Table,
-    place: Place,
+    place: Location,
 }
 
 impl Cell {
     /// What another process has read: `locate` gives the key alone, behind the mark `?`, for there is no file here.
     pub fn resolved(scenario: Scenario) -> Cell {
-        Cell { axes: vec![], scenario, tree: Table::default(), place: Place::File("?".into()) }
+        Cell { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
     }
 
     /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
@@ -80,7 +80,7 @@ fn written_cc(flow: &Node) -> Option<&str> {
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
-        .map_err(|why| Error::one(Place::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
+        .map_err(|why| Error::one(Location::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
     load_text(&text, &name, path.parent().unwrap_or(Path::new("")), overrides)
 }
 
@@ -98,7 +98,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     let trees = cell_trees(&tree, &axes, &overrides)?;
 
     let stem = PathBuf::from(&*file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
-    let place = Place::File(file);
+    let place = Location::File(file);
     let reader = Reader::new(folder, &stem, place.clone());
     let problems = Problems::default();
     let mut cells = Vec::new();

@@ -1,20 +1,20 @@
 //! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
 //! words.
 
-use crate::error::Place;
-use crate::model::Stack;
+use crate::error::Location;
+use crate::model::TcpProfile;
 use crate::register::PROFILES;
 use crate::section::{Readable, Section};
 use crate::tree::Value;
 use crate::units::Nanos;
 
 /// Line and dotted key of a switch.
-type Written = (Place, String);
+type Written = (Location, String);
 
 /// A stack under construction.
 #[derive(Clone)]
 pub(crate) struct Profile {
-    stack: Stack,
+    stack: TcpProfile,
     /// Where `rack = true` is written; none if a base says it.
     asked_for_rack: Option<Written>,
     /// Likewise `tlp = true`.
@@ -26,9 +26,9 @@ pub(crate) struct Profile {
 impl Profile {
     fn named(name: &str) -> Profile {
         let stack = match name {
-            "sack" => Stack::SACK,
-            "newreno" => Stack::NEWRENO,
-            _ => Stack::LINUX,
+            "sack" => TcpProfile::SACK,
+            "newreno" => TcpProfile::NEWRENO,
+            _ => TcpProfile::LINUX,
         };
         Profile { stack, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }
     }
@@ -39,7 +39,7 @@ impl Profile {
     }
 
     /// A group's stack: the experiment's, changed by its `profile` and by the switches that stand in the group itself.
-    pub fn of_group(&self, group: &Section) -> Stack {
+    pub fn of_group(&self, group: &Section) -> TcpProfile {
         let mut profile = self.changed_by(group);
         profile.read_common(group);
         profile.finish(group)
@@ -100,7 +100,7 @@ impl Profile {
     }
 
     /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
-    fn finish(self, group: &Section) -> Stack {
+    fn finish(self, group: &Section) -> TcpProfile {
         let mut stack = self.stack;
         if !stack.sack {
             for (place, key) in [self.asked_for_rack, self.asked_for_tlp].into_iter().flatten() {

@@ -3,7 +3,7 @@
 //! Values are counted in the smallest step of their kind, in whole numbers. The unit says what kind they are, so that
 //! this need not know the key: what the key takes is checked cell by cell, as for values that are written out.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use crate::model::Limit;
 use crate::quantity::{Bdp, FinePercentage};
 use crate::tree::{Node, Table, Value, quoted};
@@ -22,7 +22,7 @@ pub(crate) fn is_range(table: &Table) -> bool {
 }
 
 /// The values of the range that stands at `place` for the axis `name`, ascending.
-pub(crate) fn values(name: &str, table: &Table, place: &Place) -> Result<Vec<Value>, Error> {
+pub(crate) fn values(name: &str, table: &Table, place: &Location) -> Result<Vec<Value>, Error> {
     let range = Range { name, table, place };
     range.refuse_unknown_keys()?;
     let (kind, from) = range.quantity("from")?;
@@ -44,7 +44,7 @@ pub(crate) fn values(name: &str, table: &Table, place: &Place) -> Result<Vec<Val
 
 /// What a range runs over.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum Dimension {
     Number,
     Rate,
     Time,
@@ -56,25 +56,25 @@ enum Kind {
     Drift,
 }
 
-impl Kind {
+impl Dimension {
     /// What a value is, and how many of its smallest step.
-    fn of(value: &Value) -> Option<(Kind, i128)> {
+    fn of(value: &Value) -> Option<(Dimension, i128)> {
         let text = match value {
-            Value::Integer(number) => return Some((Kind::Number, *number)),
+            Value::Integer(number) => return Some((Dimension::Number, *number)),
             Value::Text(text) => text,
             _ => return None,
         };
-        let rate = text.parse().ok().map(|Rate(bits)| (Kind::Rate, bits.into()));
-        let time = || text.parse().ok().map(|Offset(ns)| (Kind::Time, ns.into()));
-        let drift = || text.parse().ok().map(|Drift(parts)| (Kind::Drift, parts.into()));
-        let size = || text.parse().ok().map(|Bytes(bytes)| (Kind::Size, bytes.into()));
-        let share = || text.parse().ok().map(|FinePercentage(parts)| (Kind::Percentage, parts.into()));
+        let rate = text.parse().ok().map(|Rate(bits)| (Dimension::Rate, bits.into()));
+        let time = || text.parse().ok().map(|Offset(ns)| (Dimension::Time, ns.into()));
+        let drift = || text.parse().ok().map(|Drift(parts)| (Dimension::Drift, parts.into()));
+        let size = || text.parse().ok().map(|Bytes(bytes)| (Dimension::Size, bytes.into()));
+        let share = || text.parse().ok().map(|FinePercentage(parts)| (Dimension::Percentage, parts.into()));
         let packets = || match text.parse() {
-            Ok(Limit::Packets(packets)) => Some((Kind::Packets, packets.into())),
+            Ok(Limit::Packets(packets)) => Some((Dimension::Packets, packets.into())),
             _ => None,
         };
-        let bdp = || text.parse().ok().map(|Bdp(parts)| (Kind::Bdp, parts.into()));
-        let frequency = || text.parse().ok().map(|Frequency(parts)| (Kind::Frequency, parts.into()));
+        let bdp = || text.parse().ok().map(|Bdp(parts)| (Dimension::Bdp, parts.into()));
+        let frequency = || text.parse().ok().map(|Frequency(parts)| (Dimension::Frequency, parts.into()));
         rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
     }
 
@@ -83,29 +83,29 @@ impl Kind {
         let count = u64::try_from(steps).unwrap_or_default();
         let signed = i64::try_from(steps).unwrap_or_default();
         match self {
-            Kind::Number => Value::Integer(steps),
-            Kind::Rate => Value::Text(Rate(count).to_string()),
-            Kind::Time => Value::Text(Offset(signed).to_string()),
-            Kind::Size => Value::Text(Bytes(count).to_string()),
-            Kind::Packets => Value::Text(Limit::Packets(count).to_string()),
-            Kind::Bdp => Value::Text(Bdp(count).to_string()),
-            Kind::Percentage => Value::Text(FinePercentage(count).to_string()),
-            Kind::Frequency => Value::Text(Frequency(count).to_string()),
-            Kind::Drift => Value::Text(Drift(signed).to_string()),
+            Dimension::Number => Value::Integer(steps),
+            Dimension::Rate => Value::Text(Rate(count).to_string()),
+            Dimension::Time => Value::Text(Offset(signed).to_string()),
+            Dimension::Size => Value::Text(Bytes(count).to_string()),
+            Dimension::Packets => Value::Text(Limit::Packets(count).to_string()),
+            Dimension::Bdp => Value::Text(Bdp(count).to_string()),
+            Dimension::Percentage => Value::Text(FinePercentage(count).to_string()),
+            Dimension::Frequency => Value::Text(Frequency(count).to_string()),
+            Dimension::Drift => Value::Text(Drift(signed).to_string()),
         }
     }
 
     fn article(self) -> &'static str {
         match self {
-            Kind::Number => "a whole number",
-            Kind::Rate => "a rate",
-            Kind::Time => "a time",
-            Kind::Size => "a size",
-            Kind::Packets => "a number of packets",
-            Kind::Bdp => "a multiple of the bandwidth-delay product",
-            Kind::Percentage => "a percentage",
-            Kind::Frequency => "a number of times a second",
-            Kind::Drift => "a drift",
+            Dimension::Number => "a whole number",
+            Dimension::Rate => "a rate",
+            Dimension::Time => "a time",
+            Dimension::Size => "a size",
+            Dimension::Packets => "a number of packets",
+            Dimension::Bdp => "a multiple of the bandwidth-delay product",
+            Dimension::Percentage => "a percentage",
+            Dimension::Frequency => "a number of times a second",
+            Dimension::Drift => "a drift",
         }
     }
 }
@@ -114,7 +114,7 @@ impl Kind {
 struct Range<'a> {
     name: &'a str,
     table: &'a Table,
-    place: &'a Place,
+    place: &'a Location,
 }
 
 impl<'a> Range<'a> {
@@ -132,16 +132,16 @@ impl<'a> Range<'a> {
         }
     }
 
-    fn quantity(&self, key: &str) -> Result<(Kind, i128), Error> {
+    fn quantity(&self, key: &str) -> Result<(Dimension, i128), Error> {
         let node = self.table.get(key).ok_or_else(|| self.wrong(key, format!("is missing; {FORM}")))?;
-        Kind::of(&node.value).ok_or_else(|| {
+        Dimension::of(&node.value).ok_or_else(|| {
             let what = "must be a whole number, or a quantity with its unit such \
                 as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"";
             self.wrong(key, format!("{what}; here it is {}", quoted(&node.value)))
         })
     }
 
-    fn quantity_like(&self, kind: Kind, key: &str) -> Result<i128, Error> {
+    fn quantity_like(&self, kind: Dimension, key: &str) -> Result<i128, Error> {
         match self.quantity(key)? {
             (same, steps) if same == kind => Ok(steps),
             (other, _) => {

@@ -2,11 +2,11 @@
 
 use crate::bdp::Product;
 use crate::checks;
-use crate::error::{Place, Problems, did_you_mean};
+use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss,
-    ParamValue, Queue, Scenario, Service, Setting, Trace,
+    ParamValue, ParameterValue, Queue, Scenario, Service, Trace,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share, Start};
@@ -28,7 +28,7 @@ pub(crate) struct Reader {
     /// Its name if it has no `name`.
     default_name: String,
     /// Where the file as a whole stands.
-    place: Place,
+    place: Location,
     /// Traces that were read, or why they could not be.
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
@@ -40,7 +40,7 @@ const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 const NO_QUEUE: Queue = Queue::Droptail { limit: None, ecn_threshold: None };
 
 impl Reader {
-    pub fn new(folder: &Path, default_name: &str, place: Place) -> Reader {
+    pub fn new(folder: &Path, default_name: &str, place: Location) -> Reader {
         let folder = folder.to_path_buf();
         Reader { folder, default_name: default_name.into(), place, traces: RefCell::default() }
     }
@@ -173,9 +173,9 @@ impl Reader {
     }
 
     /// A path in the file starts at the file's folder; one on the command line at the current folder.
-    fn resolve(&self, path: &str, place: &Place) -> PathBuf {
+    fn resolve(&self, path: &str, place: &Location) -> PathBuf {
         match place {
-            Place::Override => PathBuf::from(path),
+            Location::Override => PathBuf::from(path),
             _ => self.folder.join(path),
         }
     }
@@ -346,19 +346,19 @@ fn read_gemodel(section: &Section) -> Gemodel {
 }
 
 /// The parameters of a queue of the kernel's, those with a default included.
-fn settings(section: &Section, product: &Product) -> Vec<(&'static str, Setting)> {
+fn settings(section: &Section, product: &Product) -> Vec<(&'static str, ParameterValue)> {
     let setting = |name, kind| match kind {
-        Kind::Integer => section.read(name).map(Setting::Number),
-        Kind::Flag => section.read(name).map(Setting::Flag),
-        Kind::Time => section.read(name).map(Setting::Time),
-        Kind::Size => section.read(name).map(Setting::Size),
-        Kind::Limit => section.read_limit(name, product).map(Setting::Limit),
-        Kind::Share => section.read::<Share>(name).map(|share| Setting::Share(share.0)),
-        Kind::Rate => section.read(name).map(Setting::Rate),
+        Kind::Integer => section.read(name).map(ParameterValue::Number),
+        Kind::Flag => section.read(name).map(ParameterValue::Flag),
+        Kind::Time => section.read(name).map(ParameterValue::Time),
+        Kind::Size => section.read(name).map(ParameterValue::Size),
+        Kind::Limit => section.read_limit(name, product).map(ParameterValue::Limit),
+        Kind::Share => section.read::<Share>(name).map(|share| ParameterValue::Share(share.0)),
+        Kind::Rate => section.read(name).map(ParameterValue::Rate),
         // The kind itself is read already; other choices stand in the order of the kernel's numbers.
         Kind::Choice(names) if name != "kind" => {
             let choice: Option<String> = section.read(name);
-            names.iter().position(|name| Some(*name) == choice.as_deref()).map(|n| Setting::Number(n as u64))
+            names.iter().position(|name| Some(*name) == choice.as_deref()).map(|n| ParameterValue::Number(n as u64))
         }
         _ => None,
     };

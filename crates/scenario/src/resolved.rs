@@ -2,7 +2,7 @@
 //!
 //! A scenario's JSON (`serde_json` on `model::Scenario`) can be read again if each trace brings its `text` along.
 
-use crate::model::{KernelQueue, Setting, Trace};
+use crate::model::{KernelQueue, ParameterValue, Trace};
 use crate::register::{self, OF_THE_KERNEL};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ impl TryFrom<WrittenTrace> for Trace {
 #[derive(serde::Deserialize)]
 struct WrittenKernelQueue {
     discipline: String,
-    parameters: Vec<(String, Setting)>,
+    parameters: Vec<(String, ParameterValue)>,
 }
 
 /// Derived, it would borrow the names for ever.
@@ -46,7 +46,7 @@ impl TryFrom<WrittenKernelQueue> for KernelQueue {
             .find(|name| *name == written.discipline)
             .ok_or_else(|| format!("there is no queue {OF_THE_KERNEL}{}", written.discipline))?;
         let section = format!("{OF_THE_KERNEL}{discipline}");
-        let parameter = |(name, value): (String, Setting)| {
+        let parameter = |(name, value): (String, ParameterValue)| {
             let key = register::keys_of(&section).find(|key| key.name == name);
             key.map(|key| (key.name, value)).ok_or_else(|| format!("{section} has no {name}"))
         };

@@ -1,7 +1,7 @@
 //! Takes typed values out of one section of the file, as the register describes them.
 
 use crate::bdp::Product;
-use crate::error::{Place, Problems, did_you_mean};
+use crate::error::{Location, Problems, did_you_mean};
 use crate::model::Limit;
 use crate::quantity::{Bdp, Number, Share, Start};
 use crate::register::{self, Absence, Key, Kind};
@@ -17,13 +17,13 @@ pub(crate) struct Section<'a> {
     /// Its name in the register, such as `flows`.
     pub shape: &'static str,
     /// Its header's line.
-    pub place: Place,
+    pub place: Location,
     problems: &'a Problems,
 }
 
 impl<'a> Section<'a> {
     /// The file's top.
-    pub fn top(table: &'a Table, place: Place, problems: &'a Problems) -> Section<'a> {
+    pub fn top(table: &'a Table, place: Location, problems: &'a Problems) -> Section<'a> {
         let top = Section { table: Some(table), path: String::new(), shape: "", place, problems };
         top.refuse_unknown_keys();
         top
@@ -159,11 +159,11 @@ impl<'a> Section<'a> {
     }
 
     /// Puts a mistake down that stands elsewhere: `path` is the whole dotted key.
-    pub fn complain_about(&self, place: &Place, path: String, message: impl Into<String>) {
+    pub fn complain_about(&self, place: &Location, path: String, message: impl Into<String>) {
         self.problems.add(place, path, message);
     }
 
-    pub fn place_of(&self, name: &str) -> Place {
+    pub fn place_of(&self, name: &str) -> Location {
         self.get(name).map_or(&self.place, |node| &node.place).clone()
     }
 

@@ -36,10 +36,10 @@ pub struct LinkSetup {
 impl Run {
     /// Fills in what the scenario says about each flow and link.
     pub fn describe(&mut self, scenario: &Scenario) {
-        let groups = scenario.flows.iter().zip(scenario.openings());
-        let setups = groups.flat_map(|(group, openings)| {
+        let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
+        let setups = groups.flat_map(|(group, arrivals)| {
             let base_rtt_ms = scenario.propagation_rtt(group).as_millis_f64();
-            vec![FlowSetup { name: group.name.clone(), base_rtt_ms }; openings.len()]
+            vec![FlowSetup { name: group.name.clone(), base_rtt_ms }; arrivals.len()]
         });
         self.flows.iter_mut().zip(setups).for_each(|(flow, setup)| flow.setup = setup);
         self.links.iter_mut().zip(scenario.directions()).for_each(|(link, model)| link.setup = model.setup());

@@ -1,6 +1,6 @@
 //! `[sweep]`: a grid over other keys, expanded into cells.
 
-use crate::error::{Error, Place, did_you_mean};
+use crate::error::{Error, Location, did_you_mean};
 use crate::range;
 use crate::register;
 use crate::tree::{self, Node, Table, Value};
@@ -97,14 +97,14 @@ fn value_axis(name: String, items: &[Node]) -> Axis {
     Axis { points: items.iter().map(point).collect(), name }
 }
 
-fn range_axis(name: String, written: &Table, place: &Place) -> Result<Axis, Error> {
+fn range_axis(name: String, written: &Table, place: &Location) -> Result<Axis, Error> {
     let values = range::values(&name, written, place)?;
     let items: Vec<_> = values.into_iter().map(|value| Node { value, place: place.clone() }).collect();
     Ok(value_axis(name, &items))
 }
 
 /// An axis of named cases: tables with a `label` that set several keys together.
-fn case_axis(name: String, items: &[Node], place: &Place) -> Result<Axis, Error> {
+fn case_axis(name: String, items: &[Node], place: &Location) -> Result<Axis, Error> {
     let key = format!("sweep.{name}");
     let mut labels = HashSet::new();
     let mut points = Vec::new();

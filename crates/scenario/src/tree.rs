@@ -1,6 +1,6 @@
 //! The experiment file as a tree in which every value knows the line it stands in.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use std::fmt;
 use std::sync::Arc;
 use toml::Spanned;
@@ -10,7 +10,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
-    pub place: Place,
+    pub place: Location,
 }
 
 /// What TOML can say.
@@ -60,9 +60,9 @@ impl Table {
 
 /// Reads TOML; `file` names it in errors.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
-    let source = Source { ends: line_ends(text), place: &|line| Place::Line(file.clone(), line) };
+    let source = Source { ends: line_ends(text), place: &|line| Location::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
-        let place = why.span().map_or(Place::File(file.clone()), |span| source.at(span.start));
+        let place = why.span().map_or(Location::File(file.clone()), |span| source.at(span.start));
         Error::one(place, "", format!("not valid TOML: {}", why.message().replace('\n', ", ")))
     })?;
     Ok(source.table(document.get_ref()))
@@ -70,10 +70,10 @@ pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
 
 /// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.
 pub(crate) fn parse_override(text: &str) -> Node {
-    let source = Source { ends: line_ends(text), place: &|_| Place::Override };
+    let source = Source { ends: line_ends(text), place: &|_| Location::Override };
     match DeValue::parse(text) {
         Ok(value) => source.node(&value),
-        Err(_) => Node { value: Value::Text(text.to_string()), place: Place::Override },
+        Err(_) => Node { value: Value::Text(text.to_string()), place: Location::Override },
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn parse_override(text: &str) -> Node {
 struct Source<'a> {
     /// Where each line ends.
     ends: Vec<usize>,
-    place: &'a dyn Fn(usize) -> Place,
+    place: &'a dyn Fn(usize) -> Location,
 }
 
 fn line_ends(text: &str) -> Vec<usize> {
@@ -89,7 +89,7 @@ fn line_ends(text: &str) -> Vec<usize> {
 }
 
 impl Source<'_> {
-    fn at(&self, offset: usize) -> Place {
+    fn at(&self, offset: usize) -> Location {
         (self.place)(1 + self.ends.partition_point(|end| *end < offset))
     }
 
@@ -265,7 +265,7 @@ fn exclusive_with(key: &str) -> &'static [&'static str] {
 }
 
 /// The place of a dotted key, or of what it would stand in.
-pub(crate) fn locate(table: &Table, key: &str) -> Option<Place> {
+pub(crate) fn locate(table: &Table, key: &str) -> Option<Location> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let mut node = table.get(first)?;
     for part in rest.split('.').filter(|part| !part.is_empty()) {

@@ -5,15 +5,15 @@
 //! and what another group does, or what is lost on the way, changes neither. Logarithms and powers are those of `libm`,
 //! which are the same on every machine.
 
-use crate::draws::{Draws, draws, exponential, normal, uniform, up_to};
 use crate::model::{FlowGroup, Scenario};
+use crate::rng::{Rng, exponential, normal, rng, uniform, up_to};
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// The streams of the first group's draws; each next group has the next ones.
-const ARRIVAL_DRAWS: u64 = 1 << 33;
-const SIZE_DRAWS: u64 = 1 << 34;
-const START_DRAWS: u64 = 1 << 40;
+const ARRIVAL_STREAM: u64 = 1 << 33;
+const SIZE_STREAM: u64 = 1 << 34;
+const START_STREAM: u64 = 1 << 40;
 /// What no draw exceeds: the largest `size` that a file may say.
 const LARGEST: f64 = 1e15;
 
@@ -55,7 +55,7 @@ pub enum Sizes {
 
 /// One flow of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct FlowArrival {
     /// When it opens its connection.
     pub at: Nanos,
     /// How much its application writes; `None` = without end.
@@ -64,49 +64,49 @@ pub struct Opening {
 
 impl Scenario {
     /// The flows of the run, group by group; flows are numbered in this order.
-    pub fn openings(&self) -> Vec<Vec<Opening>> {
-        self.flows.iter().zip(0..).map(|(group, number)| self.openings_of(group, number)).collect()
+    pub fn flow_arrivals(&self) -> Vec<Vec<FlowArrival>> {
+        self.flows.iter().zip(0..).map(|(group, number)| self.flow_arrivals_of(group, number)).collect()
     }
 
-    fn openings_of(&self, group: &FlowGroup, number: u64) -> Vec<Opening> {
-        let mut draws = draws(self.seed, SIZE_DRAWS + number);
+    fn flow_arrivals_of(&self, group: &FlowGroup, number: u64) -> Vec<FlowArrival> {
+        let mut rng = rng(self.seed, SIZE_STREAM + number);
         let mut draw = group.sizes.map(|sizes| sizes.sampler());
-        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut draws).min(group.largest_size())));
-        self.times(group, number).into_iter().map(|at| Opening { at, size: size() }).collect()
+        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut rng).min(group.largest_size())));
+        self.times(group, number).into_iter().map(|at| FlowArrival { at, size: size() }).collect()
     }
 
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
         let Some(Arrivals::Poisson { rate }) = group.arrivals else {
-            let mut draws = draws(self.seed, START_DRAWS + number);
-            let mut later = || Nanos(up_to(group.start_spread.0, &mut draws));
+            let mut rng = rng(self.seed, START_STREAM + number);
+            let mut later = || Nanos(up_to(group.start_spread.0, &mut rng));
             return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();
         };
-        let mut draws = draws(self.seed, ARRIVAL_DRAWS + number);
-        let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut draws)));
+        let mut rng = rng(self.seed, ARRIVAL_STREAM + number);
+        let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut rng)));
         let end = group.stop.unwrap_or(self.duration).min(self.duration);
         std::iter::successors(Some(group.start), next).skip(1).take_while(|at| *at < end).collect()
     }
 
     /// Flows over all groups.
     pub fn flow_count(&self) -> usize {
-        self.openings().iter().map(Vec::len).sum()
+        self.flow_arrivals().iter().map(Vec::len).sum()
     }
 }
 
 impl Sizes {
-    /// Draws one size after the other.
-    fn sampler(self) -> Box<dyn FnMut(&mut Draws) -> Bytes> {
+    /// Rng one size after the other.
+    fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
         match self {
             Sizes::Pareto { mean, shape, most } => {
                 let (least, cut) = pareto(mean.0 as f64, shape, most.map(|most| most.0 as f64));
-                Box::new(move |draws| whole(least * libm::pow(1.0 - uniform(draws) * cut, -1.0 / shape)))
+                Box::new(move |rng| whole(least * libm::pow(1.0 - uniform(rng) * cut, -1.0 / shape)))
             }
             Sizes::Lognormal { mean, sigma } => {
                 // The mean of exp(mu + sigma z) is exp(mu + sigma^2 / 2).
                 let mu = libm::log(mean.0 as f64) - sigma * sigma / 2.0;
-                Box::new(move |draws| whole(libm::exp(mu + sigma * normal(draws))))
+                Box::new(move |rng| whole(libm::exp(mu + sigma * normal(rng))))
             }
-            Sizes::Exponential { mean } => Box::new(move |draws| whole(mean.0 as f64 * exponential(draws))),
+            Sizes::Exponential { mean } => Box::new(move |rng| whole(mean.0 as f64 * exponential(rng))),
         }
     }
 }

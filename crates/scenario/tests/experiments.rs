@@ -1,7 +1,8 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
 use scenario::model::{
-    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, Queue, Scenario, Service, Setting, Stack,
+    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, ParameterValue, Queue, Scenario, Service,
+    TcpProfile,
 };
 use scenario::quantity::Share;
 use scenario::queue::Discipline;
@@ -147,21 +148,21 @@ fn what_is_not_written_has_its_default() {
     assert_eq!((group.count, group.start, group.stagger, group.stop), (1, Nanos::ZERO, Nanos::ZERO, None));
     assert_eq!((group.size, group.packet, group.receive_window), (None, Bytes(1500), None));
     assert_eq!((group.access.rate, group.access.delay), (None, Nanos::ZERO));
-    assert_eq!(group.stack, Stack::LINUX);
+    assert_eq!(group.stack, TcpProfile::LINUX);
     assert!(group.cc.params.is_empty());
 }
 
 #[test]
 fn profiles_stack_up_and_sack_carries_rack() {
     let stack = |overrides: &[(&str, &str)]| only(SAMPLE, overrides).flows[0].stack;
-    assert_eq!(stack(&[("profile", "newreno")]), Stack::NEWRENO);
-    assert_eq!(stack(&[("flows.0.profile", "sack")]), Stack::SACK);
-    let without_sack = Stack { sack: false, rack: false, tlp: false, ..Stack::LINUX };
+    assert_eq!(stack(&[("profile", "newreno")]), TcpProfile::NEWRENO);
+    assert_eq!(stack(&[("flows.0.profile", "sack")]), TcpProfile::SACK);
+    let without_sack = TcpProfile { sack: false, rack: false, tlp: false, ..TcpProfile::LINUX };
     assert_eq!(stack(&[("profile.sack", "false")]), without_sack);
     let over_both = [("profile", "newreno"), ("flows.0.profile", "{ undo = true }"), ("flows.0.delayed_ack", "false")];
-    assert_eq!(stack(&over_both), Stack { undo: true, delayed_ack: false, ..Stack::NEWRENO });
+    assert_eq!(stack(&over_both), TcpProfile { undo: true, delayed_ack: false, ..TcpProfile::NEWRENO });
     let in_the_group = [("flows.0.initial_window", "3"), ("flows.0.rto_min", "1s"), ("flows.0.ecn", "true")];
-    let expected = Stack { initial_window: 3, rto_min: Nanos::from_secs(1), ecn: true, ..Stack::LINUX };
+    let expected = TcpProfile { initial_window: 3, rto_min: Nanos::from_secs(1), ecn: true, ..TcpProfile::LINUX };
     assert_eq!(stack(&in_the_group), expected);
 }
 
@@ -417,10 +418,10 @@ fn cake_s_choices_are_the_kernel_s_numbers() {
         panic!("the kernel's")
     };
     let said = vec![
-        ("bandwidth", Setting::Rate(Rate(19_000_000))),
-        ("diffserv", Setting::Number(3)),
-        ("flowmode", Setting::Number(5)),
-        ("atm", Setting::Number(2)),
+        ("bandwidth", ParameterValue::Rate(Rate(19_000_000))),
+        ("diffserv", ParameterValue::Number(3)),
+        ("flowmode", ParameterValue::Number(5)),
+        ("atm", ParameterValue::Number(2)),
     ];
     assert_eq!(queue, KernelQueue { discipline: "cake", parameters: said });
 }
@@ -430,9 +431,9 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
     let queue = "{ kind = \"kernel:fq_codel\", target = \"2ms\", flows = 16, ecn = false }";
     let scenario = only(SAMPLE, &[("link.bottleneck.queue", queue), ("flows.0.tos", "0x10")]);
     let said = vec![
-        ("flows", Setting::Number(16)),
-        ("target", Setting::Time(Nanos::from_millis(2))),
-        ("ecn", Setting::Flag(false)),
+        ("flows", ParameterValue::Number(16)),
+        ("target", ParameterValue::Time(Nanos::from_millis(2))),
+        ("ecn", ParameterValue::Flag(false)),
     ];
     assert_eq!(
         scenario.links[0].forward.queue,
@@ -495,7 +496,7 @@ fn a_huge_limit_gives_a_huge_window() {
         );
         let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
         let scenario = &experiment.cells[0].scenario;
-        assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
+        assert_eq!(scenario.autotuned_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::load_text;
-use scenario::model::{Limit, Queue, Scenario, Service, Setting};
+use scenario::model::{Limit, ParameterValue, Queue, Scenario, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
@@ -102,7 +102,7 @@ fn a_limit_follows_the_rate_and_the_round_trip() {
     assert_eq!(limit(&[(key, "1bdp"), half]), Some(Limit::Bytes(Bytes(37_500))));
     let kernel = base(&[(key, "1bdp"), ("link.bottleneck.queue.kind", "kernel:fq_codel")]);
     let Queue::Kernel(queue) = &kernel.links[0].forward.queue else { panic!("the kernel's") };
-    assert_eq!(queue.parameter("limit"), Some(Setting::Limit(Limit::Packets(34))));
+    assert_eq!(queue.parameter("limit"), Some(ParameterValue::Limit(Limit::Packets(34))));
     let both = base(&[(key, "2bdp"), ("link.bottleneck.queue.ecn_threshold", "0.17bdp")]);
     let [limit, ecn_threshold] = [100_000, 8500].map(|bytes| Some(Limit::Bytes(Bytes(bytes))));
     assert_eq!(both.links[0].forward.queue, Queue::Droptail { limit, ecn_threshold });
@@ -172,7 +172,7 @@ fn limits_and_outages_can_be_swept() {
 fn starts_are_drawn_evenly_for_each_flow() {
     let count = ("flows.0.count", "4000");
     let starts = |overrides: &[(&str, &str)]| -> Vec<Nanos> {
-        base(overrides).openings()[0].iter().map(|opening| opening.at).collect()
+        base(overrides).flow_arrivals()[0].iter().map(|arrival| arrival.at).collect()
     };
     let range = ("flows.0.start", "1s..3s");
     let drawn = starts(&[count, range]);

@@ -3,7 +3,7 @@
 use scenario::load_text;
 use scenario::model::Scenario;
 use scenario::units::Nanos;
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use std::path::Path;
 
 const BASE: &str = r#"
@@ -29,12 +29,12 @@ fn scenario(overrides: &[(&str, &str)]) -> Scenario {
         .scenario
 }
 
-fn first_group(overrides: &[(&str, &str)]) -> Vec<Opening> {
-    scenario(overrides).openings().remove(0)
+fn first_group(overrides: &[(&str, &str)]) -> Vec<FlowArrival> {
+    scenario(overrides).flow_arrivals().remove(0)
 }
 
-fn sizes(openings: &[Opening]) -> Vec<f64> {
-    openings.iter().map(|opening| opening.size.unwrap().0 as f64).collect()
+fn sizes(arrivals: &[FlowArrival]) -> Vec<f64> {
+    arrivals.iter().map(|arrival| arrival.size.unwrap().0 as f64).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -44,18 +44,18 @@ fn mean(values: &[f64]) -> f64 {
 /// The gaps of a Poisson process are exponential: their mean and their standard deviation are both the rate's inverse.
 #[test]
 fn poisson_arrivals_are_as_many_and_as_irregular_as_they_should_be() {
-    let openings = first_group(&[]);
+    let arrivals = first_group(&[]);
     let expected = 20_000.0_f64;
-    assert!((openings.len() as f64 - expected).abs() < 4.0 * expected.sqrt(), "{} flows", openings.len());
-    let gaps: Vec<_> = openings.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64()).collect();
+    assert!((arrivals.len() as f64 - expected).abs() < 4.0 * expected.sqrt(), "{} flows", arrivals.len());
+    let gaps: Vec<_> = arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64()).collect();
     let deviation = (mean(&gaps.iter().map(|gap| gap * gap).collect::<Vec<_>>()) - mean(&gaps).powi(2)).sqrt();
     assert!((mean(&gaps) - 0.1).abs() < 0.003 && (deviation - 0.1).abs() < 0.003, "{} s, {deviation} s", mean(&gaps));
 }
 
 #[test]
 fn arrivals_lie_between_start_and_stop() {
-    let between = |openings: &[Opening], from, to| {
-        openings.iter().all(|opening| opening.at >= Nanos::from_secs(from) && opening.at < Nanos::from_secs(to))
+    let between = |arrivals: &[FlowArrival], from, to| {
+        arrivals.iter().all(|arrival| arrival.at >= Nanos::from_secs(from) && arrival.at < Nanos::from_secs(to))
     };
     let whole = first_group(&[]);
     assert!(between(&whole, 0, 2000));
@@ -126,7 +126,7 @@ fn one_draw_disturbs_no_other() {
     assert!(plain.iter().zip(&base).all(|(plain, drawn)| plain.at == drawn.at));
     let beside = first_group(&[("flows.1.arrivals", "{ rate = \"5/s\" }"), ("link.bottleneck.loss", "1%")]);
     assert_eq!(base, beside);
-    let both = scenario(&[("flows.1.arrivals", "{ rate = \"10/s\" }"), ("flows.1.size", "5kb")]).openings();
+    let both = scenario(&[("flows.1.arrivals", "{ rate = \"10/s\" }"), ("flows.1.size", "5kb")]).flow_arrivals();
     assert_ne!(both[0][0].at, both[1][0].at);
     assert_ne!(base, first_group(&[("seed", "2")]));
 }
@@ -134,8 +134,8 @@ fn one_draw_disturbs_no_other() {
 /// The same numbers on every machine: these are written down.
 #[test]
 fn draws_are_the_same_everywhere() {
-    let openings = first_group(&[]);
-    let first: Vec<_> = openings[..3].iter().map(|opening| (opening.at.0, opening.size.unwrap().0)).collect();
+    let arrivals = first_group(&[]);
+    let first: Vec<_> = arrivals[..3].iter().map(|arrival| (arrival.at.0, arrival.size.unwrap().0)).collect();
     assert_eq!(first, [(111_410_372, 54_729), (142_090_968, 155_774), (289_281_380, 62_889)]);
 }
 
@@ -144,9 +144,9 @@ fn draws_are_the_same_everywhere() {
 fn flows_in_a_row() {
     let burst =
         [("flows.0.count", "100"), ("flows.0.start", "80s"), ("flows.0.stagger", "10ms"), ("flows.0.stop", "120s")];
-    let openings = first_group(&burst);
+    let arrivals = first_group(&burst);
     assert_eq!(
-        (openings.len(), openings[0].at, openings[99].at),
+        (arrivals.len(), arrivals[0].at, arrivals[99].at),
         (100, Nanos::from_secs(80), Nanos::from_millis(80_990))
     );
 }
@@ -165,7 +165,7 @@ fn sweeps_over_workloads() {
     assert_eq!(experiment.cells.len(), 12);
     let label = |cell: usize, axis: usize| experiment.cells[cell].axes[axis].1.as_str();
     assert_eq!([label(0, 0), label(4, 0), label(8, 0)], ["2.5/s", "5/s", "10/s"]);
-    let flows = |cell: usize| experiment.cells[cell].scenario.openings()[0].len();
+    let flows = |cell: usize| experiment.cells[cell].scenario.flow_arrivals()[0].len();
     assert!(flows(0) < flows(4) && flows(4) < flows(8));
     assert!(!experiment.cells[0].scenario.flows[1].reverse && experiment.cells[1].scenario.flows[1].reverse);
 }

@@ -97,7 +97,7 @@ pub fn run_with(
     let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
-        flow_record(number, &controls[planned.group].listed, planned.opening.at, monitor, flow)
+        flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
     };
     let flows: Vec<_> = seen.map(record).collect();
     let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
@@ -156,10 +156,10 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
 }
 
 fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
-    let monitor = |Planned { group, opening, .. }: &Planned| {
-        let sender = SenderMeter::new(Interval::new(scenario, None), opening.at);
+    let monitor = |Planned { group, arrival, .. }: &Planned| {
+        let sender = SenderMeter::new(Interval::new(scenario, None), arrival.at);
         let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
-        FlowMonitor::new(sender, receiver, opening.size.map(|size| size.0))
+        FlowMonitor::new(sender, receiver, arrival.size.map(|size| size.0))
     };
     plan.flows.iter().map(monitor).collect()
 }
@@ -169,7 +169,7 @@ fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> O
     let late = scenario.duration.since(emulator::LONGEST_SLEEP);
     let flows = plan.flows.iter().zip(&apps.flows).zip(&network.around.monitors);
     let silent =
-        flows.filter(|((planned, flow), monitor)| flow.opened && planned.opening.at < late && !monitor.has_begun());
+        flows.filter(|((planned, flow), monitor)| flow.opened && planned.arrival.at < late && !monitor.has_begun());
     soundness::nothing_carried(silent.count())
 }
 

@@ -2,25 +2,98 @@
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Annotated
+
+import click
+import typer
 
 from unbloat._core import Error, InputError, __version__
-from unbloat.cli import clean, compare, kernel, listing, plot, reproduce, run, shell, sweep, terminal
+from unbloat.cli import terminal
+from unbloat.cli.help import CommandWithProgram, Entry, Group, sentence_of
 from unbloat.system import interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+COMPLETING = "_UNBLOAT_COMPLETE"
+"""Set by a shell that asks for completions."""
+
+EXAMPLES = """\
+unbloat list
+unbloat run home-dsl --cc cubic,vegas --figure queue.svg --plot queue
+unbloat doctor"""
+
+EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
+COMMANDS = [
+    Entry("run", EXPERIMENTS, "Run a scenario: simulated, on this kernel, or in a guest."),
+    Entry("sweep", EXPERIMENTS, "Run a grid, every cell repeated, with confidence intervals."),
+    Entry("reproduce", EXPERIMENTS, "Repeat a paper: its numbers and statements beside ours."),
+    Entry("compare", EXPERIMENTS, "Compare two or three sets of results, or two packet traces."),
+    Entry("shell", EXPERIMENTS, "Run a shell, or any program, behind an emulated link.", cls=CommandWithProgram),
+    Entry("list", LOOKING, "List congestion controls, queues, links, scenarios, papers.", module="listing"),
+    Entry("show", LOOKING, "Show all about one thing: its file, parameters, flows.", module="listing"),
+    Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
+    Entry("new", FILES, "Begin a scenario, a congestion control or a paper, from a template."),
+    Entry("check", FILES, "Check a scenario, or whether simulator and kernels take a control."),
+    Entry("report", FILES, "Write results, or a paper that is repeated, as one HTML page."),
+    Entry("export", FILES, "Write results as CSV or LaTeX."),
+    Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),
+    Entry("load", KERNEL, "Put a congestion control into the running kernel.", module="kernel"),
+    Entry("unload", KERNEL, "Take a congestion control out of the running kernel.", module="kernel"),
+    Entry("attach", KERNEL, "Give a control group's new connections a control.", module="kernel"),
+    Entry("detach", KERNEL, "Take a control group's congestion control back.", module="kernel"),
+    Entry("status", KERNEL, "Show what is in the kernel, who uses it, what it costs.", module="kernel"),
+    Entry("doctor", KERNEL, "Tell what this machine can do, and what is missing.", module="kernel"),
+    Entry("clean", KERNEL, "Remove what killed runs left in the kernel and on the disk."),
+]
+
+
+class Commands(Group):
+    """All commands; the module of one is loaded when it is called."""
+
+    entries = COMMANDS
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="A laboratory for end-host mechanisms against bufferbloat.",
+    epilog=EXAMPLES,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+
+
+def show_version(is_wanted: bool) -> None:
+    """Print the version and end."""
+    if is_wanted:
+        terminal.say(f"{terminal.PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take the options of the program itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say; give the exit status. Errors are a sentence on stderr."""
+    if COMPLETING in os.environ:
+        app(prog_name=terminal.PROGRAM)
     terminal.show_messages()
-    words, program = shell.split(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(words, argparse.Namespace(program=program))
-    command: Callable[[argparse.Namespace], int | None] = args.command
     try:
-        return command(args) or DONE
+        return invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return WRONG_INPUT
+    except click.UsageError as error:
+        return complain(sentence_of(error), WRONG_INPUT)
     except InputError as error:
         return complain(error, WRONG_INPUT)
     except Error as error:
@@ -32,39 +105,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DONE
     except OSError as error:
         return complain(error, FAILED)
-    except KeyboardInterrupt:
-        are_kept = "cache" in args and args.cache is not False
-        return complain(f"interrupted{'; the runs that were finished are kept' * are_kept}", INTERRUPTED)
+    except KeyboardInterrupt as error:
+        return complain(with_notes("interrupted", error), INTERRUPTED)
     except interrupts.Ended as ended:
-        are_kept = "cache" in args and args.cache is not False
-        complain(f"ended by {ended.name}{'; the runs that were finished are kept' * are_kept}", FAILED)
+        complain(with_notes(f"ended by {ended.name}", ended), FAILED)
         raise
+
+
+def meant(words: list[str]) -> list[str]:
+    """Take `help` and `version` as commands: `unbloat help run` is `unbloat run --help`."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
+
+
+def invoke(words: list[str]) -> int | None:
+    """Run the command of a command line; gives its exit status."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context(terminal.PROGRAM, words) as context:
+            status: int | None = command.invoke(context)
+            return status
+    except click.exceptions.Exit as end:
+        return end.exit_code
+
+
+def with_notes(sentence: str, error: BaseException) -> str:
+    """Add what the code that was left has noted."""
+    return "; ".join([sentence, *getattr(error, "__notes__", [])])
 
 
 def complain(sentence: object, status: int) -> int:
     """Say on stderr what went wrong; give the exit status."""
     terminal.complain(sentence)
     return status
-
-
-def parser() -> argparse.ArgumentParser:
-    """Describe the commands."""
-    top = argparse.ArgumentParser(
-        prog="unbloat", description="A laboratory for end-host mechanisms against bufferbloat."
-    )
-    top.add_argument("--version", action="version", version=f"unbloat {__version__}")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
-    listing.add_arguments(
-        commands.add_parser("list", help="what there is: mechanisms, queues, link models, scenarios, papers")
-    )
-    run.add_arguments(
-        commands.add_parser("run", help="run a scenario: simulated, on the running kernel, or in a guest")
-    )
-    sweep.add_arguments(commands.add_parser("sweep", help="a grid, every cell repeated, with confidence intervals"))
-    reproduce.add_arguments(commands.add_parser("reproduce", help="a paper's tables: published beside measured"))
-    compare.add_arguments(commands.add_parser("compare", help="two or three sets of results against each other"))
-    plot.add_arguments(commands.add_parser("plot", help="pictures of saved results"))
-    kernel.add(commands)
-    shell.add(commands)
-    clean.add(commands)
-    return top

@@ -1,31 +1,26 @@
-"""`unbloat clean`: sweeping up after a crash."""
+"""`unbloat clean`: what killed runs have left."""
 
 from __future__ import annotations
 
-import argparse
 import json
-from typing import TYPE_CHECKING
 
 from unbloat import _core
-from unbloat.system import scratch
+from unbloat.cli.options import JsonOption
+from unbloat.cli.terminal import say, say_json
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-
-def add(commands: Commands) -> None:
-    """Describe it to the command line."""
-    about = "remove what a killed run left in the kernel and on the disk (every run begins with that)"
-    parser = commands.add_parser("clean", help=about)
-    parser.set_defaults(command=clean_command)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+EXAMPLES = "sudo unbloat clean"
 
 
-def clean_command(args: argparse.Namespace) -> None:
-    """Remove leftovers; say which."""
+def command(as_json: JsonOption = False) -> None:
+    """Remove what killed runs left in the kernel and on the disk.
+
+    Every run begins with that; what runs are kept in is another matter: `unbloat cache`.
+    """
+    from unbloat.system import scratch
+
     removed = [f"temporary folder {folder}" for folder in scratch.sweep()]
     removed += json.loads(_core.clean())
-    if args.json:
-        print(json.dumps({"removed": removed}))
+    if as_json:
+        say_json({"removed": removed})
     else:
-        print("\n".join(f"removed {what}" for what in removed) or "nothing was left behind")
+        say("\n".join(f"removed {what}" for what in removed) or "nothing was left behind")

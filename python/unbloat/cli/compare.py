@@ -1,88 +1,154 @@
-"""`unbloat compare A B [C]`: what it takes, prints and writes, for sets of results and for packet traces."""
+"""`unbloat compare A B [C]`, for sets of results and for packet traces."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import shlex
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from unbloat._core import InputError
-from unbloat.cli.terminal import say
+from unbloat.cli.options import OUTPUT, WHAT, JsonOption
+from unbloat.cli.terminal import say, say_json
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
 SAME, DIFFERENT = 0, 1
+RESULTS = "a folder that `unbloat run -o` wrote (or one above several), or what `unbloat run --json` printed"
+EXAMPLES = """\
+unbloat compare results/ other-results/
+unbloat compare sweep/ --between cc=cubic,vegas
+unbloat compare before.json after.json --check --tolerance goodput=5%
+unbloat compare --packets a.pcapng b.pcapng --fields seq,ack"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe it to the command line."""
-    parser.set_defaults(command=main)
-    add = parser.add_argument
-    results = "a folder that `unbloat run -o` wrote (or one above several), or what `unbloat run --json` printed"
-    add("a", metavar="A", type=Path, help=f"results: {results}")
-    add("b", metavar="B", type=Path, nargs="?", help="results to hold against A (default: A's own, with --between)")
-    add("c", metavar="C", type=Path, nargs="?", help="results to hold against B, in the same table")
-    add(
-        "--between",
-        metavar="AXIS=LABEL_A,LABEL_B",
-        help="compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic",
-    )
-    add(
-        "--spread",
-        metavar="RESULTS",
-        type=Path,
-        help="A's or B's cells once more, along an axis that should make no difference: as much may lie between them",
-    )
-    add("--packets", action="store_true", help="A and B are packet traces: the first packet in which they differ")
-    add(
-        "--fields",
-        metavar="FIELD,...",
-        help="with --packets: what is compared, of seq, ack, sack, window, flags (default: all)",
-    )
-    add("--reasons", metavar="FILE", type=Path, help="reasons to put beside what lies outside the goal (TOML)")
-    add("--page", metavar="FILE", type=Path, help="write the table into a Markdown page")
-    add("--json", action="store_true", help="print JSON")
-
-
-def main(args: argparse.Namespace) -> int:
-    """Carry the command out; gives the exit status."""
-    if args.packets:
-        return packets(args)
-    if args.fields is not None:
+def command(
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Results: {RESULTS}.", show_default=False)],
+    b: Annotated[
+        Path | None, typer.Argument(metavar="[B]", help="Results to hold against A (default: A's own, with --between).")
+    ] = None,
+    c: Annotated[
+        Path | None, typer.Argument(metavar="[C]", help="Results to hold against B, in the same table.")
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(
+            "--between",
+            metavar="AXIS=LABEL_A,LABEL_B",
+            help="Compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tolerance",
+            metavar="METRIC=LIMIT",
+            help="How far a metric may lie apart: a share such as goodput=5%, or a factor such as losses=1.5x.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    spread: Annotated[
+        Path | None,
+        typer.Option(
+            "--spread",
+            metavar="RESULTS",
+            help="More runs of A's or B's cells, with negligible changes (such as 1 us more delay): differences within "
+            "their range are explained.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    reasons: Annotated[
+        Path | None,
+        typer.Option(
+            "--reasons",
+            metavar="FILE",
+            help="Reasons to put beside what lies outside the tolerances (TOML).",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    packets: Annotated[
+        bool,
+        typer.Option(
+            "--packets",
+            help="A and B are packet traces: the first packet in which they differ.",
+            rich_help_panel=WHAT,
+        ),
+    ] = False,
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            "--fields",
+            metavar="FIELD,...",
+            help="With --packets: what is compared, of seq, ack, sack, window, flags (default: all).",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="End with status 1 if anything is outside the tolerances without a reason, unsound, or in one set "
+            "only; of sweeps, if more metrics differ by more than their intervals than chance would have it.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write the table into a Markdown page.", rich_help_panel=OUTPUT),
+    ] = None,
+) -> int:
+    """Compare two or three sets of results, or two packet traces."""
+    options = {
+        "between": between,
+        "tolerance": ",".join(tolerance or []),
+        "spread": spread,
+        "reasons": reasons,
+        "page": page,
+    }
+    if packets:
+        return compare_packets(a, b, c, fields, as_json, [name for name, value in options.items() if value])
+    if fields is not None:
         raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
-    from unbloat.comparison.compare import compare, report_of
+    from unbloat.comparison.compare import compare
 
-    compared = compare(args.a, args.b, args.c, between=args.between, spread=args.spread, reasons=args.reasons)
-    report = report_of(compared)
-    say(report.json() if args.json else report.text())
-    if args.page:
-        write_page(args.page, f"    {shlex.join(command_of(args))}\n\n{report.markdown()}")
-    return SAME
+    tolerances = dict(map(tolerance_of, tolerance or []))
+    compared = compare(a, b, c, between=between, tolerance=tolerances or None, spread=spread, reasons=reasons)
+    report = compared.report()
+    say_json(report.data) if as_json else say(report.text())
+    if page:
+        words = [str(path) for path in (a, b, c) if path]
+        given = {**options, "tolerance": None}
+        words += [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
+        words += [word for text in tolerance or [] for word in ("--tolerance", text)]
+        write_page(page, f"    {shlex.join(['unbloat', 'compare', *words])}\n\n{report.markdown()}")
+    return DIFFERENT if check and not compared.is_within else SAME
 
 
-def packets(args: argparse.Namespace) -> int:
+def tolerance_of(text: str) -> tuple[str, str]:
+    """Split METRIC=LIMIT."""
+    metric, equals, limit = text.partition("=")
+    if not metric or not equals:
+        raise InputError(f"compare --tolerance: {text} is not METRIC=LIMIT, such as goodput=5%")
+    return metric.strip(), limit.strip()
+
+
+def compare_packets(
+    a: Path, b: Path | None, c: Path | None, fields: str | None, as_json: bool, others: list[str]
+) -> int:
     """Hold two packet traces against each other; gives the exit status."""
     from unbloat.comparison.packets.compare import FIELDS, compare_files, parse_fields
     from unbloat.comparison.packets.report import dict_of, text_of
 
-    if args.b is None or args.c is not None:
+    if b is None or c is not None:
         raise InputError("compare --packets takes two packet traces, A and B")
-    for option in ("between", "spread", "reasons", "page"):
-        if getattr(args, option):
-            raise InputError(f"compare --{option} is for results, and --packets for packet traces: leave one out")
-    found = compare_files(args.a, args.b, FIELDS if args.fields is None else parse_fields(args.fields))
-    print(json.dumps(dict_of(found), indent=2) if args.json else text_of(found))
+    for option in others:
+        raise InputError(f"compare --{option} is for results, and --packets for packet traces: leave one out")
+    found = compare_files(a, b, FIELDS if fields is None else parse_fields(fields))
+    say_json(dict_of(found)) if as_json else say(text_of(found))
     return SAME if found.is_same else DIFFERENT
-
-
-def command_of(args: argparse.Namespace) -> list[str]:
-    """Give the command again."""
-    command = ["unbloat", "compare", *(str(each) for each in (args.a, args.b, args.c) if each)]
-    for option in ("between", "spread", "reasons", "page"):
-        if value := getattr(args, option):
-            command += [f"--{option}", str(value)]
-    return command
 
 
 def write_page(page: Path, text: str) -> None:

@@ -2,194 +2,242 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
+
+import typer
 
 from unbloat import _core
-from unbloat._core import Error
-from unbloat.guest import doctor as vm
-from unbloat.report.table import Column, render
-from unbloat.system import compiler_warnings
-from unbloat.system.paths import ALGORITHMS
+from unbloat._core import Error, InputError
+from unbloat.cli.options import JsonOption, control_names
+from unbloat.cli.terminal import say, say_json
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+LOAD_EXAMPLES = """\
+sudo unbloat load cubic_plus --param threshold=30ms
+sudo unbloat load ./mine.bpf.c --as mine --verbose
+sudo unbloat load clpc --persist"""
+UNLOAD_EXAMPLES = """\
+sudo unbloat unload cubic_plus
+sudo unbloat unload clpc --drain"""
+ATTACH_EXAMPLES = """\
+sudo unbloat attach clpc system.slice/backup.service
+sudo unbloat attach clpc --everyone"""
+DETACH_EXAMPLES = "sudo unbloat detach system.slice/backup.service"
+STATUS_EXAMPLES = """\
+sudo unbloat status
+sudo unbloat status --measure 2s"""
+DOCTOR_EXAMPLES = "unbloat doctor"
 
-
-def add(commands: Commands) -> None:
-    """Describe them to the command line."""
-    _load_arguments(commands.add_parser("load", help="put a congestion control into the running kernel"))
-    _unload_arguments(commands.add_parser("unload", help="take one out of the running kernel"))
-    _attach_arguments(commands.add_parser("attach", help="give a control group's connections a congestion control"))
-    _detach_arguments(commands.add_parser("detach", help="take it back"))
-    _status_arguments(commands.add_parser("status", help="what is in the running kernel, who uses it, what it costs"))
-    _doctor_arguments(commands.add_parser("doctor", help="what this machine can do, what is missing, what mends it"))
-
-
-def _load_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=load_command)
-    add = parser.add_argument
-    add("control", metavar="NAME|FILE", help="a congestion control from `unbloat list`, or a .bpf.c file of your own")
-    add("--param", metavar="NAME=VALUE", action="append", default=[], type=parameter, help="set a parameter")
-    add("--as", dest="name", metavar="NAME", help="what the kernel shall call it (default: as its file says)")
-    add("--default", action="store_true", help="give it to every new connection that asks for none")
-    add("--persist", action="store_true", help="load it at every boot (writes a unit of systemd)")
-    add("--log", metavar="FILE", type=Path, help="where to write what the kernel's verifier says when it refuses")
-    add("--verbose", action="store_true", help="print what the kernel's verifier says when it refuses")
-    add("--json", action="store_true", help="print JSON")
-
-
-def _unload_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=unload_command)
-    parser.add_argument("name", metavar="NAME", help="what the kernel calls it")
-    parser.add_argument("--drain", action="store_true", help="let sockets that use it keep it until they close")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the kernel calls it.", show_default=False)]
+CgroupArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CGROUP]",
+        help="A control group, such as system.slice/backup.service (default: the one that this command runs in).",
+    ),
+]
+EveryoneOption = Annotated[
+    bool, typer.Option("--everyone", help="The root group, which holds every process of the machine.")
+]
 
 
-def _attach_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=attach_command)
-    parser.add_argument("control", metavar="NAME", help="what the kernel calls it")
-    _cgroup_arguments(parser)
+def load_command(
+    control: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A congestion control from `unbloat list`, or a .bpf.c file of your own.",
+            autocompletion=control_names,
+            show_default=False,
+        ),
+    ],
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter (`unbloat show NAME` has them)."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="What the kernel shall call it (default: as its file says)."),
+    ] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="Give it to every new connection that asks for none.")
+    ] = False,
+    persist: Annotated[
+        bool, typer.Option("--persist", help="Load it at every boot (writes a unit of systemd).")
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", metavar="FILE", help="Where to write what the kernel's verifier says when it refuses."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a congestion control into the running kernel."""
+    from unbloat.system import compiler_warnings, systemd
+    from unbloat.system.paths import ALGORITHMS
 
-
-def _detach_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=detach_command)
-    _cgroup_arguments(parser)
-
-
-def _cgroup_arguments(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    of = "a control group, such as system.slice/backup.service (default: the one that this command runs in)"
-    which.add_argument("cgroup", metavar="CGROUP", nargs="?", help=of)
-    everyone = "the root group, which holds every process of the machine"
-    which.add_argument("--everyone", action="store_true", help=everyone)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _status_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=status_command)
-    parser.add_argument("--measure", metavar="TIME", help="count calls and their run time for so long, such as 2s")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=doctor_command)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def parameter(text: str) -> tuple[str, str]:
-    """Split NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text} is not NAME=VALUE, such as threshold=90%")
-    return name.strip(), value.strip()
-
-
-def load_command(args: argparse.Namespace) -> None:
-    """Load; say what the kernel calls it."""
-    from unbloat.system import systemd
-
+    parameters = [parameter(text) for text in param or []]
+    at_boot = systemd.prepare(control, sources_of(control)) if persist else None
+    if at_boot and not parameters and not default and (there := loaded_already(control, name)):
+        kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
+        say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
+        return
     try:
-        answer = _core.kernel_load(ALGORITHMS, args.control, args.param, name=args.name, make_default=args.default)
+        answer = _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
     except Error as error:
-        show_log(error, args)
+        show_log(error, log, verbose)
         raise
     finally:
         for path, text in _core.take_warnings():
             compiler_warnings.show(str(path), text)
     loaded = json.loads(answer)
     loaded["parameters"] = dict(loaded["parameters"])
-    unit = systemd.install(loaded["name"], args.control, args.param, args.default) if args.persist else None
-    if args.json:
-        print(json.dumps({**loaded, "unit": str(unit.path) if unit else None}, indent=2))
+    unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
+    if as_json:
+        say_json({**loaded, "unit": str(unit.path) if unit else None})
         return
-    print(f"the kernel has {args.control} now and calls it {loaded['name']}")
+    say(f"the kernel has {control} now and calls it {loaded['name']}")
     if loaded["parameters"]:
-        print(f"  {settings(loaded)}")
+        say(f"  {settings(loaded)}")
     if loaded["default_before"]:
-        print(f"every new connection gets it; so far that was {loaded['default_before']}")
+        say(f"every new connection gets it; so far that was {loaded['default_before']}")
     if unit:
-        print(unit.sentence)
+        say(unit.sentence)
 
 
-def show_log(error: Error, args: argparse.Namespace) -> None:
+def loaded_already(control: str, name: str | None) -> dict[str, Any] | None:
+    """Find what an earlier `unbloat load` has loaded from the same source."""
+    for status in json.loads(_core.kernel_status(measure_ns=None)):
+        if status["source"] == control and status["held_by"] == "pin" and name in (None, status["name"]):
+            found = {key: status[key] for key in ("name", "source")}
+            return {**found, "parameters": dict(status["parameters"] or []), "default_before": None}
+    return None
+
+
+def sources_of(control: str) -> list[Path]:
+    """List the files that a control of the user's own is written in; none for one that comes along."""
+    if not Path(control.partition("#")[0]).is_file():
+        return []
+    from unbloat.scenario.catalogue import control_files
+
+    return control_files(control)
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """Split NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise InputError(f"--param: {text} is not NAME=VALUE, such as threshold=90%")
+    return name.strip(), value.strip()
+
+
+def show_log(error: Error, file: Path | None, verbose: bool) -> None:
     """Print or write what the kernel's verifier said, or say how to have it."""
     log: str | None = getattr(error, "log", None)
     if not log:
         return
-    if args.log:
-        args.log.write_text(log)
-    if args.verbose:
+    if file:
+        file.write_text(log)
+    if verbose:
         print(log, file=sys.stderr)
-    if not (args.log or args.verbose):
+    if not (file or verbose):
         error.args = (f"{error} (the whole of it: --verbose, or --log FILE)",)
 
 
-def unload_command(args: argparse.Namespace) -> None:
-    """Unload; say who keeps it, and what the default is now."""
-    from unbloat._core import InputError
+def unload_command(
+    name: NameArgument,
+    drain: Annotated[bool, typer.Option("--drain", help="Let sockets that use it keep it until they close.")] = False,
+    keep_unit: Annotated[
+        bool, typer.Option("--keep-unit", help="Leave its unit of systemd, which loads it again at the next boot.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a congestion control out of the running kernel."""
     from unbloat.system import systemd
 
     try:
-        answer = _core.kernel_unload(args.name, drain=args.drain)
+        answer = _core.kernel_unload(name, drain=drain)
     except InputError:
         # A control that did not come up at boot has a unit all the same.
-        if not (unit := systemd.remove(args.name)):
+        unit = None if keep_unit else systemd.remove(name)
+        if not unit:
             raise
-        print(f"{args.name} was not loaded; removed {unit}")
+        say(f"{name} was not loaded; removed {unit}")
         return
     unloaded = json.loads(answer)
-    unit = systemd.remove(args.name)
-    if args.json:
-        print(json.dumps({**unloaded, "unit": str(unit) if unit else None}, indent=2))
+    unit = None if keep_unit else systemd.remove(name)
+    if as_json:
+        say_json({**unloaded, "unit": str(unit) if unit else None})
         return
-    print(f"the kernel no longer offers {args.name}")
+    say(f"the kernel no longer offers {name}")
     if unloaded["draining"]:
-        print(f"sockets that keep it until they close: {unloaded['draining']}")
+        say(f"sockets that keep it until they close: {unloaded['draining']}")
     for cgroup in unloaded["cgroups"]:
-        print(f"new connections of {cgroup} no longer get it")
+        say(f"new connections of {cgroup} no longer get it")
     if unloaded["default_now"]:
         what_was = " again" if unloaded["default_is_restored"] else "; what it was before is not known, or gone"
-        print(f"every new connection gets {unloaded['default_now']}{what_was}")
+        say(f"every new connection gets {unloaded['default_now']}{what_was}")
     if unit:
-        print(f"removed {unit}")
+        say(f"removed {unit}")
 
 
-def attach_command(args: argparse.Namespace) -> None:
-    """Attach; say to what."""
-    attached = _core.kernel_attach(args.control, args.cgroup, everyone=args.everyone)
-    print_attached(attached, args, "every new connection of {cgroup} gets {control}")
+def attach_command(
+    control: NameArgument, cgroup: CgroupArgument = None, everyone: EveryoneOption = False, as_json: JsonOption = False
+) -> None:
+    """Give a control group's new connections a control."""
+    refuse_both(cgroup, everyone)
+    attached = _core.kernel_attach(control, cgroup, everyone=everyone)
+    say_attached(attached, as_json, "every new connection of {cgroup} gets {control}")
 
 
-def detach_command(args: argparse.Namespace) -> None:
-    """Detach; say from what."""
-    detached = _core.kernel_detach(args.cgroup, everyone=args.everyone)
-    print_attached(detached, args, "new connections of {cgroup} no longer get {control}")
+def detach_command(
+    cgroup: CgroupArgument = None, everyone: EveryoneOption = False, as_json: JsonOption = False
+) -> None:
+    """Take a control group's congestion control back."""
+    refuse_both(cgroup, everyone)
+    detached = _core.kernel_detach(cgroup, everyone=everyone)
+    say_attached(detached, as_json, "new connections of {cgroup} no longer get {control}")
 
 
-def print_attached(attachment: str, args: argparse.Namespace, sentence: str) -> None:
+def refuse_both(cgroup: str | None, everyone: bool) -> None:
+    """Refuse a group together with the root group."""
+    if cgroup is not None and everyone:
+        raise InputError(f"--everyone means the root group, and {cgroup} is another: name one of them")
+
+
+def say_attached(attachment: str, as_json: bool, sentence: str) -> None:
     """Print it as it is or in a sentence."""
-    print(json.dumps(json.loads(attachment), indent=2) if args.json else sentence.format(**json.loads(attachment)))
+    data = json.loads(attachment)
+    say_json(data) if as_json else say(sentence.format(**data))
 
 
-def status_command(args: argparse.Namespace) -> None:
-    """Print the controls, and their callbacks if they were measured."""
-    controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(args.measure) if args.measure else None))
+def status_command(
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="TIME", help="Count calls and their run time for so long, such as 2s."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is in the kernel, who uses it, what it costs."""
+    controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
-    if args.json:
-        print(json.dumps({"controls": controls}, indent=2))
+    if as_json:
+        say_json({"controls": controls})
     elif controls:
-        print(status_screen(controls))
+        say(status_screen(controls))
     else:
-        print("no BPF congestion control is loaded; `unbloat load NAME` loads one")
+        say("no BPF congestion control is loaded; `unbloat load NAME` loads one")
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:
     """Draw what is loaded."""
+    from unbloat.report.table import Column, render
+
     called = [(control, calls) for control in controls for calls in control["callbacks"] if calls["calls"]]
     overview = [
         Column("control", "", [control["name"] for control in controls]),
@@ -215,18 +263,40 @@ def settings(control: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in control["parameters"].items())
 
 
-def doctor_command(args: argparse.Namespace) -> None:
-    """Print what is there and what is not."""
+def doctor_command(as_json: JsonOption = False) -> None:
+    """Tell what this machine can do, and what is missing."""
+    from unbloat.guest import doctor as vm
+
     checks = [*json.loads(_core.kernel_doctor()), *vm.doctor()]
-    if args.json:
-        print(json.dumps({"checks": checks}, indent=2))
-        return
-    there = {True: "yes", False: "no", None: "?"}
-    columns = [
-        Column("what", "", [check["what"] for check in checks]),
-        Column("for", "", [check["needed_for"] for check in checks]),
-        Column("there", "", [there[check["there"]] for check in checks]),
-        Column("found", "", ["" if check["found"] == "yes" else check["found"] for check in checks]),
-        Column("what to do", "", [check["remedy"] or "" for check in checks]),
-    ]
-    print(render(columns))
+    say_json({"checks": checks}) if as_json else say(doctor_screen(checks))
+
+
+def doctor_screen(checks: list[dict[str, Any]]) -> str:
+    """Say first what can be done, then what was found, by what it is for."""
+    parts = [doctor_summary(checks)]
+    for purpose in dict.fromkeys(check["needed_for"] for check in checks):
+        lines = [line for check in checks if check["needed_for"] == purpose for line in check_lines(check)]
+        parts.append("\n".join([purpose, *lines]))
+    return "\n\n".join(parts)
+
+
+def check_lines(check: dict[str, Any]) -> list[str]:
+    """Draw one check: is it there, what was found, what is to be done."""
+    there = {True: "yes", False: "no", None: "?"}[check["there"]]
+    found = "" if check["found"] in ("yes", "") else f", {check['found']}"
+    remedy = [f"    what to do: {check['remedy']}"] if check["remedy"] else []
+    return [f"  {there}: {check['what']}{found}", *remedy]
+
+
+def doctor_summary(checks: list[dict[str, Any]]) -> str:
+    """Tell for each purpose whether this machine is fit for it."""
+    missing: dict[str, list[str]] = {}
+    for check in checks:
+        for purpose in check["needed_for"].split(", "):
+            lacking = missing.setdefault(purpose, [])
+            if check["there"] is False:
+                lacking.append(check["what"])
+    return "\n".join(
+        f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
+        for purpose, lacking in missing.items()
+    )

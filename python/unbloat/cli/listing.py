@@ -1,15 +1,23 @@
-"""`unbloat list`: what there is, or everything about one thing."""
+"""`unbloat list`, `unbloat show` and `unbloat keys`: what there is, and everything about one thing."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unbloat.cli.terminal import say
-from unbloat.scenario.catalogue import Entry, catalogue
-from unbloat.scenario.checks import one_of
+import typer
+
+from unbloat._core import InputError
+from unbloat.cli.options import JsonOption, mechanism_names
+from unbloat.cli.terminal import say, say_json
+from unbloat.scenario.checks import did_you_mean
+
+if TYPE_CHECKING:
+    from unbloat.scenario.catalogue import Entry
 
 TITLES = {
     "mechanisms": "congestion controls",
@@ -18,25 +26,58 @@ TITLES = {
     "scenarios": "scenarios",
     "papers": "papers",
 }
+KINDS = {"controls": "mechanisms", "mechanisms": "mechanisms", **{kind: kind for kind in TITLES}}
+"""What a kind may be called."""
+
+LIST_EXAMPLES = """\
+unbloat list
+unbloat list scenarios
+unbloat list cubic_plus"""
+SHOW_EXAMPLES = """\
+unbloat show home-dsl
+unbloat show ./mine.bpf.c
+cp "$(unbloat show --path reno)" mine.bpf.c"""
+KEYS_EXAMPLES = """\
+unbloat keys
+unbloat keys flows
+unbloat keys queue"""
+
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="Something from `unbloat list`, a scenario file, or a .bpf.c file.",
+        autocompletion=mechanism_names,
+        show_default=False,
+    ),
+]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe it to the command line."""
-    parser.set_defaults(command=main)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="tell all about one thing, such as cubic_plus")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+# ---------------------------------------------------------------- unbloat list
 
 
-def main(args: argparse.Namespace) -> None:
-    """Print what there is."""
-    found = catalogue()
-    if args.json:
-        say(json.dumps(found, indent=2))
-    else:
-        say(page(found, args.name) if args.name else screen(found))
+def list_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KIND|NAME",
+            help="Only controls, queues, links, scenarios or papers; or all about one thing, as `unbloat show` has it.",
+            autocompletion=mechanism_names,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List congestion controls, queues, links, scenarios, papers."""
+    if name is not None and name not in KINDS:
+        show_things(name, as_json)
+        return
+    from unbloat.scenario.catalogue import catalogue
+
+    found = catalogue() if name is None else {KINDS[name]: catalogue()[KINDS[name]]}
+    say_json(found) if as_json else say(screen(found))
 
 
-def screen(found: dict[str, list[Entry]]) -> str:
+def screen(found: Mapping[str, Sequence[Entry]]) -> str:
     """Draw the catalogue as text, a section for each kind that has something."""
     names = max(len(entry["name"]) for entries in found.values() for entry in entries)
     sections = []
@@ -65,14 +106,97 @@ def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
     return lines or [""]
 
 
-def page(found: dict[str, list[Entry]], name: str) -> str:
-    """Tell everything about one thing; raises `InputError` if there is none of that name."""
-    entries = {entry["name"]: entry for kind in found.values() for entry in kind}
-    entry = entries[one_of("list", name, list(entries))]
-    parts = [entry.get("prose") or entry["about"]]
-    if entry.get("parameters"):
-        parts.append("Parameters\n" + "\n".join(line for each in entry["parameters"] for line in parameter_lines(each)))
+# ---------------------------------------------------------------- unbloat show
+
+
+def show_command(
+    name: NameArgument,
+    as_path: Annotated[bool, typer.Option("--path", help="Print only where its file or folder is.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show all about one thing: its file, parameters, flows."""
+    if as_path:
+        say("\n".join(str(thing["path"]) for thing in things(name) if thing["path"]))
+    else:
+        show_things(name, as_json)
+
+
+def show_things(name: str, as_json: bool) -> None:
+    """Print all that has this name."""
+    found = things(name)
+    say_json({"things": found}) if as_json else say("\n\n".join(map(page, found)))
+
+
+def things(name: str) -> list[Entry]:
+    """Describe everything of this name, the congestion control first; raises `InputError` if there is nothing."""
+    if Path(name).is_file():
+        return [from_file(Path(name))]
+    from unbloat.scenario.catalogue import catalogue
+
+    found = catalogue()
+    named = [(kind, entry) for kind, entries in found.items() for entry in entries if entry["name"] == name]
+    if not named:
+        names = [entry["name"] for entries in found.values() for entry in entries]
+        raise InputError(
+            f"{name}: there is no such file, and nothing of that name in `unbloat list`"
+            f"{did_you_mean(name, [*names, *KINDS])}"
+        )
+    return [described(kind, entry) for kind, entry in named]
+
+
+def from_file(file: Path) -> Entry:
+    """Describe a file of the user's: a congestion control, or a scenario."""
+    if file.suffix == ".c":
+        from unbloat.scenario.catalogue import control
+
+        return {"kind": "mechanisms", "path": str(file), **control(file)}
+    return {"kind": "scenarios", "name": file.stem, "path": str(file), **scenario_of(file)}
+
+
+def described(kind: str, entry: Entry) -> Entry:
+    """Add to an entry of the catalogue what it is, and where."""
+    from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
+
+    paths = {
+        "mechanisms": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
+        "scenarios": SCENARIOS / f"{entry['name']}.toml",
+        "papers": PAPERS / entry["name"],
+    }
+    path = paths.get(kind)
+    more = scenario_of(path) if kind == "scenarios" and path else {}
+    return {"kind": kind, "path": str(path.resolve()) if path else None, **entry, **more}
+
+
+def scenario_of(file: Path) -> Entry:
+    """Tell what a scenario consists of: its grid, its links and its groups of flows."""
+    from unbloat.scenario.catalogue import opening_comment
+    from unbloat.scenario.summary import summary
+
+    return {"about": opening_comment(file), **summary(file)}
+
+
+def page(thing: Entry) -> str:
+    """Tell everything about one thing."""
+    titles = {**TITLES, "mechanisms": "congestion control", "queues": "queue discipline", "links": "link model"}
+    kind = (
+        titles[thing["kind"]].removesuffix("s") if thing["kind"] in ("scenarios", "papers") else titles[thing["kind"]]
+    )
+    head = [f"{thing['name']} · {kind}", *([thing["path"]] if thing["path"] else [])]
+    parts = ["\n".join(head), thing.get("prose") or "\n".join(wrapped(thing["about"], 0))]
+    if thing.get("parameters"):
+        parts.append(
+            "\n".join(["Parameters", *(line for each in thing["parameters"] for line in parameter_lines(each))])
+        )
+    for title in ("run", "links", "flows", "axes"):
+        if thing.get(title):
+            parts.append("\n".join([title.capitalize(), *(line for row in thing[title] for line in row_lines(row))]))
     return "\n\n".join(parts)
+
+
+def row_lines(row: Mapping[str, Any]) -> list[str]:
+    """Write a part of a scenario on a line: what it is called, and its settings."""
+    name = f"{row['name']}: " if row["name"] else ""
+    return wrapped(name + ", ".join(f"{key} {value}" for key, value in row.items() if key != "name"), 2, 4)
 
 
 def parameter_lines(parameter: Entry) -> list[str]:
@@ -81,4 +205,88 @@ def parameter_lines(parameter: Entry) -> list[str]:
     if "default" in parameter:
         bounds = "" if parameter["lowest"] == "false" else f", {parameter['lowest']} to {parameter['highest']}"
         setting = f" = {parameter['default']}{bounds}"
+    elif "absence" in parameter:
+        setting = f" ({kind_of(parameter)}; {absence_of(parameter)})"
     return wrapped(f"{parameter['name']}{setting}: {parameter['about']}", 2, 4)
+
+
+# ---------------------------------------------------------------- unbloat keys
+
+
+def sections(incomplete: str) -> list[str]:
+    """List the sections of the scenario file."""
+    return [name for name in dict.fromkeys(key["section"] for key in keys()) if name.startswith(incomplete)]
+
+
+def keys_command(
+    section: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SECTION|KEY", help="Only these: flows, link, queue, codel, ...", autocompletion=sections
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the keys of a scenario file: values, defaults, meaning."""
+    chosen = keys_of(section) if section else keys()
+    say_json({"keys": chosen}) if as_json else say(keys_screen(chosen, detailed=section is not None))
+
+
+def keys() -> list[Entry]:
+    """Give the register of all keys."""
+    from unbloat import _core
+
+    found: list[Entry] = json.loads(_core.scenario_keys())
+    return found
+
+
+def keys_of(name: str) -> list[Entry]:
+    """Pick a section, with those below it, or keys of this name; raises `InputError` if there are none."""
+    every = keys()
+    inside = [key for key in every if key["section"] == name or key["section"].startswith(f"{name}.")]
+    dotted = [key for key in every if name in (f"{key['section']}.{key['name']}", key["name"])]
+    if not inside and not dotted:
+        names = dict.fromkeys([*(key["section"] for key in every if key["section"]), *(key["name"] for key in every)])
+        there = ", ".join(
+            dict.fromkeys(key["section"] for key in every if key["section"] and ":" not in key["section"])
+        )
+        hint = did_you_mean(name, list(names))
+        raise InputError(f"keys: there is no section and no key {name}{hint}; the sections are {there}")
+    return inside or dotted
+
+
+def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:
+    """Draw keys by their sections."""
+    by_section: dict[str, list[Entry]] = {}
+    for key in chosen:
+        by_section.setdefault(key["section"], []).append(key)
+    parts = []
+    for section, inside in by_section.items():
+        title = f"[{section}]" if section else "at the top"
+        parts.append("\n".join([title, *(line for key in inside for line in key_lines(key, detailed))]))
+    return "\n\n".join(parts)
+
+
+def key_lines(key: Entry, detailed: bool) -> list[str]:
+    """Draw one key."""
+    if not detailed:
+        return wrapped(f"{key['name']}: {key['meaning']}", 2, 4)
+    return wrapped(f"{key['name']} ({kind_of(key)}; {absence_of(key)}): {key['meaning']}", 2, 4)
+
+
+def kind_of(key: Entry) -> str:
+    """Say what values a key takes."""
+    kind = key["kind"]
+    if isinstance(kind, dict) and "choice" in kind:
+        return f"one of {', '.join(kind['choice'])}"
+    name = kind if isinstance(kind, str) else next(iter(kind))
+    lowest, dots, highest = key["range"].partition("..")
+    return f"{name}, {lowest} to {highest}" if dots else name
+
+
+def absence_of(key: Entry) -> str:
+    """Say what holds where a key is not set."""
+    absence = key["absence"]
+    if isinstance(absence, str):
+        return absence
+    return f"default {absence['default']}" if "default" in absence else f"without: {absence['means']}"

@@ -1,46 +1,235 @@
-"""Arguments that several commands take."""
+"""Arguments and options that several commands have, and what they mean."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
 
-from unbloat.scenario.checks import BACKENDS
+import typer
 
-JOBS = "number of processes (default: one for each core; with --on kernel one, because runs disturb each other)"
+from unbloat._core import InputError
+from unbloat.scenario.checks import Backend
+from unbloat.system.interrupts import Ended
+
+WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
+"""Headings of options."""
 
 
-def kernel_argument(add: Callable[..., object]) -> None:
-    """Describe `--kernel`."""
-    about = "the kernel of --on vm: a release such as 6.1, or an image (default: the newest there is)"
-    add("--kernel", metavar="RELEASE|FILE", help=about)
+# ---------------------------------------------------------------- Completion of names
+
+
+def scenario_names(incomplete: str) -> list[str]:
+    """List the scenarios that come along."""
+    from unbloat.system.paths import SCENARIOS
+
+    names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def paper_names(incomplete: str) -> list[str]:
+    """List the papers that come along."""
+    from unbloat.system.paths import PAPERS
+
+    names = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def control_names(incomplete: str) -> list[str]:
+    """List the congestion controls that come along, behind those that were typed already."""
+    from unbloat.system.paths import ALGORITHMS
+
+    before, comma, last = incomplete.rpartition(",")
+    names = sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob("congestion/*.bpf.c"))
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def key_names(incomplete: str) -> list[str]:
+    """List the scenario's keys as `--set` takes them, for its first group of flows and the shared link."""
+    from unbloat import _core
+
+    below = {"": "", "link.NAME": "link.bottleneck.", "link.NAME.reverse": "link.bottleneck.reverse."}
+    below |= {"queue": "link.bottleneck.queue.", "flows": "flows.0.", "access": "flows.0.access."}
+    below |= {"profile": "profile.", "loss": "link.bottleneck.loss."}
+    keys = [key for key in json.loads(_core.scenario_keys()) if key["section"] in below]
+    names = [f"{below[key['section']]}{key['name']}=" for key in keys]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """List the metrics, behind those that were typed already."""
+    from unbloat.results.metrics import BY_KEY
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in BY_KEY if name.startswith(last)]
+
+
+def mechanism_names(incomplete: str) -> list[str]:
+    """List everything that there is by name."""
+    from unbloat.scenario.catalogue import catalogue
+
+    names = [entry["name"] for entries in catalogue().values() for entry in entries]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+# ---------------------------------------------------------------- What is run
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file, or the name of one from `unbloat list`.",
+        autocompletion=scenario_names,
+        show_default=False,
+    ),
+]
+ControlOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cc",
+        "-C",
+        metavar="NAME|FILE,...",
+        help="Congestion control of every flow: names, or .bpf.c files of your own; several are run side by side.",
+        autocompletion=control_names,
+        rich_help_panel=WHAT,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the scenario (`unbloat keys` has them), or an axis: sweep.KEY=[...].",
+        autocompletion=key_names,
+        rich_help_panel=WHAT,
+    ),
+]
+RttOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rtt",
+        metavar="TIME,...",
+        help="Round-trip time of the empty path, such as 40ms; several are run side by side.",
+        rich_help_panel=WHAT,
+    ),
+]
+DurationOption = Annotated[
+    str | None,
+    typer.Option(
+        "-t", "--duration", metavar="TIME", help="How long each run lasts, such as 30s.", rich_help_panel=WHAT
+    ),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="Seed of all random draws.", rich_help_panel=WHAT)
+]
+
+
+def overrides_of(
+    scenario: str,
+    assignments: Sequence[str] | None,
+    *,
+    controls: Sequence[str] | None = None,
+    rtts: Sequence[str] | None = None,
+    duration: str | None = None,
+) -> dict[str, object]:
+    """Give the keys that the command line sets: what has an option of its own wins over `--set`."""
+    overrides: dict[str, object] = dict(assignment(text) for text in assignments or [])
+    if duration is not None:
+        overrides["duration"] = duration
+    names = listed(controls, "--cc")
+    if len(names) == 1:
+        overrides["flows.*.cc"] = names[0]
+    elif names:
+        from unbloat.scenario.controls import axis_of_controls
+        from unbloat.scenario.source import source_of
+
+        overrides[axis_of_controls(source_of(scenario, overrides).cells()[0])] = names
+    times = listed(rtts, "--rtt")
+    if times:
+        from unbloat.cli.rtt import cases
+
+        overrides.update(cases(scenario, overrides, times))
+    return overrides
 
 
 def assignment(text: str) -> tuple[str, str]:
     """Split KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
+        raise InputError(f"--set: {text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
     return key.strip(), value.strip()
 
 
-def backend_argument(add: Callable[..., object]) -> None:
-    """Describe `--on`, and with it `--kernel`."""
-    where = (
-        "simulator; kernel: the running kernel's TCP over emulated links, in real time, as root; "
-        "vm: a stock kernel's TCP likewise, in a guest with virtual time"
-    )
-    add("--on", choices=BACKENDS, default="simulator", help=f"{where} (default: %(default)s)")
-    kernel_argument(add)
+def listed(texts: Sequence[str] | None, option: str) -> list[str]:
+    """Split lists with commas in them; a file's name may have some too."""
+    values: list[str] = []
+    for text in texts or []:
+        values += [text] if Path(text).is_file() else [value.strip() for value in text.split(",")]
+    if "" in values:
+        raise InputError(f"{option}: there is nothing between two commas, or nothing at all, in {','.join(values)}")
+    return values
 
 
-def cache_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `--no-cache` and `--cache`."""
-    add = parser.add_mutually_exclusive_group().add_argument
-    add("--no-cache", dest="cache", action="store_false", default=None, help="run afresh, and keep nothing")
-    add(
-        "--cache",
-        action="store_true",
-        default=None,
-        help="take kept runs of --on kernel too, if code and kernel are the same",
-    )
+# ---------------------------------------------------------------- Where and how
+
+OnOption = Annotated[
+    Literal["simulator", "sim", "kernel", "vm"],
+    typer.Option(
+        "--on",
+        metavar="sim|kernel|vm",
+        help="sim: the simulator; kernel: this kernel's TCP over emulated links, as root; vm: a stock kernel's in a "
+        "guest, without root.",
+        rich_help_panel=WHERE,
+    ),
+]
+KernelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="RELEASE|FILE",
+        help="Kernel of --on vm: a release such as 6.1, or an image (default: the newest there is).",
+        rich_help_panel=WHERE,
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Number of processes (default: one for each core; with --on kernel one, because runs disturb each other).",
+        rich_help_panel=WHERE,
+    ),
+]
+CacheOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--cache/--no-cache",
+        help="Take kept runs of --on kernel too, if code and kernel are the same / run afresh, and keep nothing.",
+        show_default=False,
+        rich_help_panel=WHERE,
+    ),
+]
+
+
+def backend(on: Literal[Backend, "sim"]) -> Backend:
+    """Give the backend that an option names."""
+    return "simulator" if on == "sim" else on
+
+
+@contextmanager
+def keeping_runs(cache: bool | None) -> Iterator[None]:
+    """Have an interruption say that what was finished is kept, if it is."""
+    try:
+        yield
+    except (KeyboardInterrupt, Ended) as end:
+        if cache is not False:
+            end.add_note("the runs that were finished are kept")
+        raise
+
+
+# ---------------------------------------------------------------- What comes out
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]

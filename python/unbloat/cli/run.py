@@ -1,78 +1,144 @@
-"""`unbloat run FILE`: what it takes, prints, writes and draws."""
+"""`unbloat run SCENARIO`."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import JOBS, assignment, backend_argument, cache_arguments
-from unbloat.cli.terminal import say
+from unbloat.cli.options import (
+    OUTPUT,
+    CacheOption,
+    ControlOption,
+    DurationOption,
+    JobsOption,
+    JsonOption,
+    KernelOption,
+    OnOption,
+    RttOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    backend,
+    keeping_runs,
+    overrides_of,
+)
+from unbloat.cli.terminal import say, say_json, tell
+
+if TYPE_CHECKING:
+    from unbloat.results.results import Results
+
+EXAMPLES = """\
+unbloat run home-dsl
+unbloat run home-dsl --cc cubic,vegas,cubic_plus --rtt 20ms,100ms
+unbloat run home-dsl --cc ./mine.bpf.c --set link.bottleneck.queue.limit=64kb
+unbloat run home-dsl --figure queue.svg --plot queue,cwnd -t 30s
+sudo unbloat run home-dsl --on kernel --cc kernel:cubic
+unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe it to the command line."""
-    parser.set_defaults(command=main)
-    add = parser.add_argument
-    add("scenario", metavar="FILE", help="a scenario file, or the name of one from `unbloat list`")
-    add("--cc", metavar="NAME|FILE", help="congestion control of every flow: a name, or a .bpf.c file of your own")
-    add("--set", metavar="KEY=VALUE", action="append", default=[], type=assignment, help="set a key of the scenario")
-    add("--seed", metavar="N", type=int, help="seed of the run's draws")
-    backend_argument(add)
-    add("--json", action="store_true", help="print the records as JSON")
-    cache_arguments(parser)
-    add("-o", "--output", metavar="DIR", type=Path, help="write records and series as Parquet files")
-    add("--figure", metavar="FILE", type=Path, help="draw a figure: .svg, .png or .pdf")
-    add(
-        "--plot",
-        metavar="KIND,...",
-        help="what to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf",
-    )
-    add("--pcap", metavar="FILE", type=Path, help="write every packet at the senders as pcapng")
-    add("--pcap-links", action="store_true", help="and at the far end of each link, an interface for each direction")
-    add("--series", metavar="STEP", help="step of the series, such as 10ms (default: about a thousandth of the run)")
-    add("-j", "--jobs", metavar="N", type=int, help=JOBS)
+def command(
+    scenario: ScenarioArgument,
+    cc: ControlOption = None,
+    rtt: RttOption = None,
+    duration: DurationOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    on: OnOption = "simulator",
+    kernel: KernelOption = None,
+    jobs: JobsOption = None,
+    cache: CacheOption = None,
+    as_json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Write records and series as Parquet files.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw a figure: .svg, .png or .pdf.", rich_help_panel=OUTPUT),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="KIND,...",
+            help="What to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            "--series",
+            metavar="STEP",
+            help="Step of the time series, such as 10ms (default: about a thousandth of the run).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap", metavar="FILE", help="Write every packet at the senders as pcapng.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    pcap_links: Annotated[
+        bool,
+        typer.Option(
+            "--pcap-links",
+            help="And at the far end of each link, an interface for each direction.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+) -> None:
+    """Run a scenario: simulated, on this kernel, or in a guest.
 
-
-def main(args: argparse.Namespace) -> None:
-    """Run; print, write and draw what was asked for."""
+    Every cell of the scenario's grid is run once; `unbloat sweep` repeats cells.
+    """
+    kinds = [kind.strip() for kind in plot.split(",")] if plot else []
+    check_figure(figure, kinds)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import run
 
-    check_figure(args)
-    results = run(
-        args.scenario,
-        dict(args.set),
-        on=args.on,
-        kernel=args.kernel,
-        cc=args.cc,
-        seed=args.seed,
-        series=args.series or bool(args.output or args.figure),
-        pcap=args.pcap,
-        pcap_links=args.pcap_links,
-        cache=args.cache,
-        jobs=args.jobs,
-    )
-    if args.output:
-        results.save(args.output)
-    if args.figure:
-        from unbloat.report.figures.style import save
-
-        save(results.plot(*kinds(args)), args.figure)
-    say(json.dumps(results.as_dict(), indent=2) if args.json else text_of(results))
+    with keeping_runs(cache):
+        results = run(
+            scenario,
+            overrides_of(scenario, assignments, controls=cc, rtts=rtt, duration=duration),
+            on=backend(on),
+            kernel=kernel,
+            seed=seed,
+            series=series or bool(output or figure),
+            pcap=pcap,
+            pcap_links=pcap_links,
+            cache=cache,
+            jobs=jobs,
+        )
+        write(results, output, figure, kinds)
+    say_json(results.as_dict()) if as_json else say(text_of(results))
 
 
-def check_figure(args: argparse.Namespace) -> None:
+def check_figure(figure: Path | None, kinds: list[str]) -> None:
     """Refuse what cannot be drawn before anything is simulated."""
-    if args.plot and not args.figure:
+    if kinds and not figure:
         raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
-    if args.figure:
+    if figure:
         from unbloat.report.figures.draw import check
 
-        check(kinds(args), file=args.figure)
+        check(kinds, file=figure)
+        if not figure.absolute().parent.is_dir():
+            raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
 
-def kinds(args: argparse.Namespace) -> list[str]:
-    """Split the list of --plot."""
-    return [kind.strip() for kind in args.plot.split(",")] if args.plot else []
+def write(results: Results, output: Path | None, figure: Path | None, kinds: list[str]) -> None:
+    """Write what was asked for into files."""
+    if output:
+        results.save(output)
+        tell(f"wrote {output}")
+    if figure:
+        from unbloat.report.figures.style import save
+
+        save(results.plot(*kinds), figure)
+        tell(f"wrote {figure}")

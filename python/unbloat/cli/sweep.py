@@ -1,52 +1,116 @@
-"""`unbloat sweep FILE`: what it takes, prints and writes."""
+"""`unbloat sweep SCENARIO`."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
+from typing import Annotated
 
-from unbloat.cli.options import JOBS, assignment, backend_argument, cache_arguments
-from unbloat.cli.terminal import say
+import typer
+
+from unbloat.cli.options import (
+    OUTPUT,
+    WHAT,
+    WHERE,
+    CacheOption,
+    ControlOption,
+    DurationOption,
+    JobsOption,
+    JsonOption,
+    KernelOption,
+    OnOption,
+    RttOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    backend,
+    keeping_runs,
+    listed,
+    metric_names,
+    overrides_of,
+)
+from unbloat.cli.terminal import say, say_json, tell
 
 FAILED = 1
+EXAMPLES = """\
+unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
+unbloat sweep grid.toml --repeat 10 -o results/ --metrics goodput,queue_delay
+unbloat sweep grid.toml --repeat 10 --dask tcp://host:8786"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe it to the command line."""
-    parser.set_defaults(command=main)
-    add = parser.add_argument
-    add("scenario", metavar="FILE", help="a scenario file with a [sweep], or the name of one from `unbloat list`")
-    add("--repeat", metavar="N", type=int, default=1, help="run every cell so often, each with another seed")
-    add("--cc", metavar="NAME|FILE", help="congestion control of every flow: a name, or a .bpf.c file of your own")
-    add("--set", metavar="KEY=VALUE", action="append", default=[], type=assignment, help="set a key, or sweep.KEY")
-    add("--seed", metavar="N", type=int, help="where the seeds of the repeats start from")
-    backend_argument(add)
-    add("--dask", metavar="ADDRESS", help="run on a Dask cluster: its scheduler's address, or local to start one here")
-    add("--json", action="store_true", help="print runs, failures and summary as JSON")
-    cache_arguments(parser)
-    add("-o", "--output", metavar="DIR", type=Path, help="write runs, flows, links and summary as Parquet files")
-    add("-j", "--jobs", metavar="N", type=int, help=JOBS)
+def command(
+    scenario: ScenarioArgument,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "-n", "--repeat", metavar="N", help="Runs of every cell, each with another seed.", rich_help_panel=WHAT
+        ),
+    ] = 1,
+    cc: ControlOption = None,
+    rtt: RttOption = None,
+    duration: DurationOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    on: OnOption = "simulator",
+    kernel: KernelOption = None,
+    jobs: JobsOption = None,
+    cache: CacheOption = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Run on a Dask cluster: its scheduler's address, or local to start one here.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metrics",
+            metavar="NAME,...",
+            help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+            autocompletion=metric_names,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write runs, flows, links and statistics as Parquet files.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+) -> int | None:
+    """Run a grid, every cell repeated, with confidence intervals.
 
-
-def main(args: argparse.Namespace) -> int | None:
-    """Carry the command out; gives 1 if runs failed."""
+    The status is 1 if runs failed; the others are printed all the same.
+    """
     from unbloat.report.sweep_table import text_of
+    from unbloat.results.metrics import metric_named
     from unbloat.runs.sweep import sweep
 
-    swept = sweep(
-        args.scenario,
-        dict(args.set),
-        repeat=args.repeat,
-        on=args.on,
-        kernel=args.kernel,
-        cc=args.cc,
-        seed=args.seed,
-        cache=args.cache,
-        jobs=args.jobs,
-        dask=args.dask,
-    )
-    if args.output:
-        swept.save(args.output)
-    say(json.dumps(swept.as_dict(), indent=2) if args.json else text_of(swept))
+    shown = listed(metrics, "--metrics") or None
+    for name in shown or []:
+        metric_named(name)
+    with keeping_runs(cache):
+        swept = sweep(
+            scenario,
+            overrides_of(scenario, assignments, controls=cc, rtts=rtt, duration=duration),
+            repeat=repeat,
+            on=backend(on),
+            kernel=kernel,
+            seed=seed,
+            cache=cache,
+            jobs=jobs,
+            dask=dask,
+        )
+        if output:
+            swept.save(output)
+            tell(f"wrote {output}")
+    say_json(swept.as_dict()) if as_json else say(text_of(swept, shown))
     return FAILED if swept.failures else None

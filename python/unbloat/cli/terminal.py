@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import re
 import sys
+import textwrap
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
+from unbloat.report.table import screen_width
 from unbloat.results.record import IdenticalRepeats, UnsoundRun
 
+PROGRAM = "unbloat"
 SHOWN = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Characters that turn the direction of writing: what one reads is not what stands there."""
@@ -27,15 +35,63 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print it on stdout."""
-    sys.stdout.write(f"{plain(text)}\n")
+    """Print it on stdout for people; on a terminal sentences are folded to its width, and marks have their colours."""
+    text = "\n".join(line for whole in plain(text).split("\n") for line in folded(whole))
+    sys.stdout.write(f"{coloured(text) if is_coloured() else text}\n")
+
+
+def say_json(data: Mapping[str, Any]) -> None:
+    """Print data on stdout for scripts: one object, whatever the command."""
+    json.dump(data, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def folded(line: str) -> list[str]:
+    """Break a sentence into lines as wide as the terminal; a line of a table, which has gaps, stays as it is."""
+    width = screen_width()
+    if not width or len(line) <= width or "  " in line.strip():
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line, max(width, 20), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
+def tell(sentence: str) -> None:
+    """Say on stderr what was done beside the printing."""
+    print(f"{PROGRAM}: {plain(sentence)}", file=sys.stderr)
 
 
 def complain(sentence: object) -> None:
     """Say on stderr what went wrong."""
-    lines = (plain(line) for line in f"unbloat: {sentence}".split("\n"))
+    lines = (plain(line) for line in f"{PROGRAM}: {sentence}".split("\n"))
     cut = (line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines)
     print("\n".join(cut), file=sys.stderr)
+
+
+# ---------------------------------------------------------------- Colours
+
+BOLD, DIM, RED, GREEN, YELLOW = 1, 2, 31, 32, 33
+MARKS = [
+    (re.compile(r"─+"), DIM),
+    (re.compile(r"\b(unsound|not reproduced|outside|failed|undecided)\b"), RED),
+    (re.compile(r"\b(warning:|direction only)"), YELLOW),
+    (re.compile(r"(?<!not )\breproduced\b"), GREEN),
+]
+"""What stands out in tables and sentences, and the colour that it gets (ECMA-48, SGR)."""
+
+
+def is_coloured() -> bool:
+    """Tell whether stdout is a terminal whose user has nothing against colours (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured(text: str) -> str:
+    """Colour the marks of a text."""
+    for pattern, colour in MARKS:
+        text = pattern.sub(f"\033[{colour}m\\g<0>\033[0m", text)
+    return text
+
+
+# ---------------------------------------------------------------- Messages of the library
 
 
 class Messages(logging.Handler):
@@ -44,7 +100,7 @@ class Messages(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one."""
         wipe = WIPE if sys.stderr.isatty() else ""
-        print(f"{wipe}unbloat: {plain(self.format(record))}", file=sys.stderr, flush=True)
+        print(f"{wipe}{PROGRAM}: {plain(self.format(record))}", file=sys.stderr, flush=True)
 
 
 def show_messages() -> None:

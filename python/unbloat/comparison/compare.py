@@ -52,7 +52,11 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Whether nothing differs: by more than its tolerance without an explanation, or by more than its interval."""
+        """Whether nothing differs: the cells are the same, sound, and within their tolerances or explained.
+
+        Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
+        differ where single runs, or runs that are all alike, leave open whether that is chance.
+        """
         return all(part.is_within for part in self.parts)
 
     def counts(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.record import Record
 from unbloat.results.repeats import ALIKE, values_by_seed
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class MetricDifference:
             side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)
             for side in both
         )
+
+    @property
+    def is_visible(self) -> bool:
+        """Tell whether the means differ by more than clocks whose ticks lie elsewhere make."""
+        return self.difference is not None and abs(self.difference.mean) > ALIKE * abs(self.a.mean or 0)
 
     @property
     def change_percent(self) -> float | None:
@@ -78,8 +83,15 @@ class SweepComparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether no difference exceeds its interval."""
-        return not any(metric.exceeds for cell in self.cells for metric in cell.metrics)
+        """Tell whether both have the same cells, all sound, and no more exceeds its interval than chance would have it.
+
+        Where repeats are alike, or single, there is no chance to go by: whatever differs there differs.
+        """
+        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        by_chance = (1 - CONFIDENCE) * len(metrics)
+        exceed = sum(metric.exceeds is True for metric in metrics)
+        differs = any(metric.exceeds is None and metric.is_visible for metric in metrics)
+        return not any(self.only) and not any(self.unsound) and not differs and exceed <= by_chance
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
 from unbloat.comparison.tolerance_report import cell_columns, sides_named
-from unbloat.report.report import Listing, Part, Report, Table
-from unbloat.report.sweep_table import FLOW_COLUMNS, LINK_COLUMNS, written
-from unbloat.report.table import Column
+from unbloat.report.parts import Listing, Part, Table
+from unbloat.report.report import Report
+from unbloat.report.sweep_table import SHOWN, written
+from unbloat.report.table import Column, count_of
 from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
 
@@ -46,11 +47,10 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
 def _shown(cell: CellDifference) -> Iterator[MetricDifference]:
     """Give the metrics that `unbloat sweep` prints too, where they differ."""
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
-    for of, names in ((ALL, FLOW_COLUMNS), (cell.link, LINK_COLUMNS)):
-        for name in names:
-            metric = metrics.get((of, name))
-            if metric and metric.difference and metric.difference.mean:
-                yield metric
+    for name in SHOWN:
+        metric = metrics.get((cell.link if METRICS[name].of == "link" else ALL, name))
+        if metric and metric.difference and metric.difference.mean:
+            yield metric
 
 
 def _columns(comparison: SweepComparison) -> list[Column]:
@@ -79,7 +79,7 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     parts: list[Part] = []
     for side, number in zip("AB", comparison.unsound, strict=True):
         if number:
-            parts.append(f"{number} unsound runs of {side} are left out.")
+            parts.append(f"Unsound, and left out: {count_of(number, 'run')} of {side}.")
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
@@ -100,7 +100,7 @@ def _counted(comparison: SweepComparison) -> str:
     judged = counts["exceed"] + counts["within"]
     by_chance = f" (were all equal, chance would make some {judged * (1 - CONFIDENCE):.0f})" if judged else ""
     return (
-        f"{len(comparison.cells)} cells, {counts['metrics']} metrics in all (--json has every one): "
-        f"{counts['exceed']} differences exceed their intervals{by_chance}, {counts['within']} do not, "
+        f"{count_of(len(comparison.cells), 'cell')}, {counts['metrics']} metrics in all (--json has every one): "
+        f"{counts['exceed']} exceed their intervals{by_chance}, {counts['within']} do not, "
         f"{counts['open']} stay open{_fixed(counts['fixed'])}."
     )

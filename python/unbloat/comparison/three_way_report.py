@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from unbloat.comparison import tolerance_report as views
 from unbloat.comparison.tolerance import ComparedCell, Comparison, goal
-from unbloat.report.report import Report, Table
+from unbloat.report.parts import Table
+from unbloat.report.report import Report
 from unbloat.report.table import Column
 
 

@@ -16,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, METRICS, Metric
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
@@ -127,9 +127,7 @@ def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, .
     """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
-        metric = BY_KEY.get(name) or METRICS.get(name)
-        if metric is None:
-            raise InputError(f"tolerance: {name} is no metric; there are {', '.join(BY_KEY)}")
+        metric = metric_named(name)
         near[metric.key] = Near.parse(name, value, near.get(metric.key))
     return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
 
@@ -203,6 +201,8 @@ class ComparedCell:
     """The name of its bottleneck."""
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
+    is_ahead: bool
+    """A flow has more goodput than throughput, which wants an explanation."""
     unsound: tuple[str, ...]
     """Why runs of it are not to be believed, each with the set that it is of."""
 
@@ -242,8 +242,10 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether every cell is within the tolerances, or is known not to be; unsound ones are not."""
-        return all(cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells)
+        """Tell whether both have the same cells, each sound and within the tolerances or known not to be."""
+        return not any(self.only) and all(
+            cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
+        )
 
     def counts(self) -> dict[str, int]:
         """Count the verdicts, and the cells that stand alone."""
@@ -353,7 +355,12 @@ def _compare_cell(
         if not record.run["sound"]
     ]
     return ComparedCell(
-        place, sides[0][0].run["links"][0].get("link", ""), (len(sides[0]), len(sides[1])), compared, tuple(unsound)
+        place=place,
+        link=sides[0][0].run["links"][0].get("link", ""),
+        repeats=(len(sides[0]), len(sides[1])),
+        compared=compared,
+        is_ahead=any(is_ahead(record.run) for side in sides for record in side),
+        unsound=tuple(unsound),
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from unbloat.comparison.reasons import KnownReason
 from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
-from unbloat.report.report import Listing, Part, Report, Table
-from unbloat.report.table import Column, show
+from unbloat.report.parts import Listing, Part, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column, count_of, show
 from unbloat.results.cells import CellKey, ResultSet
+from unbloat.results.metrics import AHEAD
 from unbloat.results.statistics import Estimate, estimate
 
 MAIN = ("goodput", "queue_delay")
@@ -123,6 +125,7 @@ def remarks(comparison: Comparison) -> list[Part]:
         "Only in B": [f"({place})" for place in comparison.only[1]],
     }
     parts += [Listing(head, lines) for head, lines in lists.items() if lines]
+    parts += [AHEAD] if any(cell.is_ahead for cell in comparison.cells) else []
     return [*parts, counted(comparison)]
 
 
@@ -139,6 +142,6 @@ def counted(comparison: Comparison) -> str:
     sound = [cell for cell in comparison.cells if not cell.unsound]
     main = sum(all(each.criterion.name not in MAIN for each in cell.outside) for cell in sound)
     return (
-        f"{total} cells: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
+        f"{count_of(total, 'cell')}: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
         f"{main} of {len(sound)} with goodput and queueing delay within it."
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from unbloat.papers.judge_claims import settings_of
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.scenario.source import source_of
 
 
 @dataclass(frozen=True)
@@ -23,20 +25,65 @@ class Batch:
     overrides: Mapping[str, object] = field(default_factory=dict)
     series: str = ""
     """At what step the windows are recorded, such as `10ms`; not at all if empty."""
+    places: frozenset[Place] | None = None
+    """Only these cells; all if None."""
+
+    def wants(self, axes: Axes) -> bool:
+        """Tell whether a cell is among them."""
+        return set(self.labels) <= set(axes.values()) and (self.places is None or place_of(axes) in self.places)
 
 
 Axes = Mapping[str, str]
+Place = tuple[tuple[str, str], ...]
+
+
+def place_of(axes: Axes) -> Place:
+    """Name a cell by its labels, in no order."""
+    return tuple(sorted(axes.items()))
+
+
 Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[MeasuredRun]]
 """Runs those cells of a batch that the function picks, with each of the seeds."""
 
 
 def batches_of(paper: Paper) -> list[Batch]:
-    """List the runs that the paper's tables, claims and figures need."""
-    overrides = paper.reading.set if paper.reading else {}
-    return [
+    """List the runs that the paper's tables, claims and figures need.
+
+    Raises `ClaimError` where a part of the paper names a cell that there is not.
+    """
+    overrides = {**(paper.reading.set if paper.reading else {}), **paper.changed}
+    batches = [
         Batch(name, paper.folder / f"{name}.toml", (), overrides, paper.series.get(name, ""))
         for name in paper.scenarios()
     ]
+    return [narrowed(batch, paper) for batch in batches]
+
+
+def narrowed(batch: Batch, paper: Paper) -> Batch:
+    """Leave out the cells that a part of a paper does not measure."""
+    return replace(batch, places=_needed(paper, batch)) if paper.asked else batch
+
+
+def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
+    """List the cells that a part of a paper measures; figures show whole scenarios."""
+    if any(batch.name == scenario for figure in paper.figures for scenario, _ in figure.places()):
+        return None
+    cells = source_of(batch.file, batch.overrides).cells()
+    grid = Measurements(batch.name, [MeasuredRun(_without_seed(dict(cell.axes)), 1, {}) for cell in cells])
+    settings: list[Sequence[str]] = []
+    for table in paper.tables:
+        for group in table.groups:
+            if group.scenario == batch.name:
+                settings += (labels for row in group.rows for labels in table.labels(group, row))
+    for statements in paper.statements:
+        if statements.scenario == batch.name:
+            for claim in statements.claims:
+                settings += settings_of(claim, statements.at, grid)
+    return frozenset(place_of(run.axes) for labels in settings for run in grid.pick(labels))
+
+
+def _without_seed(axes: Axes) -> Axes:
+    return {name: label for name, label in axes.items() if name != "seed"}
 
 
 def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[str, Measurements]:
@@ -48,10 +95,7 @@ def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[st
 
 
 def _runs(batch: Batch, seeds: int, simulate: Simulate) -> list[MeasuredRun]:
-    def asked_for(axes: Axes) -> bool:
-        return set(batch.labels) <= set(axes.values())
-
-    runs = list(simulate(batch, range(1, min(seeds, 2) + 1), asked_for))
+    runs = list(simulate(batch, range(1, min(seeds, 2) + 1), batch.wants))
     outcomes: dict[str, set[str]] = {}
     for run in runs:
         outcomes.setdefault(repr(dict(run.axes)), set()).add(_outcome(run))

@@ -10,15 +10,25 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unbloat._core import InputError
+from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
 """Called with a measurement's name, the labels and the selectors in its brackets; gives the value."""
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Measurements over several seeds."""
+
+    without: Callable[[Seed], Measure]
+    """Gives the function that measures without one of them."""
+    seeds: Sequence[int]
 
 
 class ClaimError(InputError):
@@ -70,9 +80,20 @@ def calls(text: str) -> list[Call]:
     return found
 
 
-def describe(text: str, measure: Measure) -> str:
+def work_out(text: str, repeated: Repeated) -> Uncertain:
+    """Give the value of an expression with its interval."""
+    return jackknife(lambda seed: float(evaluate(text, repeated.without(seed))), repeated.seeds)
+
+
+def decide(text: str, repeated: Repeated) -> Answer:
+    """Tell whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
+    evaluate(text, repeated.without(None))  # Raises what is wrong with it.
+    return _decide(_parse(text), text, repeated)
+
+
+def describe(text: str, repeated: Repeated) -> str:
     """Write an expression's comparisons with their sides measured: `0.0301 < 0.541`; one that fails says so."""
-    return "; ".join(_describe(node, text, measure) for node in _comparisons(_parse(text)))
+    return "; ".join(_describe(node, text, repeated) for node in _comparisons(_parse(text)))
 
 
 def _parse(text: str) -> ast.expr:
@@ -153,14 +174,61 @@ def _comparisons(node: ast.expr) -> Iterator[ast.expr]:
             yield node
 
 
-def _describe(node: ast.expr, text: str, measure: Measure) -> str:
+def _describe(node: ast.expr, text: str, repeated: Repeated) -> str:
+    def side(inner: ast.expr) -> str:
+        return written(jackknife(lambda seed: float(_value(inner, text, repeated.without(seed))), repeated.seeds))
+
     if not isinstance(node, ast.Compare):
-        return number(_value(node, text, measure))
-    sides = [number(_value(side, text, measure)) for side in (node.left, *node.comparators)]
-    words = [sides[0]]
-    for op, side in zip(node.ops, sides[1:], strict=True):
-        words += [_COMPARISONS[type(op)][0], side]
-    return " ".join(words) + ("" if _value(node, text, measure) else " (false)")
+        return side(node)
+    words = [side(node.left)]
+    for op, inner in zip(node.ops, node.comparators, strict=True):
+        words += [_COMPARISONS[type(op)][0], side(inner)]
+    return " ".join(words) + {True: "", False: " (false)", None: " (open)"}[_decide(node, text, repeated)]
+
+
+def _decide(node: ast.expr, text: str, repeated: Repeated) -> Answer:
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return opposite(_decide(inner, text, repeated))
+        case ast.BoolOp(op=op, values=values):
+            answers = [_decide(value, text, repeated) for value in values]
+            return every(answers) if isinstance(op, ast.And) else some(answers)
+        case ast.Compare(left=left, ops=ops, comparators=rest):
+            sides = [left, *rest]
+            return every([_compare(op, sides[i], sides[i + 1], text, repeated) for i, op in enumerate(ops)])
+    return bool(_value(node, text, repeated.without(None)))
+
+
+def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str, repeated: Repeated) -> Answer:
+    """Hold the difference of two sides against zero; where that is not finite, the sides without each of the seeds."""
+    holds = _COMPARISONS[type(op)][1]
+
+    def sides(seed: Seed) -> tuple[float, float]:
+        measure = repeated.without(seed)
+        return float(_value(left, text, measure)), float(_value(right, text, measure))
+
+    def difference(seed: Seed) -> float:
+        first, second = sides(seed)
+        return first - second
+
+    between = jackknife(difference, repeated.seeds)
+    if between.half_width:
+        answers = {holds(between.low, 0.0), holds(between.high, 0.0)}
+        if isinstance(op, ast.Eq) and between.low <= 0 <= between.high:
+            return None
+    else:
+        left_out = () if between.half_width == 0 else repeated.seeds
+        answers = {holds(*sides(seed)) for seed in (None, *left_out)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def written(measured: Uncertain) -> str:
+    """Write what was measured, with its interval to two digits where five digits of the value show it."""
+    half_width = measured.half_width
+    if not half_width or half_width < 5e-6 * abs(measured.value):
+        return number(measured.value)
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    return f"{measured.value:.{digits}f} ± {half_width:.{digits}f}"
 
 
 def number(value: float) -> str:

@@ -7,67 +7,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Literal
 
+from msgspec import Struct
+
+from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
-from unbloat.papers.expressions import Selector
+from unbloat.papers.expressions import Selector, written
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import PaperError
-from unbloat.papers.read import build, read_toml, tables_in
-from unbloat.papers.tables import markdown_table
-from unbloat.report.table import Column, render
+from unbloat.papers.read import Repeats
+from unbloat.papers.tables import five_digits
+from unbloat.papers.uncertainty import Uncertain
+from unbloat.report.parts import Heading, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True, forbid_unknown_fields=True):
     """A cell that every row is measured in."""
 
     name: str
     scenario: str
-    at: list[str] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
+    at: list[str] = []
+    columns: list[str] = []
     """The names of the columns that make sense here; all without."""
-    select: dict[str, Selector] = field(default_factory=dict)
+    select: dict[str, Selector] = {}
     """What the measurements are told here, such as how much of this link is a twentieth."""
 
 
-@dataclass(frozen=True)
-class Measurement:
+class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
     """What is measured in every setting."""
 
     name: str
     quantity: str
     unit: str
     flow: int | None = None
-    select: dict[str, Selector] = field(default_factory=dict)
+    select: dict[str, Selector] = {}
     """What this measurement is told in every setting; a setting's own goes before."""
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     """One row: labels and parameters that it differs in."""
 
     name: str
-    at: list[str] = field(default_factory=list)
-    set: dict[str, object] = field(default_factory=dict)
+    at: list[str] = []
+    set: dict[str, object] = {}
 
 
-@dataclass(frozen=True)
-class ExtraTable:
+class ExtraTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One table."""
 
     id: str
     title: str
     text: str
-    seeds: int
+    seeds: Repeats
     settings: list[Setting]
     columns: list[Measurement]
     rows: list[Variant]
-    a_table_for: str = "setting"
+    a_table_for: Literal["setting", "quantity"] = "setting"
     """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
     series: str = ""
     """At what step windows and rates are recorded, for measurements that look at them."""
@@ -75,7 +75,10 @@ class ExtraTable:
     """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
 
 
-A_TABLE_FOR = ("setting", "quantity")
+class ChoicesFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The file as it stands."""
+
+    tables: list[ExtraTable] = []
 
 
 def load(folder: Path) -> list[ExtraTable]:
@@ -83,24 +86,7 @@ def load(folder: Path) -> list[ExtraTable]:
     path = folder / "choices.toml"
     if not path.exists():
         return []
-    data = read_toml(path, "it holds tables beyond the paper")
-    try:
-        return [_table(entry) for entry in tables_in(data, "tables", "the file")]
-    except PaperError as error:
-        raise PaperError(f"{path}: {error}") from None
-
-
-def _table(entry: dict[str, Any]) -> ExtraTable:
-    where = f"table {entry.get('id', '?')}"
-    parts = {
-        "settings": [build(Setting, item, where) for item in tables_in(entry, "settings", where)],
-        "columns": [build(Measurement, item, where) for item in tables_in(entry, "columns", where)],
-        "rows": [build(Variant, item, where) for item in tables_in(entry, "rows", where)],
-    }
-    table = build(ExtraTable, {**entry, **parts}, where)
-    if table.a_table_for not in A_TABLE_FOR:
-        raise PaperError(f"{where}: a_table_for is one of {', '.join(A_TABLE_FOR)}, not {table.a_table_for}")
-    return table
+    return toml_file.read(path, "it holds tables beyond the paper").convert(ChoicesFile).tables
 
 
 def batches(table: ExtraTable, folder: Path) -> list[Batch]:
@@ -116,13 +102,11 @@ def _name(row: Variant, setting: Setting) -> str:
     return f"{setting.name}, {row.name}"
 
 
-Laid = tuple[str, list[Column]]
-"""A table's name and its columns."""
-Measured = tuple[ExtraTable, list[Laid]]
+Measured = tuple[ExtraTable, list[Table]]
 """A table, and what it came to: a part for each setting or each quantity."""
 
 
-def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Laid]:
+def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Table]:
     """Give a table for every setting, or for every quantity."""
     names = Column("", "", [row.name for row in table.rows])
 
@@ -133,16 +117,17 @@ def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list
 
     if table.a_table_for == "quantity":
         return [
-            (_head(column), [names, *(measured(setting.name, "", setting, column) for setting in table.settings)])
+            _part(_head(column), [names, *(measured(each.name, "", each, column) for each in table.settings)])
             for column in table.columns
         ]
     return [
-        (
-            setting.name,
-            [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))],
-        )
+        _part(setting.name, [names, *(measured(each.name, _unit(each), setting, each) for each in _of(table, setting))])
         for setting in table.settings
     ]
+
+
+def _part(title: str, columns: Sequence[Column]) -> Table:
+    return Table(columns, title, five_digits, is_part=True)
 
 
 def _of(table: ExtraTable, setting: Setting) -> list[Measurement]:
@@ -169,19 +154,12 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
     for word, is_so in (("never", math.isinf), ("none", math.isnan)):
         if times := sum(map(is_so, repeats)):
             return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
-    if with_interval and (half_width := estimate(repeats).half_width):
-        digits = max(0, 1 - math.floor(math.log10(half_width)))
-        return f"{fmean(repeats):.{digits}f} ± {half_width:.{digits}f}"
+    estimated = estimate(repeats)
+    if with_interval and estimated.half_width:
+        return written(Uncertain(fmean(repeats), estimated.half_width))
     return fmean(repeats)
 
 
-def text_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
-    """Write a table for a terminal."""
-    return f"{table.title}\n\n" + "\n\n".join(f"{name}\n{render(columns)}" for name, columns in laid)
-
-
-def markdown_of(table: ExtraTable, laid: Sequence[Laid]) -> str:
-    """Write a table for the page in the paper's folder."""
-    parts = [f"### {table.title}", table.text.strip()]
-    parts += [f"**{name}**\n\n{markdown_table(columns)}" for name, columns in laid]
-    return "\n\n".join(parts) + "\n"
+def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
+    """Give a table as a report."""
+    return Report([Heading(table.title), table.text.strip(), *laid])

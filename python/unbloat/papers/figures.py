@@ -3,58 +3,109 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from unbloat.papers import ratios as ratios_of
 from unbloat.papers.expressions import Selector
+from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Figure, Panel, Paper
-from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.paper import Figure, Panel
+from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, LOOK
-from unbloat.results.statistics import estimate
+from unbloat.results.statistics import Estimate, estimate
 
 
-def draw(paper: Paper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
-    """Draw every figure of the paper into `folder` as SVG; give the files."""
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, under what name it is kept, and what it shows."""
+
+    name: str
+    title: str
+    canvas: Canvas
+
+
+def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
+    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; give the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = []
+    figures = drawn(judged, measurements)
     with mpl.rc_context(LOOK):
-        for figure in paper.figures:
-            canvas = DRAWN_BY[figure.kind](figure, measurements)
-            file = folder / f"{figure.id}.svg"
-            # Without the date, the same numbers make the same bytes: a drawn figure can be committed and compared.
-            canvas.savefig(file, metadata={"Date": None})
-            files.append(file)
-    return files
+        return [_saved(figure.canvas, folder / figure.name) for figure in figures]
+
+
+def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list[Drawn]:
+    """Draw them: first the picture of all numbers, where there are any, then the figures."""
+    with mpl.rc_context(LOOK):
+        ratios = ratios_of.draw(judged)
+        first = [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
+        return first + [
+            Drawn(f"{figure.id}.svg", figure.title, DRAWN_BY[figure.kind](figure, measurements))
+            for figure in judged.paper.figures
+        ]
+
+
+def _saved(canvas: Canvas, file: Path) -> Path:
+    """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
+    canvas.savefig(file, metadata={"Date": None, "Creator": None})
+    return file
 
 
 def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
     canvas, panels = _side_by_side(figure)
     for axes, panel in zip(panels, figure.panels, strict=True):
-        for hue, line in enumerate(figure.lines):
-            _line(axes, figure, [*panel.at, line], measurements[panel.scenario], COLOURS[hue])
+        for number, line in enumerate(figure.lines):
+            _line(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
         axes.set_title(panel.name, fontsize=9)
         axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
         axes.set_xlabel(figure.axis)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel(quantity_and_unit(figure))
-    panels[0].legend(figure.lines, fontsize=8)
+    _legend(canvas, panels[0])
     return canvas
 
 
-def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, colour: str) -> None:
-    """Draw a quantity over the groups; a cell that draws nothing has an interval of no width, a single run none."""
+def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+    """Draw a quantity over the groups; a cell that draws nothing has an interval of no width, a single run none.
+
+    Lines stand a little beside each other, so that every interval can be seen.
+    """
     repeats = [runs.repeats(figure.quantity, [*at, group], {}, figure.unit) for group in figure.groups]
     estimates = [estimate(values) for values in repeats]
     means = [math.nan if each.mean is None else each.mean for each in estimates]
-    widths = [each.half_width or 0.0 for each in estimates]
-    axes.errorbar(range(len(means)), means, widths, color=colour, marker="o", markersize=3, capsize=2, linewidth=1.2)
+    places = [group + BESIDE * (number - (len(figure.lines) - 1) / 2) for group in range(len(means))]
+    look: dict[str, Any] = {"color": COLOURS[number], "marker": "o", "markersize": 3, "capsize": 2, "linewidth": 1.2}
+    axes.errorbar(places, means, reaches(estimates, figure.quantity), label=figure.lines[number], **look)
+
+
+BESIDE = 0.08
+"""How far lines stand beside each other; the groups are 1 apart."""
+
+
+def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
+    """Give how far the intervals reach down and up, as far as there can be such values."""
+    most = quantity_named(quantity).most
+    reach = [
+        (min(each.half_width, each.mean), min(each.half_width, most - each.mean))
+        if each.half_width and each.mean is not None
+        else (0.0, 0.0)
+        for each in estimates
+    ]
+    clipped: np.ndarray = np.clip(np.array(reach).T, 0, None)
+    return clipped
+
+
+def _legend(canvas: Canvas, axes: Axes) -> None:
+    """Name what a panel shows, beside all panels: within one the names would cover what is drawn."""
+    canvas.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
 
 
 def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
@@ -69,30 +120,36 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> C
         axes.set_xlabel("time (s)")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("mean cwnd (packets)")
-    panels[0].legend(fontsize=8)
+    _legend(canvas, panels[0])
     return canvas
 
 
 def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
     """Give a canvas with room for every panel; they share the height."""
-    canvas = Canvas(figsize=(3.6 * max(len(figure.panels), 1.5), 3.4), layout="constrained")
-    canvas.suptitle(figure.title, fontsize=11)
+    canvas = _canvas(figure, 1.2 + 3.6 * max(len(figure.panels), 1.5), 3.4)
     return canvas, canvas.subplots(1, len(figure.panels), squeeze=False, sharey=True)[0]
 
 
 def quantity_and_unit(figure: Figure) -> str:
     """Name what is drawn upwards."""
-    return figure.quantity if figure.unit == "index" else f"{figure.quantity} ({figure.unit})"
+    words = figure.quantity.replace("_", " ")
+    return words if figure.unit == "index" else f"{words} ({figure.unit})"
+
+
+def _canvas(figure: Figure, width: float, height: float) -> Canvas:
+    """Give a canvas of so many inches under the figure's title, which is broken where it is longer."""
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    canvas.suptitle(textwrap.fill(figure.title, int(11 * width)), x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return canvas
 
 
 def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas = Canvas(figsize=(3.2 * len(figure.panels), 3.4), layout="constrained")
-    canvas.suptitle(figure.title, fontsize=11)
+    canvas = _canvas(figure, 1.2 + 3.2 * len(figure.panels), 3.4)
     panels = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
     for axes, panel in zip(panels, figure.panels, strict=True):
         _bar_panel(axes, figure, panel, measurements[panel.scenario])
     panels[0].set_ylabel(quantity_and_unit(figure))
-    panels[0].legend(fontsize=8)
+    _legend(canvas, panels[0])
     return canvas
 
 
@@ -108,8 +165,8 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
         axes.bar(places, finite, width, label=bar.name, color=COLOURS[number])
-        intervals = [estimate(values).half_width or 0.0 for values in repeats]
-        if any(intervals):
+        intervals = reaches([estimate(values) for values in repeats], figure.quantity)
+        if intervals.any():
             axes.errorbar(places, finite, intervals, fmt="none", ecolor="black", elinewidth=0.8, capsize=2)
         for place, height in zip(places, heights, strict=True):
             if not math.isfinite(height):
@@ -155,8 +212,7 @@ def _one_under_another(
     figure: Figure, measurements: Mapping[str, Measurements]
 ) -> tuple[Canvas, list[tuple[Axes, str, MeasuredRun]]]:
     """Give a canvas with a panel for every group, and the run behind each."""
-    canvas = Canvas(figsize=(8, 2.6 * len(figure.groups)), layout="constrained")
-    canvas.suptitle(figure.title, fontsize=11)
+    canvas = _canvas(figure, 8, 2.6 * len(figure.groups))
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
     runs = [measurements[figure.scenario].pick([*figure.at, group])[0] for group in figure.groups]
     return canvas, list(zip(panels, figure.groups, runs, strict=True))
@@ -169,7 +225,7 @@ def _control(run: MeasuredRun, flow: int) -> str:
 def _name_controls(axes: Axes, run: MeasuredRun) -> None:
     """Tell flows of different controls apart; those of one need no names."""
     if len({flow["cc"] for flow in run.record["flows"]}) > 1:
-        axes.legend(fontsize=8, loc="upper right")
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _first(figure: Figure, flows: Mapping[int, np.ndarray] | None) -> list[tuple[int, np.ndarray]]:

@@ -29,7 +29,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None) -> str:
     runs, packets = 0, 0.0
     for batch, seeds in batches:
         cells = source_of(batch.file, batch.overrides).cells()
-        chosen = [cell for cell in cells if set(batch.labels) <= {label for _, label in cell.axes}]
+        chosen = [cell for cell in cells if batch.wants(dict(cell.axes))]
         runs += seeds * len(chosen)
         packets += seeds * sum(map(most_packets, chosen))
     seconds = (packets / PACKETS_PER_S + runs * RUN_S) / (jobs or processors.count())
@@ -55,7 +55,8 @@ def timed(papers: Sequence[Paper], jobs: int | None) -> str:
     with closing(Waiting()) as say:
         for batch in (batch for paper in papers for batch in batches_of(paper)):
             say("timing some runs of every scenario")
-            cells = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+            every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+            cells = [axes for axes in every if batch.wants(axes)]
             count += len(cells)
             seconds += len(cells) * _time(batch, _spread(cells))
     minutes = repeats * seconds / processes / 60

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from unbloat.papers.expressions import Selector, number
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim, Group, Paper, Row, Statements, Table
+from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
+from unbloat.papers.uncertainty import Seed, Uncertain, jackknife
 from unbloat.papers.verdicts import VERDICTS, Printed, Verdict, judge_number
 
 
@@ -26,6 +28,10 @@ class Judged:
     verdict: Verdict
     reason: str
     """Why it came out otherwise; empty for what is reproduced, and where no reason has been found yet."""
+    half_width: float | None = None
+    """The 95 % confidence interval of the measured number reaches so far to either side; None with a single seed."""
+    main: bool = False
+    """One of the paper's main claims."""
 
     def as_dict(self) -> dict[str, Any]:
         """Give the fields under the names that `unbloat reproduce --json` promises."""
@@ -38,9 +44,9 @@ class JudgedRow:
 
     group: Group
     row: Row
-    measured: list[list[float]]
+    measured: list[list[Uncertain]]
     judged: list[list[Judged | None]]
-    """None where the published number is illegible."""
+    """None where the published number is illegible, or not asked for."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,17 @@ class JudgedPaper:
         return numbers + [judged for _, claims in self.statements for _, judged in claims]
 
     def counts(self) -> dict[str, int]:
-        """Count the verdicts."""
+        """Count the verdicts; what comes from unsound runs is none."""
         counter = Counter(judged.verdict for judged in self.claims())
         return {verdict: counter[verdict] for verdict in VERDICTS}
+
+    def unsound(self) -> list[Judged]:
+        """List what cannot be judged, because it comes from unsound runs."""
+        return [judged for judged in self.claims() if judged.verdict == "unsound"]
+
+    def main(self) -> list[Judged]:
+        """List the paper's main claims."""
+        return [judged for judged in self.claims() if judged.main]
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --json` prints."""
@@ -83,68 +97,52 @@ def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper
 # ---------------------------------------------------------------- Tables
 
 
-@dataclass(frozen=True)
-class PrintedCell:
-    """One published number of a table: a column's value, or that of one of its equal flows."""
-
-    table: Table
-    group: Group
-    row: Row
-    column: int
-    flow: int
-
-    @property
-    def id(self) -> str:
-        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
-        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
-        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
-        return f"{name}.{self.flow + 1}" if self._of_pair else name
-
-    @property
-    def where(self) -> str:
-        """Say where it stands in the paper."""
-        which = f" (flow {self.flow + 1})" if self._of_pair else ""
-        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
-        return f"{place}, {self.table.columns[self.column]}{which}"
-
-    @property
-    def _of_pair(self) -> bool:
-        return isinstance(self.row.published[self.column], list)
-
-
-def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
-    """Give a row's cells, a list per column."""
-    return [
-        [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
-        for column, values in enumerate(row.printed())
-    ]
-
-
 def _judge_row(
     paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
 ) -> JudgedRow:
     printed = row.printed()
     runs = measurements[group.scenario]
-    measured = [
-        _measure_cell(runs, group, row, column, values) for column, values in zip(table.columns, printed, strict=True)
+    cells = [
+        [
+            MeasuredCell(_measure(runs, group, row, table.columns[column], printed[column], flow), runs.seeds, doubt)
+            for flow in range(len(printed[column]))
+        ]
+        for column, doubt in enumerate(map(runs.why_unsound, table.labels(group, row)))
     ]
-    cells = cells_of(table, group, row)
-    judged = [[_judge_cell(paper, cell, measured, printed) for cell in column] for column in cells]
-    return JudgedRow(group, row, measured, judged)
+    judged = [[_judge_cell(paper, cell, cells, printed) for cell in column] for column in cells_of(table, group, row)]
+    return JudgedRow(group, row, [[cell.value for cell in column] for column in cells], judged)
 
 
-def _measure_cell(
-    runs: Measurements, group: Group, row: Row, column: str, printed: list[Printed | None]
-) -> list[float]:
+@dataclass(frozen=True)
+class MeasuredCell:
+    """What was measured for one published number."""
+
+    take: Callable[[Seed], float]
+    seeds: Sequence[int]
+    doubt: str
+
+    @cached_property
+    def value(self) -> Uncertain:
+        """The mean with its interval."""
+        return jackknife(self.take, self.seeds)
+
+    def above(self, other: MeasuredCell) -> Uncertain | None:
+        """Give how far it lies above another; None where one of the two is not to be believed."""
+        if self.doubt or other.doubt:
+            return None
+        return jackknife(lambda seed: self.take(seed) - other.take(seed), self.seeds)
+
+
+def _measure(
+    runs: Measurements, group: Group, row: Row, column: str, printed: list[Printed | None], flow: int
+) -> Callable[[Seed], float]:
     labels = [*group.at, *row.at, column]
     if len(printed) == 1:
         selectors: dict[str, Selector] = {} if row.flow is None else {"flow": row.flow}
-        return [runs.take(row.quantity, labels, selectors, row.unit)]
+        return lambda seed: runs.take(row.quantity, labels, selectors, row.unit, seed)
     # Equal flows are paired by size (rule 7); an illegible one is taken for the largest.
-    values = runs.take_flows(row.quantity, labels, row.unit)
-    order = sorted(range(len(printed)), key=lambda i: -_value(printed[i]))
-    paired = dict(zip(order, values, strict=True))
-    return [paired[i] for i in range(len(printed))]
+    size = sorted(range(len(printed)), key=lambda i: -_value(printed[i])).index(flow)
+    return lambda seed: runs.take_flows(row.quantity, labels, row.unit, seed)[size]
 
 
 def _value(printed: Printed | None) -> float:
@@ -152,25 +150,26 @@ def _value(printed: Printed | None) -> float:
 
 
 def _judge_cell(
-    paper: Paper, cell: PrintedCell, measured: list[list[float]], printed: list[list[Printed | None]]
+    paper: Paper, cell: PrintedCell, measured: list[list[MeasuredCell]], printed: list[list[Printed | None]]
 ) -> Judged | None:
     own = printed[cell.column][cell.flow]
-    if own is None:
+    if own is None or not paper.asks_for(cell.id):
         return None
+    here = measured[cell.column][cell.flow]
     others = []
     for column, values in enumerate(printed):
         flow = min(cell.flow, len(values) - 1)
         partner = values[flow]
         if column != cell.column and partner:
-            others.append((measured[column][flow], partner))
-    value = measured[cell.column][cell.flow]
-    verdict = judge_number(value, own, cell.row.unit, paper.bounds, others)
-    return Judged(cell.id, cell.where, own.value, _plain(value), verdict, _reason(paper, cell.id, verdict))
+            others.append((here.above(measured[column][flow]), partner))
+    verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
+    reason = here.doubt or _reason(paper, cell.id, verdict)
+    return Judged(cell.id, cell.where, own.value, _plain(here.value), verdict, reason, here.value.half_width)
 
 
-def _plain(value: float) -> float | str:
+def _plain(measured: Uncertain) -> float | str:
     """Keep a number a number; JSON has no infinity."""
-    return value if math.isfinite(value) else number(value)
+    return measured.value if math.isfinite(measured.value) else number(measured.value)
 
 
 def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
@@ -183,6 +182,10 @@ def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
 def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Mapping[str, Measurements]) -> Judged:
     outcome = judge_claim(claim, group.at, measurements[group.scenario], paper.bounds)
     published: float | str = claim.says if claim.holds is not None else Printed.parse(claim.published).value
-    measured = _plain(outcome.measured) if isinstance(outcome.measured, float) else outcome.measured
     where = f"{group.where}: {claim.says}" if published != claim.says else group.where
-    return Judged(claim.id, where, published, measured, outcome.verdict, _reason(paper, claim.id, outcome.verdict))
+    reason = outcome.why_unsound or _reason(paper, claim.id, outcome.verdict)
+    if isinstance(outcome.measured, str):
+        return Judged(claim.id, where, published, outcome.measured, outcome.verdict, reason, None, claim.main)
+    half_width = outcome.measured.half_width
+    measured = _plain(outcome.measured)
+    return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main)

@@ -2,81 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unbloat.papers.expressions import Measure, Selector, describe, evaluate
+from unbloat.papers.expressions import Measure, Repeated, Selector, calls, decide, describe, evaluate
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim
-from unbloat.papers.verdicts import Bounds, Printed, Verdict, judge_number, judge_reduction, judge_statement
+from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife
+from unbloat.papers.verdicts import (
+    Bounds,
+    Printed,
+    Verdict,
+    is_near,
+    judge_reduction,
+    judge_statement,
+)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What was measured for a claim, as a number or in words, and how that is judged."""
 
-    measured: float | str
+    measured: Uncertain | str
     verdict: Verdict
+    why_unsound: str = ""
+    """Which of the runs that it hangs on is not to be believed."""
 
 
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
     """Judge a claim in the setting `at`; raises `ClaimError` where a label or a quantity does not exist."""
-    places = [labels for labels in runs.labels(claim.over, at) if not set(labels) & set(claim.without)]
-    cells = [_measure_in(runs, [*at, *labels]) for labels in places]
-    if claim.holds is not None:
-        return _statement(claim, cells) if not claim.over else _statement_of_a_grid(claim, places, cells)
+    places = places_of(claim, at, runs)
+    cells = [_repeated(runs, [*at, *labels]) for labels in places]
+    if claim.holds is None:
+        outcome = _number(claim, cells, runs.seeds, bounds)
+    elif claim.over:
+        outcome = _statement_of_a_grid(claim, places, cells)
+    else:
+        outcome = _statement(claim, cells[0])
+    why = (runs.why_unsound(labels) for labels in settings_of(claim, at, runs))
+    doubt = next(filter(None, why), "")
+    return Outcome(outcome.measured, "unsound", doubt) if doubt else outcome
+
+
+def places_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
+    """List the cells of the grid that a claim is about, by their labels; a claim without a grid has one, with none."""
+    return [labels for labels in runs.labels(claim.over, at) if not set(labels) & set(claim.without)]
+
+
+def settings_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
+    """List the labels of every cell that a claim measures."""
+    named = {call.labels for _, expression in claim.expressions() for call in calls(expression)}
+    return [(*at, *labels, *own) for labels in places_of(claim, at, runs) for own in sorted(named)]
+
+
+def _repeated(runs: Measurements, setting: Sequence[str]) -> Repeated:
+    def without(seed: Seed) -> Measure:
+        def measure(name: str, labels: tuple[str, ...], selectors: dict[str, Selector]) -> float:
+            return runs.take(name, [*setting, *labels], selectors, without=seed)
+
+        return measure
+
+    return Repeated(without, runs.seeds)
+
+
+# ---------------------------------------------------------------- Numbers
+
+FOLDS: dict[str, Callable[[Sequence[float]], float]] = {"largest": max, "smallest": min, "mean": fmean, "": max}
+"""How a claim's numbers of several cells become one; of a lone cell there is one only."""
+
+
+def _number(claim: Claim, cells: Sequence[Repeated], seeds: Sequence[int], bounds: Bounds) -> Outcome:
     text = claim.quantity if claim.quantity is not None else str(claim.reduction)
-    values = [float(evaluate(text, measure)) for measure in cells]
-    chosen, value = _taken(claim.take, values)
+
+    def values(seed: Seed) -> list[float]:
+        return [float(evaluate(text, cell.without(seed))) for cell in cells]
+
+    value = jackknife(lambda seed: FOLDS[claim.take](values(seed)), seeds)
     printed = Printed.parse(claim.published)
     if claim.reduction is not None:
-        return Outcome(100 * (1 - value), judge_reduction(value, printed, bounds))
-    verdict = judge_number(value, printed, claim.unit, bounds, [])
-    if verdict != "reproduced":
-        verdict = judge_statement(False, _direction(claim, [cells[number] for number in chosen]))
-    return Outcome(value, verdict)
+        saved = jackknife(lambda seed: 100 * (1 - FOLDS[claim.take](values(seed))), seeds)
+        return Outcome(saved, judge_reduction(value, printed, bounds))
+    chosen = cells if claim.take == "mean" else [cells[values(None).index(value.value)]]
+    return Outcome(value, judge_statement(is_near(value, printed, claim.unit, bounds), _direction(claim, chosen)))
 
 
-def _measure_in(runs: Measurements, setting: Sequence[str]) -> Measure:
-    def measure(name: str, labels: tuple[str, ...], selectors: dict[str, Selector]) -> float:
-        return runs.take(name, [*setting, *labels], selectors)
-
-    return measure
+def _direction(claim: Claim, cells: Sequence[Repeated]) -> Answer:
+    """Tell whether the weaker form holds, in every one of these cells."""
+    return claim.direction is not None and every([decide(claim.direction, cell) for cell in cells])
 
 
-def _taken(take: str, values: Sequence[float]) -> tuple[list[int], float]:
-    """Give the value that a claim is about, and the cells that it comes from."""
-    if take == "mean":
-        return list(range(len(values))), fmean(values)
-    value = min(values) if take == "smallest" else max(values)
-    return [values.index(value)], value
+# ---------------------------------------------------------------- Statements
 
 
-def _direction(claim: Claim, cells: Sequence[Measure]) -> bool | None:
-    if claim.direction is None:
-        return None
-    return all(bool(evaluate(claim.direction, measure)) for measure in cells)
+def _statement(claim: Claim, cell: Repeated) -> Outcome:
+    text = str(claim.holds)
+    verdict = judge_statement(decide(text, cell), _direction(claim, [cell]))
+    return Outcome(describe(text, cell), verdict)
 
 
-def _statement(claim: Claim, cells: Sequence[Measure]) -> Outcome:
-    (measure,) = cells
-    holds = bool(evaluate(str(claim.holds), measure))
-    return Outcome(describe(str(claim.holds), measure), judge_statement(holds, _direction(claim, cells)))
+def _statement_of_a_grid(claim: Claim, labels: Sequence[Sequence[str]], cells: Sequence[Repeated]) -> Outcome:
+    """Count the cells in which it holds; a statement about every cell that holds in most of them has its direction.
+
+    It is undecided where the open cells would make a difference.
+    """
+    answers = [decide(str(claim.holds), cell) for cell in cells]
+    surely, at_most = answers.count(True), len(answers) - answers.count(False)
+    verdicts = {_verdict_of_count(claim, holding, len(answers)) for holding in (surely, at_most)}
+    verdict: Verdict = verdicts.pop() if len(verdicts) == 1 else "undecided"
+    return Outcome(_in_words([" ".join(each) for each in labels], answers), verdict)
 
 
-def _statement_of_a_grid(claim: Claim, cell_labels: Sequence[Sequence[str]], cells: Sequence[Measure]) -> Outcome:
-    """Count the cells in which it holds; a statement about every cell that holds in most of them has its direction."""
-    places = [" ".join(labels) for labels in cell_labels]
-    failing = [place for place, measure in zip(places, cells, strict=True) if not evaluate(str(claim.holds), measure)]
-    holding = len(cells) - len(failing)
-    most = holding > len(cells) / 2
-    holds = {"every": not failing, "most": most, "some": holding > 0}[claim.take]
-    words = f"in {holding} of {len(cells)} cells"
+def _verdict_of_count(claim: Claim, holding: int, cells: int) -> Verdict:
+    most = holding > cells / 2
+    holds = {"every": holding == cells, "most": most, "some": holding > 0}[claim.take]
+    return judge_statement(holds, most and claim.take == "every")
+
+
+def _in_words(places: Sequence[str], answers: Sequence[Answer]) -> str:
+    """Say in how many cells a statement holds, and name the fewer: those in which it does not, or does."""
+    named = {answer: [p for p, each in zip(places, answers, strict=True) if each is answer] for answer in set(answers)}
+    holding, failing, undecided = (named.get(answer, []) for answer in (True, False, None))
+    words = f"in {len(holding)} of {len(answers)} cells"
     if failing and holding:
-        words += (
-            f", not at {', '.join(failing)}"
-            if most
-            else f", only at {', '.join(p for p in places if p not in failing)}"
-        )
-    return Outcome(words, judge_statement(holds, most if claim.take == "every" else None))
+        is_mostly = len(holding) > len(answers) / 2
+        words += f", not at {', '.join(failing)}" if is_mostly else f", only at {', '.join(holding)}"
+    return f"{words}, open at {', '.join(undecided)}" if undecided else words

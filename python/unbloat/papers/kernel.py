@@ -9,37 +9,41 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from unbloat._core import Cell
-from unbloat.papers import judge
-from unbloat.papers.batches import Batch, Simulate, measure
-from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
+from unbloat.papers import judge, toml_file
+from unbloat.papers.batches import Batch, Simulate, measure, narrowed
+from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper, PaperError, Reason
-from unbloat.papers.read import build, is_scenario, read_toml, tables_in
+from unbloat.papers.paper import Paper, Reason
+from unbloat.papers.read import is_scenario
+from unbloat.papers.toml_file import Keys, PaperError, shortened
 from unbloat.results.record import why_unsound
 from unbloat.scenario.source import source_of
 
 FILE = "kernel.toml"
-BACKENDS = ("kernel", "vm")
+Backend = Literal["", "kernel", "vm"]
+"""Where something is so; in both if empty."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True, forbid_unknown_fields=True):
     """Cells of one scenario file that the kernel runs."""
 
     scenario: str
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
     """Only cells with all these labels; every cell without."""
-    side_by_side: int = 1
+    side_by_side: Annotated[int, Meta(ge=1)] = 1
     """How many of them at a time."""
-    set: dict[str, object] = field(default_factory=dict)
+    set: dict[str, object] = {}
     """Keys of the scenario that are set anew."""
-    on: str = ""
-    """Where they are run, `kernel` or `vm`; in both if empty."""
+    on: Backend = ""
+    """Where they are run."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
         """Tell whether a table's or a claim's setting is among the cells."""
@@ -47,14 +51,15 @@ class Selection:
 
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
         """Give the runs, as the kernel does them or as the paper has them."""
-        overrides = self.set if as_on_kernel else {}
+        overrides = {**(self.set if as_on_kernel else {}), **paper.changed}
         file = paper.folder / f"{self.scenario}.toml"
-        return Batch(self.scenario, file, tuple(self.at), overrides, paper.series.get(self.scenario, ""))
+        series = paper.series.get(self.scenario, "")
+        return narrowed(Batch(self.scenario, file, tuple(self.at), overrides, series), paper)
 
     def cells(self, paper: Paper) -> list[Cell]:
         """List the runs, as the kernel does them."""
-        cells = source_of(paper.folder / f"{self.scenario}.toml", self.set).cells()
-        return [cell for cell in cells if set(self.at) <= {label for _, label in cell.axes}]
+        batch = self.batch(paper, as_on_kernel=True)
+        return [cell for cell in source_of(batch.file, batch.overrides).cells() if batch.wants(dict(cell.axes))]
 
     def real_seconds(self, paper: Paper, jobs: int | None) -> float:
         """Say how many seconds the kernel takes for them in real time, with so many at a time."""
@@ -62,27 +67,25 @@ class Selection:
         return math.ceil(len(cells) / (jobs or self.side_by_side)) * max(cell.duration_s for cell in cells)
 
 
-@dataclass(frozen=True)
-class KernelReason(Reason):
+class KernelReason(Reason, frozen=True, forbid_unknown_fields=True):
     """Why the kernel's verdict is another than the simulator's."""
 
-    on: str = ""
-    """Where that is so, `kernel` or `vm`; in both if empty."""
+    on: Backend = ""
+    """Where that is so."""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """What the kernel repeats of a paper."""
 
     text: str
     """What differs from the paper, for the page."""
-    runs: list[Selection]
-    reasons: list[KernelReason]
+    runs: list[Selection] = []
+    reasons: list[KernelReason] = []
 
     def on(self, backend: str) -> Plan:
         """Leave out what is run and what holds elsewhere only."""
         runs = [each for each in self.runs if each.on in ("", backend)]
-        return dataclasses.replace(self, runs=runs, reasons=[each for each in self.reasons if each.on in ("", backend)])
+        return replace(self, runs=runs, reasons=[each for each in self.reasons if each.on in ("", backend)])
 
     def of(self, paper: Paper) -> Paper:
         """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
@@ -105,25 +108,21 @@ class Plan:
 
 def load(paper: Paper) -> Plan:
     """Read `kernel.toml` of a paper's folder; raises `PaperError`."""
-    path = paper.folder / FILE
-    data = read_toml(path, "it says which of the paper's runs the kernel repeats")
-    try:
-        listed = tables_in(data, "runs", "the file")
-        runs = [build(Selection, entry, f"[[runs]] of {entry.get('scenario', '?')}") for entry in listed]
-        reasons = [build(KernelReason, entry, "[[reasons]]") for entry in tables_in(data, "reasons", "the file")]
-        plan = build(Plan, {**data, "runs": runs, "reasons": reasons}, "the file")
-    except PaperError as error:
-        raise PaperError(f"{path}: {error}") from None
-    placed: list[Selection | KernelReason] = [*runs, *reasons]
-    for entry in placed:
-        if entry.on not in ("", *BACKENDS):
-            raise PaperError(f"{path}: on is {' or '.join(BACKENDS)}, not {entry.on}")
-    for backend in BACKENDS:
-        names = [selection.scenario for selection in plan.on(backend).runs]
-        for name in names:
-            if names.count(name) > 1 or not is_scenario(paper.folder, name):
-                raise PaperError(f"{path}: each [[runs]] names another scenario file of the folder, not {name}")
+    file = toml_file.read(paper.folder / FILE, "it says which of the paper's runs the kernel repeats")
+    plan = file.convert(Plan)
+    for keys, sentence in _mistakes(plan, paper):
+        raise file.wrong(keys, sentence)
     return plan
+
+
+def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
+    seen: set[tuple[str, str]] = set()
+    for number, selection in enumerate(plan.runs):
+        places = {(selection.scenario, backend) for backend in ("kernel", "vm") if selection.on in ("", backend)}
+        if seen & places or not is_scenario(paper.folder, selection.scenario):
+            name = shortened(selection.scenario)
+            yield ("runs", number, "scenario"), f"each [[runs]] names another scenario file of the folder, not {name}"
+        seen |= places
 
 
 @dataclass(frozen=True)
@@ -156,15 +155,10 @@ class KernelResults:
             if not run.record["sound"]
         ]
 
-    def is_sound(self, row: JudgedRow, column: str) -> bool:
-        """Tell whether the run behind one number of a table is to be believed."""
-        runs = self.runs[row.group.scenario].pick([*row.group.at, *row.row.at, column])
-        return all(run.record["sound"] for run in runs)
-
     def changed(self) -> list[tuple[Judged, Judged]]:
-        """Pair the simulated and the kernel's verdicts where they are not the same."""
+        """Pair the simulated and the kernel's verdicts where they are not the same; an unsound run has none."""
         pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)
-        return [(simulated, kernel) for simulated, kernel in pairs if simulated.verdict != kernel.verdict]
+        return [pair for pair in pairs if pair[1].verdict not in ("unsound", pair[0].verdict)]
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""
@@ -200,6 +194,6 @@ def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selectio
         plan,
         judge.judge(part, as_paper),
         judge.judge(part, as_kernel),
-        judge.judge(dataclasses.replace(part, reasons=[*plan.reasons, *part.reasons]), real),
+        judge.judge(dataclasses.replace(part, reasons=[] if part.changed else [*plan.reasons, *part.reasons]), real),
         real,
     )

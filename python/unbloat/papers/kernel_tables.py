@@ -1,9 +1,8 @@
-"""A paper's rows from the kernel, beside the simulated and the published ones, for the terminal and as Markdown."""
+"""A paper's rows from the kernel, beside the simulated and the published ones, as a report."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.kernel import KernelResults
@@ -12,49 +11,43 @@ from unbloat.papers.tables import (
     MARKS,
     UNEXPLAINED,
     counts_line,
-    markdown_table,
     measured_cells,
     published_cells,
     unit_suffix,
 )
-from unbloat.report.table import Column, render
-
-UNSOUND = "!"
-"""What stands behind a number from a run that is not to be believed."""
-
-
-def text_of(results: KernelResults) -> str:
-    """Lay it out for a terminal."""
-    parts = [*_opening(results), *_tables(results, "{}", render), *_closing(results)]
-    lines = "\n\n".join(parts).split("\n")
-    return "\n".join(line if "  " in line else textwrap.fill(line, 120) for line in lines) + "\n"
+from unbloat.report.parts import Heading, Listing, Part, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column
 
 
-def markdown_of(results: KernelResults) -> str:
-    """Lay it out for the page in the paper's folder."""
+def report_of(results: KernelResults) -> Report:
+    """Give all of it, for a terminal."""
+    return Report(list(_parts(results)), results.as_dict())
+
+
+def page_of(results: KernelResults) -> Report:
+    """Give all of it for the page in the paper's folder; what the plan says is about the running kernel."""
     about = [results.plan.text.strip()] if results.name == "kernel" else []
-    parts = [*about, *_opening(results), *_tables(results, "### {}", markdown_table)]
-    return "\n\n".join([*parts, *_closing(results)]) + "\n"
+    return Report([*about, *_parts(results)], results.as_dict())
 
 
-def _opening(results: KernelResults) -> Iterator[str]:
-    yield "\n".join(
-        [
-            f"* simulated, the paper's TCP: {counts_line(results.simulated)}",
-            f"* simulated likewise, set as the kernel's run: {counts_line(results.likewise)}",
-            f"* {results.name}: {counts_line(results.kernel)}",
-        ]
-    )
-    yield f"{LEGEND} {UNSOUND} stands behind a number from an unsound run."
+def _parts(results: KernelResults) -> Iterator[Part]:
+    counts = [
+        f"simulated, the paper's TCP: {counts_line(results.simulated)}",
+        f"simulated likewise, set as the kernel's run: {counts_line(results.likewise)}",
+        f"{results.name}: {counts_line(results.kernel)}",
+    ]
+    yield Listing("", counts)
+    yield f"{LEGEND} A kernel's cell is run once and has no interval."
     if unsound := results.unsound():
-        yield "\n".join(["Unsound runs, which are not to be believed:", "", *(f"* {why}" for why in unsound)])
-
-
-def _tables(results: KernelResults, heading: str, draw: Callable[[Sequence[Column]], str]) -> Iterator[str]:
+        yield Listing("Unsound runs, which are not to be believed", unsound)
     for number, (table, _) in enumerate(results.kernel.tables):
-        yield f"{heading.format(table.title)}\n\n{draw(_table(results, number))}"
+        yield Table(_table(results, number), table.title)
     if results.kernel.statements:
-        yield f"{heading.format('Statements of the text')}\n\n{draw(_statements(results))}"
+        yield Heading("Statements of the text")
+        yield Table(_statements(results))
+    if changes := _changes(results):
+        yield Listing("Where the kernel's verdict is another than the simulated one, and why", changes)
 
 
 def _table(results: KernelResults, number: int) -> list[Column]:
@@ -64,18 +57,18 @@ def _table(results: KernelResults, number: int) -> list[Column]:
     lines = []
     for row, control in ((row, control) for row in range(len(rows)) for control in range(len(table.columns))):
         name = f"{rows[row].group.name}: {rows[row].row.name}{unit_suffix(rows[row].row.unit)}"
-        mark = "" if results.is_sound(rows[row], table.columns[control]) else f" {UNSOUND}"
         values = [measured_cells(side[row], control) for side in sides]
-        lines.append([name, table.columns[control], published_cells(rows[row], control), *values[:2], values[2] + mark])
+        lines.append([name, table.columns[control], published_cells(rows[row], control), *values])
     heads = ["", "", "published", "simulated", "simulated likewise", results.name]
-    return [Column(head, "", cells) for head, *cells in zip(heads, *lines, strict=True)]
+    columns = zip(heads, *lines, strict=True)
+    return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]
 
 
 def _statements(results: KernelResults) -> list[Column]:
-    claims = [claim for _, claims in results.kernel.statements for claim in claims]
+    claims = [claim for _, claims in results.kernel.statements for claim, _ in claims]
     return [
-        Column("statement", "", [claim.says for claim, _ in claims]),
-        Column("id", "", [claim.id for claim, _ in claims]),
+        Column("statement", "", [claim.says for claim in claims]),
+        Column("id", "", [claim.id for claim in claims]),
         Column("simulated", "", _verdicts(results.simulated)),
         Column("simulated likewise", "", _verdicts(results.likewise)),
         Column(results.name, "", _verdicts(results.kernel)),
@@ -86,14 +79,12 @@ def _verdicts(paper: JudgedPaper) -> list[str]:
     return [MARKS[verdict.verdict] for _, claims in paper.statements for _, verdict in claims]
 
 
-def _closing(results: KernelResults) -> Iterator[str]:
+def _changes(results: KernelResults) -> list[str]:
     """Say where the kernel comes to another verdict than the simulator did, and why."""
     gathered: dict[str, list[str]] = {}
     for simulated, kernel in results.changed():
         gathered.setdefault(results.plan.reason(kernel.id) or UNEXPLAINED, []).append(_change(simulated, kernel))
-    if gathered:
-        lines = [f"* {' '.join(reason.split())} ({', '.join(changes)})" for reason, changes in gathered.items()]
-        yield "\n".join(["Where the kernel's verdict is another than the simulated one, and why:", "", *lines])
+    return [f"{' '.join(reason.split())} ({', '.join(changes)})" for reason, changes in gathered.items()]
 
 
 def _change(simulated: Judged, kernel: Judged) -> str:

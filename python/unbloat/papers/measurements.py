@@ -6,20 +6,37 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from unbloat.papers.expressions import ClaimError, Selector
-from unbloat.papers.quantities import MeasuredRun, quantity_named
+from unbloat.papers.quantities import MeasuredRun, Quantity, quantity_named
+from unbloat.papers.uncertainty import Seed
+from unbloat.results.record import why_unsound
 
 
 class Measurements:
-    """The runs of one scenario file."""
+    """The runs of one scenario file. Repeats that are not sound are left out where the cell has others."""
 
     def __init__(self, scenario: str, runs: Sequence[MeasuredRun]) -> None:
         if not runs:
             raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
         self.scenario = scenario
         self.runs = runs
+        self.seeds = sorted({run.seed for run in runs})
+        self._picked: dict[tuple[str, ...], list[MeasuredRun]] = {}
+        self._values: dict[object, float] = {}
 
     def pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
         """Give the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
+        key = tuple(labels)
+        if key not in self._picked:
+            runs = self._pick(labels)
+            self._picked[key] = [run for run in runs if run.is_sound] or runs
+        return self._picked[key]
+
+    def why_unsound(self, labels: Sequence[str]) -> str:
+        """Say why a cell's runs are not to be believed; empty if they are."""
+        run = self.pick(labels)[0]
+        return "" if run.is_sound else f"{', '.join(run.axes.values())}: {why_unsound(run.record)}"
+
+    def _pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
         # The later label wins within an axis: a claim's own brackets stand behind the setting it is made in.
         wanted = {self._axis(label): label for label in labels}
         runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in wanted.items())]
@@ -38,15 +55,34 @@ class Measurements:
             )
         return axes[0]
 
-    def take(self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "") -> float:
+    def take(
+        self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "", without: Seed = None
+    ) -> float:
         """Measure in one cell, as the mean over its seeds, in `unit` (the quantity's own if empty)."""
-        return fmean(self.repeats(name, labels, selectors, unit))
+        return _mean(self.repeats(name, labels, selectors, unit, without))
 
-    def repeats(self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "") -> list[float]:
-        """Measure in one cell, for each of its seeds."""
+    def repeats(
+        self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "", without: Seed = None
+    ) -> list[float]:
+        """Measure in one cell, for each of its seeds.
+
+        Without one of them, where there are others: a cell that draws nothing is run with two seeds only, and comes to
+        the same with any.
+        """
         quantity = quantity_named(name)
         factor = _factor(quantity.unit, unit or quantity.unit)
-        return [quantity.take(run, selectors) * factor for run in self.pick(labels)]
+        return [self._value(run, name, quantity, selectors) * factor for run in self._left(labels, without)]
+
+    def _left(self, labels: Sequence[str], without: Seed) -> list[MeasuredRun]:
+        runs = self.pick(labels)
+        return [run for run in runs if run.seed != without] or runs
+
+    def _value(self, run: MeasuredRun, name: str, quantity: Quantity, selectors: dict[str, Selector]) -> float:
+        """Take it once only: some quantities look through a whole series."""
+        key = (id(run), name, tuple(selectors.items()))
+        if key not in self._values:
+            self._values[key] = quantity.take(run, selectors)
+        return self._values[key]
 
     def labels(self, axes: Sequence[str], at: Sequence[str]) -> list[tuple[str, ...]]:
         """List the cells that axes span in a setting, each by its labels on them; no axes span one cell."""
@@ -58,16 +94,23 @@ class Measurements:
         runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in setting.items())]
         return list(dict.fromkeys(tuple(run.axes[axis] for axis in axes) for run in runs))
 
-    def take_flows(self, name: str, labels: Sequence[str], unit: str = "") -> list[float]:
+    def take_flows(self, name: str, labels: Sequence[str], unit: str = "", without: Seed = None) -> list[float]:
         """Measure each flow of a cell: the means over the seeds of the largest value, the second largest and so on."""
         quantity = quantity_named(name)
         factor = _factor(quantity.unit, unit or quantity.unit)
-        runs = self.pick(labels)
         ordered = [
-            sorted((quantity.take(run, {"flow": flow + 1}) for flow in range(len(run.record["flows"]))), reverse=True)
-            for run in runs
+            sorted(
+                (self._value(run, name, quantity, {"flow": flow + 1}) for flow in range(len(run.record["flows"]))),
+                reverse=True,
+            )
+            for run in self._left(labels, without)
         ]
-        return [fmean(values) * factor for values in zip(*ordered, strict=True)]
+        return [_mean(values) * factor for values in zip(*ordered, strict=True)]
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Average; equal values to themselves, so that a cell that draws nothing has the same mean without a seed."""
+    return values[0] if len(set(values)) == 1 else fmean(values)
 
 
 _FACTORS = {("ms", "s"): 1e-3, ("s", "ms"): 1e3, ("B", "KB"): 1e-3, ("Mb/s", "kb/s"): 1e3, ("", "index"): 1.0}

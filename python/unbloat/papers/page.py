@@ -13,19 +13,21 @@ NAME = "README.md"
 def write(found: Reproduction) -> None:
     """Replace the marked parts of the folder's page, and draw its figures beside it."""
     folder = found.paper.folder
-    parts = {part_of(judged.paper): tables.markdown_of(judged) for judged in found.judged}
-    parts |= {table.id: extra_tables.markdown_of(table, laid) for table, laid in found.extra_tables}
-    write_parts(folder / NAME, parts)
+    itself, *readings = found.judged
+    reports = {"main": tables.answer_of(itself), "verdicts": tables.details_of(itself)}
+    reports |= {part_of(judged.paper): tables.reading_of(judged) for judged in readings}
+    reports |= {table.id: extra_tables.report_of(table, laid) for table, laid in found.extra_tables}
+    write_parts(folder / NAME, {part: f"{report.markdown()}\n" for part, report in reports.items()})
     found.draw(folder / "figures")
 
 
 def require_parts(paper: Paper) -> None:
     """Refuse a page that lacks a part before long runs are made for it; raises `InputError`."""
     papers = [paper, *paper.other_readings()]
-    for part in [*map(part_of, papers), *(table.id for table in extra_tables.load(paper.folder))]:
+    for part in ["main", *map(part_of, papers), *(table.id for table in extra_tables.load(paper.folder))]:
         require_part(paper.folder / NAME, part)
 
 
 def part_of(paper: Paper) -> str:
-    """Name the part of the page that a reading has."""
+    """Name the part of the page that holds every verdict of a reading."""
     return paper.reading.id if paper.reading else "verdicts"

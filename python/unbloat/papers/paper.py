@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
-from unbloat._core import InputError
+from msgspec import Struct
+from msgspec.structs import replace
+
 from unbloat.papers.expressions import Call, calls
+from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
 
 
-class PaperError(InputError):
-    """A paper's folder that cannot be used: file, place and what is allowed, in one sentence."""
-
-
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, forbid_unknown_fields=True):
     """One quantity in one setting: a published value per column, or one per flow where a column has equal flows."""
 
     name: str
     quantity: str
     unit: str
     published: list[str | list[str]]
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
     flow: int | None = None
 
     def printed(self) -> list[list[Printed | None]]:
@@ -39,18 +39,16 @@ class Row:
         return [[next(flat) for _ in column] for column in columns]
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True, forbid_unknown_fields=True):
     """The rows that share a setting."""
 
     name: str
     scenario: str
     rows: list[Row]
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the paper; its columns are labels of a sweep's axis."""
 
     id: str
@@ -58,14 +56,54 @@ class Table:
     columns: list[str]
     groups: list[Group]
 
+    def labels(self, group: Group, row: Row) -> list[list[str]]:
+        """Give the labels of a row's cells, for each column."""
+        return [[*group.at, *row.at, column] for column in self.columns]
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """One published number of a table: a column's value, or that of one of its equal flows."""
+
+    table: Table
+    group: Group
+    row: Row
+    column: int
+    flow: int
+
+    @property
+    def id(self) -> str:
+        """Name it: `table2.I.500-KB.loss.cubic`, with `.1` and `.2` for the flows of a pair."""
+        parts = (self.table.id, self.group.name, self.row.name, self.table.columns[self.column])
+        name = ".".join(part.replace(", ", ".").replace(" ", "-") for part in parts)
+        return f"{name}.{self.flow + 1}" if self._of_pair else name
+
+    @property
+    def where(self) -> str:
+        """Say where it stands in the paper."""
+        which = f" (flow {self.flow + 1})" if self._of_pair else ""
+        place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
+        return f"{place}, {self.table.columns[self.column]}{which}"
+
+    @property
+    def _of_pair(self) -> bool:
+        return isinstance(self.row.published[self.column], list)
+
+
+def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
+    """Give a row's cells, a list per column."""
+    return [
+        [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
+        for column, values in enumerate(row.printed())
+    ]
+
 
 TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
 TAKES_OF_STATEMENTS = ("every", "most", "some")
 """In every cell of the grid, in more than half of them, in at least one."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
 
     One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
@@ -79,53 +117,51 @@ class Claim:
     reduction: str | None = None
     published: str = ""
     unit: str = ""
-    over: list[str] = field(default_factory=list)
+    over: list[str] = []
     take: str = ""
     """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
-    without: list[str] = field(default_factory=list)
+    without: list[str] = []
     """Labels of the grid that it is not about."""
+    main: bool = False
+    """One of the paper's main claims: what its abstract or its conclusion says."""
 
-    def expressions(self) -> Iterator[str]:
-        """Give every expression that the claim evaluates."""
-        for text in (self.holds, self.direction, self.quantity, self.reduction):
-            if text is not None:
-                yield text
+    def expressions(self) -> Iterator[tuple[str, str]]:
+        """Give every expression that the claim evaluates, with its key."""
+        for name in ("holds", "direction", "quantity", "reduction"):
+            if (text := getattr(self, name)) is not None:
+                yield name, text
 
 
-@dataclass(frozen=True)
-class Statements:
+class Statements(Struct, frozen=True, forbid_unknown_fields=True):
     """The claims that share a place in the paper and a setting."""
 
     where: str
     scenario: str
     claims: list[Claim]
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct, frozen=True, forbid_unknown_fields=True):
     """One bar of every group: which flow, which runs."""
 
     name: str
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
     flow: int | None = None
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     """One part of a bar chart, with the published heights per bar and group where the paper gives them."""
 
     name: str
     scenario: str
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
     published: list[list[float]] | None = None
 
 
-FIGURE_KINDS = ("bars", "window", "lines", "mean_window", "rates")
+FigureKind = Literal["bars", "window", "lines", "mean_window", "rates"]
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, by its kind.
 
     `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
@@ -135,17 +171,17 @@ class Figure:
 
     id: str
     title: str
-    kind: str
+    kind: FigureKind
     groups: list[str]
     scenario: str = ""
-    at: list[str] = field(default_factory=list)
+    at: list[str] = []
     quantity: str = ""
     unit: str = ""
     axis: str = ""
     """What the groups of `lines` are values of."""
-    lines: list[str] = field(default_factory=list)
-    bars: list[Bar] = field(default_factory=list)
-    panels: list[Panel] = field(default_factory=list)
+    lines: list[str] = []
+    bars: list[Bar] = []
+    panels: list[Panel] = []
     flows: int | None = None
     """Draw only so many, the first ones of the run; all without."""
 
@@ -154,8 +190,7 @@ class Figure:
         return [(self.scenario, self.at)] if self.scenario else [(each.scenario, each.at) for each in self.panels]
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     """Why the claims whose ids match do not come out as published."""
 
     claims: list[str]
@@ -166,8 +201,7 @@ class Reason:
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True, forbid_unknown_fields=True):
     """Another way to read what the paper says of its setting: the same scenarios with keys set anew, judged again."""
 
     id: str
@@ -177,7 +211,7 @@ class Reading:
     scenarios: list[str]
     """Those that it is about."""
     set: dict[str, object]
-    reasons: list[Reason] = field(default_factory=list)
+    reasons: list[Reason] = []
     """In place of the paper's."""
 
 
@@ -203,6 +237,16 @@ class Paper:
     """Other ones than that of its scenario files."""
     reading: Reading | None = None
     """The one that this is judged in; without, that of its scenario files."""
+    changed: Mapping[str, object] = field(default_factory=dict)
+    """Keys of the scenarios that a reader has set anew."""
+    asked: str = ""
+    """With what the ids begin that are asked for."""
+    exactly: bool = False
+    """The id that is asked for is just this one."""
+
+    def asks_for(self, name: str) -> bool:
+        """Tell whether a number or statement is asked for."""
+        return name == self.asked if self.exactly else name.startswith(self.asked)
 
     def scenarios(self) -> list[str]:
         """Name every scenario file (without `.toml`) that a table, claim or figure needs, in the order of first use."""
@@ -219,7 +263,7 @@ class Paper:
     def _read(self, reading: Reading) -> Paper:
         part = self.part(lambda scenario, _: scenario in reading.scenarios)
         figures = [
-            dataclasses.replace(figure, id=f"{figure.id}-{reading.id}", title=f"{figure.title}: {reading.title}")
+            replace(figure, id=f"{figure.id}-{reading.id}", title=f"{figure.title}: {reading.title}")
             for figure in part.figures
         ]
         return dataclasses.replace(part, figures=figures, reasons=reading.reasons, readings=[], reading=reading)
@@ -227,7 +271,7 @@ class Paper:
     def part(self, covers: Callable[[str, Sequence[str]], bool]) -> Paper:
         """Give what is about the scenarios and settings that `covers` picks."""
         tables = [
-            dataclasses.replace(table, groups=[each for each in table.groups if covers(each.scenario, each.at)])
+            replace(table, groups=[each for each in table.groups if covers(each.scenario, each.at)])
             for table in self.tables
         ]
         return dataclasses.replace(
@@ -239,21 +283,54 @@ class Paper:
 
     def only(self, prefix: str) -> Paper:
         """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
-        groups = [
-            dataclasses.replace(group, claims=[claim for claim in group.claims if claim.id.startswith(prefix)])
+        part = dataclasses.replace(self, asked=prefix)._part_asked_for()
+        if not part.scenarios():
+            starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+            starts += [name.partition(".")[0] for name in self.ids()]
+            known = ", ".join(dict.fromkeys(starts))
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {known}")
+        return part
+
+    def claim(self, name: str) -> Paper:
+        """Give the part of the paper that is one number or statement; raises `PaperError` if there is none."""
+        part = dataclasses.replace(self, asked=name, exactly=True)._part_asked_for()
+        if not part.scenarios():
+            alike = get_close_matches(name, self.ids(), cutoff=0.7)
+            hint = f"; did you mean {' or '.join(alike)}?" if alike else "; --json lists the ids of all"
+            raise PaperError(f"{self.name} has no number or statement `{name}`{hint}")
+        return part
+
+    def ids(self) -> list[str]:
+        """List the ids of all numbers and statements."""
+        rows = [(table, group, row) for table in self.tables for group in table.groups for row in group.rows]
+        numbers = [cell.id for place in rows for column in cells_of(*place) for cell in column]
+        return numbers + [claim.id for group in self.statements for claim in group.claims]
+
+    def _part_asked_for(self) -> Paper:
+        tables = [
+            replace(table, groups=[part for group in table.groups if (part := self._rows_asked_for(table, group)).rows])
+            for table in self.tables
+        ]
+        statements = [
+            replace(group, claims=[claim for claim in group.claims if self.asks_for(claim.id)])
             for group in self.statements
         ]
-        part = dataclasses.replace(
+        return dataclasses.replace(
             self,
-            tables=[table for table in self.tables if table.id.startswith(prefix)],
-            statements=[group for group in groups if group.claims],
-            figures=[figure for figure in self.figures if figure.id.startswith(prefix)],
+            tables=[table for table in tables if table.groups],
+            statements=[group for group in statements if group.claims],
+            figures=[figure for figure in self.figures if self.asks_for(figure.id)],
         )
-        if not part.scenarios():
-            ids = [table.id for table in self.tables] + [figure.id for figure in self.figures]
-            starts = dict.fromkeys(claim.id.partition(".")[0] for group in self.statements for claim in group.claims)
-            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join([*ids, *starts])}")
-        return part
+
+    def _rows_asked_for(self, table: Table, group: Group) -> Group:
+        cells = ((row, cell) for row in group.rows for column in cells_of(table, group, row) for cell in column)
+        wanted = {id(row) for row, cell in cells if self.asks_for(cell.id)}
+        return replace(group, rows=[row for row in group.rows if id(row) in wanted])
+
+    def with_set(self, overrides: Mapping[str, object]) -> Paper:
+        """Give the paper with keys of its scenarios set anew; the reasons that it has are about its own setting."""
+        readings = [replace(reading, reasons=[]) for reading in self.readings]
+        return dataclasses.replace(self, changed=overrides, reasons=[], readings=readings)
 
     def reason(self, claim: str) -> str:
         """Give the reason written down for a claim; empty when none has been found."""
@@ -269,6 +346,6 @@ class Paper:
         """Go through every measurement that a claim names, with the setting that it is taken in."""
         for statements in self.statements:
             for claim in statements.claims:
-                for expression in claim.expressions():
+                for _, expression in claim.expressions():
                     for call in calls(expression):
                         yield statements, claim, call

@@ -33,6 +33,11 @@ class MeasuredRun:
     rates: Rates | None = None
     """Per flow, from 0: rows of time (s), goodput (Mb/s) and packets in flight, likewise."""
 
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether the run is to be believed."""
+        return bool(self.record.get("sound", True))
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -40,6 +45,8 @@ class Quantity:
 
     unit: str
     take: Callable[[MeasuredRun, dict[str, Selector]], float]
+    most: float = math.inf
+    """No value is above this; none is below 0."""
 
 
 RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
@@ -209,8 +216,8 @@ def _refill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 QUANTITIES: dict[str, Quantity] = {
     "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
     "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
-    "share": Quantity("%", _share),
-    "loss": Quantity("%", _loss),
+    "share": Quantity("%", _share, most=100),
+    "loss": Quantity("%", _loss, most=100),
     "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
     "completion": Quantity("s", _completion),
     "rtt": Quantity("ms", _mean("rtt_ms_mean")),
@@ -218,15 +225,15 @@ QUANTITIES: dict[str, Quantity] = {
     "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
     "queue_delay_max": Quantity("ms", _link("queue_delay_ms_max")),
     "queue_bytes": Quantity("B", _link("queue_bytes_mean")),
-    "buffer": Quantity("%", _link("queue_percent_mean")),
-    "utilisation": Quantity("%", _link("utilisation_percent")),
+    "buffer": Quantity("%", _link("queue_percent_mean"), most=100),
+    "utilisation": Quantity("%", _link("utilisation_percent"), most=100),
     "drops": Quantity("packets", _link("drops")),
-    "jain": Quantity("index", _jain),
-    "rtt_fairness": Quantity("index", _rtt_fairness),
+    "jain": Quantity("index", _jain, most=1),
+    "rtt_fairness": Quantity("index", _rtt_fairness, most=1),
     "code_lines": Quantity("lines", _code_lines),
     "window_steps": Quantity("times", _window_steps),
     "window_regrowths": Quantity("times", _window_regrowths),
-    "window_held": Quantity("%", _window_held),
+    "window_held": Quantity("%", _window_held, most=100),
     "window_resumptions": Quantity("times", _window_resumptions),
     "window_peak": Quantity("packets", _window_peak),
     "window_reaches": Quantity("s", _window_reaches),

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unbloat._core import InputError
 from unbloat.papers import extra_tables as extras
-from unbloat.papers import figures, forecast, kernel, read
+from unbloat.papers import figures, forecast, kernel, read, tables
 from unbloat.papers.batches import Batch, Simulate, batches_of, measure
 from unbloat.papers.extra_tables import Measured
-from unbloat.papers.judge import JudgedPaper, judge
+from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper, PaperError
+from unbloat.papers.paper import Paper
 from unbloat.papers.simulate import simulator
+from unbloat.papers.toml_file import PaperError
+from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder
@@ -44,19 +47,30 @@ class Reproduction:
     def draw(self, folder: Path) -> list[Path]:
         """Draw every figure of the paper as SVG; give the files."""
         pairs = zip(self.judged, self.measurements, strict=True)
-        return [file for judged, measured in pairs for file in figures.draw(judged.paper, measured, folder)]
+        return [file for judged, measured in pairs for file in figures.draw(judged, measured, folder)]
+
+    def report(self) -> Report:
+        """Give the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
+        parts = [part for judged in self.judged for part in tables.report_of(judged).parts]
+        return Report(parts, self.as_dict())
+
+    def failing(self) -> list[Judged]:
+        """List what is not reproduced, in the paper's own reading and the others."""
+        return [each for judged in self.judged for each in judged.claims() if each.verdict != "reproduced"]
 
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --json` prints: the paper, and its other readings by their ids."""
         first, *others = self.judged
         readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}
-        return {**first.as_dict(), "readings": readings}
+        return {**first.as_dict(), "set": dict(self.paper.changed), "readings": readings}
 
 
 def reproduce(
     paper: str | Path | Paper,
+    overrides: Mapping[str, object] | None = None,
     *,
     table: str | None = None,
+    claim: str | None = None,
     full: bool = False,
     extra_tables: bool = False,
     cache: bool | None = None,
@@ -64,13 +78,45 @@ def reproduce(
 ) -> Reproduction:
     """Simulate what a paper's numbers and statements need, and judge them.
 
-    `paper` is the name of one that comes with the package, or a folder with a `published.toml`. `table` limits it to
-    what has an id that begins so. `full` makes as many repeats as the paper itself. `extra_tables` adds the tables
-    beyond the paper. `cache` and `jobs` are those of `unbloat.run`.
+    Parameters
+    ----------
+    paper
+        The name of one that comes with the package, or a folder with a `published.toml`.
+    overrides
+        Keys of the paper's scenarios to set anew, as for `unbloat.run`. The reasons that the paper's file gives for
+        what differs are left out then.
+    table
+        Limits it to what has an id that begins so.
+    claim
+        Limits it to the one number or statement with this id, and to the runs that it needs.
+    full
+        Makes as many repeats as the paper itself.
+    extra_tables
+        Adds the tables beyond the paper.
+    cache, jobs
+        Those of `unbloat.run`.
 
-    Raises `InputError` if the folder is wrong, `RunError` if a run fails.
+    Returns
+    -------
+    Reproduction
+        The verdicts: `report()` gives them as text, Markdown, HTML and JSON, `draw()` the figures, `failing()` what
+        is not reproduced.
+
+    Raises
+    ------
+    InputError
+        If the folder is wrong, or has nothing with the id that is asked for.
+    RunError
+        If a run fails.
+
+    Examples
+    --------
+    >>> found = ub.reproduce("cubic-plus", claim="abstract.I.500")
+    >>> print(found.report().text())
+    >>> ub.reproduce("cubic-plus", {"flows.0.initial_window": 2}, table="table2").failing()
+
     """
-    chosen = paper_of(paper, table=table, full=full)
+    chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     papers = [chosen, *chosen.other_readings()]
     if full:
         log.info(forecast.timed(papers, jobs))
@@ -95,8 +141,10 @@ def measure_extra_tables(
 def reproduce_on_kernel(
     paper: str | Path | Paper,
     on: str,
+    overrides: Mapping[str, object] | None = None,
     *,
     table: str | None = None,
+    claim: str | None = None,
     full: bool = False,
     kernel_release: str | None = None,
     cache: bool | None = None,
@@ -104,30 +152,44 @@ def reproduce_on_kernel(
 ) -> KernelResults:
     """Run what a paper's `kernel.toml` names on the running kernel, or in guests (`on` is "kernel" or "vm").
 
-    Raises `PaperError` for what the paper's folder lacks, `RunError` if a run fails.
+    The other arguments are those of `reproduce`. Raises `PaperError` for what the paper's folder lacks, `RunError` if a
+    run fails.
     """
-    chosen = paper_of(paper, table=table, full=full)
+    chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     plan = kernel.load(chosen).on(on)
     log.info(forecast.of_plan(chosen, plan, on, jobs))
     # Runs in guests need no such mark: a kept one is as good as a new one.
-    identity = [chosen.name, str(plan), code_hash(), platform.release()]
+    identity = [chosen.name, str(plan), str(chosen.changed), code_hash(), platform.release()]
     checkpoint = Checkpoint(cache_folder() / "runs", identity) if on == "kernel" else None
 
     def run(selection: Selection) -> Simulate:
         at_a_time = jobs or (selection.side_by_side if on == "kernel" else None)
         return simulator(on=on, kernel=kernel_release, cache=cache, jobs=at_a_time, checkpoint=checkpoint)
 
-    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=None), run)
+    results = kernel.repeat(chosen, plan, simulator(cache=cache, jobs=jobs), run)
     if checkpoint:
         checkpoint.finish()
     return results
 
 
-def paper_of(paper: str | Path | Paper, *, table: str | None = None, full: bool = False) -> Paper:
-    """Read a paper, or the part of it whose ids begin with `table`, maybe with all its repeats."""
+def paper_of(
+    paper: str | Path | Paper,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    table: str | None = None,
+    claim: str | None = None,
+    full: bool = False,
+) -> Paper:
+    """Read a paper, or a part of it, maybe with keys set anew and with all its repeats."""
     whole = paper if isinstance(paper, Paper) else read.load(folder_of(paper))
+    if table and claim:
+        raise InputError(f"claim {claim}: it is one number or statement, so that table {table} cannot narrow it")
     if full:
         whole = whole.with_all_repeats()
+    if overrides:
+        whole = whole.with_set(overrides)
+    if claim:
+        return whole.claim(claim)
     return whole.only(table) if table else whole
 
 

@@ -1,92 +1,162 @@
-"""A judged paper as text for the terminal and as Markdown for the page in its folder."""
+"""A judged paper as a report: its main claims, its tables and statements, and why some came out otherwise."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
-from unbloat.papers.expressions import number
+from unbloat.papers import ratios
+from unbloat.papers.expressions import number, written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
-from unbloat.papers.paper import Paper
+from unbloat.papers.paper import Claim, Paper, Statements
+from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
-from unbloat.report.table import Column, markdown, render
+from unbloat.report.parts import Heading, Listing, Part, Picture, Table
+from unbloat.report.report import Report
+from unbloat.report.table import Column, Marked
 
-MARKS: dict[Verdict, str] = {"reproduced": "=", "direction only": "~", "not reproduced": "x"}
+MARKS: dict[Verdict, str] = {
+    "reproduced": "=",
+    "direction only": "~",
+    "not reproduced": "x",
+    "undecided": "?",
+    "unsound": "!",
+}
 """What stands after a measured number."""
-LEGEND = "After each measured number: = reproduced, ~ direction only, x not reproduced."
+LEGEND = (
+    "After each measured number: = reproduced, ~ direction only, x not reproduced, ? undecided, because its 95 % "
+    "confidence interval crosses a bound, ! not judged, because it comes from an unsound run."
+)
 UNEXPLAINED = "not yet explained"
 
 
-def text_of(judged: JudgedPaper) -> str:
-    """Lay the paper out for a terminal: its tables, its statements, the reasons, the counts."""
-    parts = [_head(judged.paper)]
-    parts += [f"{title}\n{render(columns)}" for title, columns in _tables(judged)]
-    for statements, claims in judged.statements:
-        lines = [statements.where]
-        for claim, verdict in claims:
-            lines.append(f"  {MARKS[verdict.verdict]} {claim.says}")
-            lines.append(f"      {claim.id}: {_measured(verdict, claim.unit)}: {verdict.verdict}")
-        parts.append("\n".join(lines))
-    parts.append("\n".join(_reasons_text(judged)))
-    parts.append(counts_line(judged))
-    return "\n\n".join(part for part in parts if part) + "\n"
+def report_of(judged: JudgedPaper) -> Report:
+    """Give the whole paper, what is asked first at the head."""
+    return Report([*_about(judged.paper), *_answer(judged), *_details(judged)], judged.as_dict())
 
 
-def _head(paper: Paper) -> str:
+def answer_of(judged: JudgedPaper) -> Report:
+    """Give what stands at the head of the paper's page: the main claims, the counts, all numbers in one picture."""
+    return Report(_answer(judged))
+
+
+def details_of(judged: JudgedPaper) -> Report:
+    """Give every number and statement, for the page."""
+    return Report([LEGEND, *_details(judged)])
+
+
+def reading_of(judged: JudgedPaper) -> Report:
+    """Give another reading of the paper, for its part of the page."""
+    text = [judged.paper.reading.text.strip()] if judged.paper.reading else []
+    return Report([*text, *_answer(judged), LEGEND, *_details(judged)])
+
+
+def _about(paper: Paper) -> list[Part]:
+    changed = (
+        [f"With {', '.join(f'{key} = {value}' for key, value in paper.changed.items())}."] if paper.changed else []
+    )
     if paper.reading:
-        return f"{paper.reading.title}\n{textwrap.fill(paper.reading.text, 120)}"
-    return f"{paper.authors}: {paper.title}\n{paper.where}\n{LEGEND}"
+        return [Heading(paper.reading.title), paper.reading.text.strip(), *changed]
+    return [f"{paper.authors}: {paper.title}\n{paper.where}", *changed, LEGEND]
 
 
-def markdown_of(judged: JudgedPaper) -> str:
-    """Lay the paper out for the page in its folder."""
-    parts = [judged.paper.reading.text.strip()] if judged.paper.reading else []
-    parts.append(f"{counts_line(judged)} {LEGEND}")
-    parts += [f"### {title}\n\n{markdown_table(columns)}" for title, columns in _tables(judged)]
-    parts.append(f"### Statements of the text\n\n{markdown_table(_statements(judged))}")
-    parts.append("### What did not come out as published, and why")
-    parts.append("\n".join(_reasons_markdown(judged)))
-    return "\n\n".join(parts) + "\n"
+def _answer(judged: JudgedPaper) -> list[Part]:
+    parts: list[Part] = []
+    if main := main_claims(judged):
+        parts += [Heading("Main claims"), *main]
+    parts.append(counts_line(judged))
+    if ratios.numbers_of(judged):
+        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
+    return parts
 
 
-def _statements(judged: JudgedPaper) -> list[Column]:
-    entries = [(group, claim, verdict) for group, claims in judged.statements for claim, verdict in claims]
-    return [
-        Column("statement", "", [claim.says for _, claim, _ in entries]),
-        Column("where", "", [group.where for group, _, _ in entries]),
-        Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
-        Column("verdict", "", [verdict.verdict for _, _, verdict in entries]),
-    ]
+def main_claims(judged: JudgedPaper) -> list[Table]:
+    """Give the main claims, where there are any."""
+    main = [entry for entry in _entries(judged) if entry[2].main]
+    return [_statements(main)] if main else []
+
+
+def statements_of(judged: JudgedPaper) -> list[Table]:
+    """Give the statements of the text, where there are any."""
+    entries = _entries(judged)
+    return [_statements(entries)] if entries else []
+
+
+def reasons_of(judged: JudgedPaper) -> list[str]:
+    """List the reasons why something did not come out as published, each with what it is about."""
+    return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+
+
+def _details(judged: JudgedPaper) -> Iterator[Part]:
+    yield from tables_of(judged)
+    if statements := statements_of(judged):
+        yield Heading("Statements of the text")
+        yield from statements
+    if reasons := reasons_of(judged):
+        yield Heading("What did not come out as published, and why")
+        yield Listing("", reasons)
+    if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
+        yield Heading("What more seeds would have to decide")
+        yield ", ".join(f"`{claim.id}`" for claim in undecided)
+
+
+Entry = tuple[Statements, Claim, Judged]
+
+
+def _entries(judged: JudgedPaper) -> list[Entry]:
+    return [(group, claim, verdict) for group, claims in judged.statements for claim, verdict in claims]
+
+
+def _statements(entries: Sequence[Entry]) -> Table:
+    return Table(
+        [
+            Column("statement", "", [_said(claim, verdict) for _, claim, verdict in entries]),
+            Column("where", "", [group.where for group, _, _ in entries]),
+            Column("id", "", [claim.id for _, claim, _ in entries]),
+            Column("measured", "", [_measured(verdict, claim.unit) for _, claim, verdict in entries]),
+            Column("verdict", "", [Marked([(verdict.verdict, verdict.verdict)]) for _, _, verdict in entries]),
+        ],
+        is_stacked=True,
+    )
+
+
+def _said(claim: Claim, verdict: Judged) -> Marked:
+    return Marked([(MARKS[verdict.verdict], verdict.verdict), (claim.says, "")], between=" ")
 
 
 def counts_line(judged: JudgedPaper) -> str:
     """Sum the verdicts up in a sentence."""
     counts = judged.counts()
-    return (
-        f"{sum(counts.values())} published numbers and statements: "
-        + ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        + "."
-    )
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    unsound = len(judged.unsound())
+    more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
+    return f"{sum(counts.values())} published numbers and statements: {words}.{more}"
 
 
 def _measured(verdict: Judged, unit: str) -> str:
+    if isinstance(verdict.measured, str) and isinstance(verdict.published, str):
+        return verdict.measured
+    return f"{verdict.published} {unit} published, {measured_number(verdict)} {unit} measured"
+
+
+def measured_number(verdict: Judged) -> str:
+    """Write a measured number with its interval."""
     if isinstance(verdict.measured, str):
         return verdict.measured
-    return f"{verdict.published} {unit} published, {number(verdict.measured)} {unit} measured"
+    return written(Uncertain(verdict.measured, verdict.half_width))
 
 
 # ---------------------------------------------------------------- Tables
 
 
-def _tables(judged: JudgedPaper) -> Iterator[tuple[str, list[Column]]]:
-    """Lay every table out as a title and columns: published and measured side by side for each of the paper's."""
+def tables_of(judged: JudgedPaper) -> Iterator[Table]:
+    """Lay every table out: published and measured side by side for each of the paper's columns."""
     for table, rows in judged.tables:
         names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]
         columns = [Column("", "", names)]
         for i, name in enumerate(table.columns):
-            columns.append(Column(name, "published", [published_cells(row, i) for row in rows]))
-            columns.append(Column("", "measured", [measured_cells(row, i) for row in rows]))
-        yield table.title, columns
+            columns.append(Column(name, "published", [published_cells(row, i) for row in rows], is_right=True))
+            columns.append(Column("", "measured", [measured_cells(row, i) for row in rows], is_right=True))
+        yield Table(columns, table.title)
 
 
 def unit_suffix(unit: str) -> str:
@@ -100,40 +170,33 @@ def published_cells(row: JudgedRow, column: int) -> str:
     return " / ".join(published) if isinstance(published, list) else published
 
 
-def measured_cells(row: JudgedRow, column: int) -> str:
-    """Write what was measured for it, with the marks of the verdicts."""
+def measured_cells(row: JudgedRow, column: int) -> Marked:
+    """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
     cells = zip(row.measured[column], row.judged[column], strict=True)
-    return " / ".join(f"{number(value)} {MARKS[cell.verdict] if cell else '?'}" for value, cell in cells)
+    return Marked([_marked(written(value), cell) for value, cell in cells])
 
 
-def markdown_table(columns: Sequence[Column]) -> str:
-    """Write a table as GitHub shows it, numbers with five digits."""
-    return markdown(columns, lambda cell: number(cell) if isinstance(cell, float) else str(cell))
+def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
+    return (f"{value} {MARKS[judged.verdict]}", judged.verdict) if judged else (value, "")
+
+
+def five_digits(cell: object) -> str:
+    """Write a cell of a table that stands beside the paper's own numbers."""
+    return number(cell) if isinstance(cell, float) else str(cell)
 
 
 # ---------------------------------------------------------------- Reasons
 
 
 def _by_reason(judged: JudgedPaper) -> dict[str, list[Judged]]:
-    """Gather what is not reproduced under the reason it has in common."""
+    """Gather what is not reproduced under the reason it has in common; what is undecided needs none."""
     gathered: dict[str, list[Judged]] = {}
     for claim in judged.claims():
-        if claim.verdict != "reproduced":
-            gathered.setdefault(claim.reason or UNEXPLAINED, []).append(claim)
+        if claim.verdict in ("direction only", "not reproduced", "unsound"):
+            reason = f"unsound run: {claim.reason}" if claim.verdict == "unsound" else claim.reason
+            gathered.setdefault(reason or UNEXPLAINED, []).append(claim)
     return gathered
 
 
-def _reasons_text(judged: JudgedPaper) -> Iterator[str]:
-    gathered = _by_reason(judged)
-    if gathered:
-        yield "Why:"
-    for reason, claims in gathered.items():
-        yield textwrap.fill(f"* {reason}", 120, subsequent_indent="  ")
-        names = ", ".join(f"{claim.id} {MARKS[claim.verdict]}" for claim in claims)
-        yield textwrap.fill(names, 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-
-
-def _reasons_markdown(judged: JudgedPaper) -> Iterator[str]:
-    for reason, claims in _by_reason(judged).items():
-        names = ", ".join(f"`{claim.id}` {MARKS[claim.verdict]}" for claim in claims)
-        yield f"* {reason}\n  <br>{names}"
+def _named(claims: Sequence[Judged]) -> str:
+    return ", ".join(f"`{claim.id}` {MARKS[claim.verdict]}" for claim in claims)

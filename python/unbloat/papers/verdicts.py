@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, Literal
 
-Verdict = Literal["reproduced", "direction only", "not reproduced"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced")
+from msgspec import Meta, Struct
+
+from unbloat.papers.uncertainty import Answer, Uncertain, every
+
+Verdict = Literal["reproduced", "direction only", "not reproduced", "undecided", "unsound"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced", "undecided")
+"""Those that are counted; what comes from an unsound run is not."""
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 """A number as papers print them."""
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     """How near counts as reproduced; a paper's file sets and explains them."""
 
-    relative: float
+    relative: Annotated[float, Meta(ge=0, le=1)]
     """Share of the printed number."""
-    index: float
+    index: Annotated[float, Meta(ge=0, le=1)]
     """Distance between fairness indices."""
 
 
@@ -55,36 +60,62 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
+def reach(printed: Printed, unit: str, bounds: Bounds) -> float:
+    """Rules 1 and 4: the relative bound or the rounding, whichever is wider; an index has its own bound."""
+    return bounds.index if unit == "index" else max(bounds.relative * abs(printed.value), printed.half_unit)
+
+
 def near(measured: float, printed: Printed, unit: str, bounds: Bounds) -> bool:
-    """Rules 1 and 4: within the relative bound or the rounding, whichever is wider; an index within its own bound."""
-    if unit == "index":
-        return abs(measured - printed.value) <= bounds.index
-    return abs(measured - printed.value) <= max(bounds.relative * abs(printed.value), printed.half_unit)
+    """Tell whether a number counts as the printed one."""
+    return abs(measured - printed.value) <= reach(printed, unit, bounds)
+
+
+def is_near(measured: Uncertain, printed: Printed, unit: str, bounds: Bounds) -> Answer:
+    """Tell whether what was measured counts as the printed number; open where its interval crosses a bound."""
+    far = reach(printed, unit, bounds)
+    place = measured.side_of(printed.value - far, printed.value + far)
+    return None if place is None else place == "within"
 
 
 def judge_number(
-    measured: float, printed: Printed, unit: str, bounds: Bounds, others: Sequence[tuple[float, Printed]]
+    measured: Uncertain,
+    printed: Printed,
+    unit: str,
+    bounds: Bounds,
+    others: Sequence[tuple[Uncertain | None, Printed]],
 ) -> Verdict:
-    """Rules 1 and 2: near the printed number, or at least on its side of the row's others (measured, printed)."""
-    if near(measured, printed, unit, bounds):
-        return "reproduced"
-    sides = []
-    for other_measured, other in others:
+    """Rules 1 and 2: near the printed number, or at least on its side of the row's others.
+
+    With each of the others goes how far the measured number lies above the other's; None if that is not known.
+    """
+    sides: list[Answer] = []
+    for above, other in others:
         if not near(other.value, printed, unit, bounds) and not near(printed.value, other, unit, bounds):
-            sides.append((measured - other_measured) * (printed.value - other.value) > 0)
-    return "direction only" if sides and all(sides) else "not reproduced"
+            sides.append(_is_on_side(above, printed.value > other.value))
+    return judge_statement(is_near(measured, printed, unit, bounds), every(sides) if sides else False)
 
 
-def judge_reduction(ratio: float, printed: Printed, bounds: Bounds) -> Verdict:
+def _is_on_side(above: Uncertain | None, is_above: bool) -> Answer:
+    """Tell whether a difference has the published sign."""
+    if above is None or (side := above.side_of(0.0, 0.0)) is None:
+        return None
+    return side == ("above" if is_above else "below") and not math.isnan(above.value)
+
+
+def judge_reduction(ratio: Uncertain, printed: Printed, bounds: Bounds) -> Verdict:
     """Rule 3: a reduction by x % states what remains, which must be near; the direction is that something was saved."""
     remains = Printed(1 - printed.value / 100, printed.half_unit / 100)
-    if near(ratio, remains, "ratio", bounds):
-        return "reproduced"
-    return "direction only" if ratio < 1 else "not reproduced"
+    side = ratio.side_of(1.0, 1.0)
+    return judge_statement(is_near(ratio, remains, "ratio", bounds), None if side is None else side == "below")
 
 
-def judge_statement(holds: bool, direction: bool | None) -> Verdict:
-    """Rule 5: a statement holds as it is written, or in its weaker form if it has one."""
+def judge_statement(holds: Answer, direction: Answer) -> Verdict:
+    """Rule 5: a statement holds as it is written, or in its weaker form (`direction`, False if it has none).
+
+    It is undecided where that hangs on what intervals leave open.
+    """
     if holds:
         return "reproduced"
+    if holds is None or direction is None:
+        return "undecided"
     return "direction only" if direction else "not reproduced"

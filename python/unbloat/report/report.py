@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbloat.report.table import Column, markdown, render, show
+from unbloat.report import html
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.table import markdown, render, screen_width
 
 WIDTH = 120
 """Characters of a line of text that is no table."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A list of sentences under a heading."""
-
-    head: str
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table, maybe with a title."""
-
-    columns: Sequence[Column]
-    title: str = ""
-    write: Callable[[object], str] = show
-    """Writes a cell for a page; a terminal has the digits that `show` gives."""
-
-
-Part = str | Listing | Table
 
 
 @dataclass(frozen=True)
@@ -46,7 +26,7 @@ class Report:
 
     def text(self) -> str:
         """Lay it out for a terminal."""
-        return "\n\n".join(map(_text, self.parts))
+        return "\n\n".join(filter(None, map(_text, self.parts)))
 
     def markdown(self) -> str:
         """Lay it out for a page."""
@@ -54,55 +34,70 @@ class Report:
 
     def html(self) -> str:
         """Lay it out as a part of an HTML page."""
-        return "\n".join(map(_html, self.parts))
+        return html.of(self.parts)
 
     def json(self) -> str:
         """Give the data behind it."""
-        return json.dumps(self.data, indent=2)
+        return json.dumps(self.data, indent=2, allow_nan=False)
 
 
 def _text(part: Part) -> str:
     match part:
+        case Heading():
+            return part.title
+        case Picture():
+            return ""
+        case Table(is_stacked=True):
+            return "\n".join(filter(None, [part.title, *_stacked(part)]))
         case Table():
             return "\n".join(filter(None, [part.title, render(part.columns)]))
         case Listing():
-            return "\n".join([f"{part.head}:", "", *(_filled(f"* {item}", "  ") for item in part.items)])
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_item, part.items)])
+        case Facts():
+            return "\n".join(_filled(f"{term}: {said}", "  ") for term, said in part.items)
+        case Code():
+            return textwrap.indent(part.text, "    ")
+        case Fold():
+            return "\n\n".join(filter(None, [part.title, *map(_text, part.parts)]))
     return "\n".join(_filled(line) for line in part.split("\n"))
 
 
+def _stacked(table: Table) -> Iterator[str]:
+    """Give each row as a line and what belongs to it below."""
+    for first, *rest in zip(*(column.cells for column in table.columns), strict=True):
+        yield _filled(f"  {table.write(first)}", "    ")
+        yield _filled(f"      {': '.join(filter(None, map(table.write, rest)))}", "      ")
+
+
+def _item(item: str) -> str:
+    first, *rest = item.split("\n")
+    lines = (textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="    ") for line in rest)
+    return "\n".join([_filled(f"* {first}", "  "), *lines])
+
+
 def _filled(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent)
+    width = min(WIDTH, screen_width() or WIDTH)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _markdown(part: Part) -> str:
     match part:
+        case Heading():
+            return f"### {part.title}"
+        case Picture():
+            return f"![{part.caption}]({part.file})"
         case Table():
-            title = [f"### {part.title}"] if part.title else []
+            heading = f"**{part.title}**" if part.is_part else f"### {part.title}"
+            title = [heading] if part.title else []
             return "\n\n".join([*title, markdown(part.columns, part.write)])
         case Listing():
-            return "\n".join([f"{part.head}:", "", *(f"* {item}" for item in part.items)])
+            items = (f"* {item}".replace("\n", "\n  <br>") for item in part.items)
+            return "\n".join([*([f"{part.head}:", ""] if part.head else []), *items])
+        case Facts():
+            return "\n".join(f"* **{term}**: {said}" for term, said in part.items)
+        case Code():
+            return f"```\n{part.text}\n```"
+        case Fold():
+            summary = f"<details><summary>{part.title}</summary>"
+            return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
     return part
-
-
-def _html(part: Part) -> str:
-    match part:
-        case Table():
-            return "\n".join(_html_table(part))
-        case Listing():
-            items = "".join(f"<li>{html.escape(item)}</li>" for item in part.items)
-            return f"<p>{html.escape(part.head)}:</p>\n<ul>{items}</ul>"
-    return f"<p>{html.escape(part)}</p>"
-
-
-def _html_table(table: Table) -> Iterator[str]:
-    yield "<table>"
-    if table.title:
-        yield f"<caption>{html.escape(table.title)}</caption>"
-    heads = (html.escape(f"{column.head} {column.unit}".strip()) for column in table.columns)
-    yield f"<thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>"
-    yield "<tbody>"
-    styles = [' style="text-align: right"' if column.is_number() else "" for column in table.columns]
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        cells = zip(styles, map(table.write, row), strict=True)
-        yield f"<tr>{''.join(f'<td{style}>{html.escape(cell)}</td>' for style, cell in cells)}</tr>"
-    yield "</tbody></table>"

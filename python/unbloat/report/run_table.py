@@ -7,8 +7,8 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
-from unbloat.report.table import Column, render, show
-from unbloat.results.metrics import MANY, METRICS
+from unbloat.report.table import Column, count_of, render, show
+from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.results import Results
 
@@ -27,7 +27,9 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 def text_of(results: Results) -> str:
     """Give all of it."""
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
-    parts = [headline(results), flows_table(results), links_table(results), *doubts, *warnings(results.records)]
+    notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
+    tables = [headline(results), flows_table(results), links_table(results)]
+    parts = [*tables, *notes, *doubts, *warnings(results.records)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -37,7 +39,7 @@ def headline(results: Results) -> str:
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
         run["scenario"],
-        f"{len(results.records)} runs of {show(run['duration_s'])} s"
+        f"{count_of(len(results), 'run')} of {show(run['duration_s'])} s"
         if results.axes
         else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",
@@ -50,12 +52,17 @@ def headline(results: Results) -> str:
 
 def flows_table(results: Results) -> str:
     """Draw the flows."""
+    return render(flows_columns(results))
+
+
+def flows_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of flows."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
     columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
     columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
-    return render([*columns, soundness(record for record, _ in rows)])
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def soundness(records: Iterable[Record]) -> Column:
@@ -91,6 +98,11 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def links_table(results: Results) -> str:
     """Draw the links whose queues are bounded, and those that lost packets."""
+    return render(links_columns(results))
+
+
+def links_columns(results: Results) -> list[Column]:
+    """Give the columns of the table of links."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
@@ -98,7 +110,7 @@ def links_table(results: Results) -> str:
     columns += [
         Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
     ]
-    return render([*columns, soundness(record for record, _ in rows)])
+    return [*columns, soundness(record for record, _ in rows)]
 
 
 def own(record: Record, link: dict[str, Any], key: str) -> float | None:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from unbloat.report.table import Column, render, with_interval
-from unbloat.results.metrics import ALL, METRICS
-from unbloat.results.record import why_unsound
-from unbloat.results.repeats import Repeats, estimates
+from unbloat.report.table import Column, count_of, render, with_interval
+from unbloat.results.metrics import ALL, MANY, METRICS, Metric, metric_named
+from unbloat.results.record import SEED, why_unsound
+from unbloat.results.repeats import MetricOf, Repeats, estimates
 from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate
 
-FLOW_COLUMNS = ("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index")
-LINK_COLUMNS = ("utilisation_percent", "queue_delay_ms_mean")
-"""What is shown of all flows and of the bottleneck."""
+SHOWN = (
+    *("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index"),
+    *("utilisation_percent", "queue_delay_ms_mean"),
+)
+"""What is shown of a cell's flows together, and of its bottleneck."""
 LISTED = 20
 """Not more failures than this are listed."""
+USUAL = [METRICS[name] for name in SHOWN]
 
 
-def text_of(sweep: Results) -> str:
-    """Give all of it."""
+def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
+    """Give all of it; `metrics` are shown instead of the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
-    parts = [headline(sweep), table(sweep), *remarks, *failures(sweep), *warnings(sweep)]
+    shown = USUAL if metrics is None else [metric_named(name) for name in metrics]
+    parts = [headline(sweep), table(sweep, shown), *remarks, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -29,7 +34,8 @@ def headline(sweep: Results) -> str:
     """Say what ran."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
-    parts = [f"{len(cells)} cells, {repeats} runs each" if repeats > 1 else f"{len(cells)} cells, one run each"]
+    number = count_of(len(cells), "cell")
+    parts = [f"{number}, {repeats} runs each" if repeats > 1 else f"{number}, one run each"]
     if sweep.records:
         run = sweep.records[0].run
         parts = [run["scenario"], *parts, " ".join(filter(None, (run["on"], run.get("kernel"))))]
@@ -38,20 +44,50 @@ def headline(sweep: Results) -> str:
     return " · ".join(parts)
 
 
-def table(sweep: Results) -> str:
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a cell, with all of its flows or one of them."""
+
+    cell: Repeats
+    estimates: dict[MetricOf, Estimate]
+    flow: str
+    """What it is of."""
+    cc: str
+
+    def value(self, metric: Metric) -> str:
+        """Write a metric of these flows; of the bottleneck and the run where the row is of all flows."""
+        if metric.of != "flow" and self.flow != ALL:
+            return ""
+        link = self.cell.records[0].run["links"][0]["link"] if self.cell.records else ""
+        return written(self.estimates.get((link if metric.of == "link" else self.flow, metric.name)))
+
+
+def rows_of(cell: Repeats) -> Iterator[Row]:
+    """Give a row for a cell, and where its flows have several congestion controls one for each of them."""
+    found = estimates(cell.sound)
+    yield Row(cell, found, ALL, "")
+    flows = cell.records[0].run["flows"] if cell.records else []
+    if len(flows) <= MANY and len({flow["cc"] for flow in flows}) > 1:
+        yield from (Row(cell, found, f"flow {flow['flow']}", flow["cc"]) for flow in flows)
+
+
+def table(sweep: Results, metrics: Sequence[Metric]) -> str:
     """Draw the cells."""
-    cells = sweep.cells
-    sums = [estimates(cell.sound) for cell in cells]
-    columns = [Column(axis.rpartition(".")[2], "", [cell.axes[axis] for cell in cells]) for axis in sweep.axes]
-    columns.append(Column("runs", "", [len(cell.sound) for cell in cells]))
-    link = next((record.run["links"][0]["link"] for record in sweep.records), "")
-    for of, wanted in ((ALL, FLOW_COLUMNS), (link, LINK_COLUMNS)):
-        columns += [
-            Column(METRICS[key].heading, METRICS[key].unit, [written(each.get((of, key))) for each in sums], True)
-            for key in wanted
-        ]
-    columns.append(Column("", "", [note(cell) for cell in cells]))
-    return render([column for column in columns if any(cell not in ("-", "") for cell in column.cells)])
+    return render(columns_of(sweep, metrics))
+
+
+def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column]:
+    """Give the columns of the table of cells."""
+    rows = [row for cell in sweep.cells for row in rows_of(cell)]
+    axes = [axis for axis in sweep.axes if axis != SEED]
+    columns = [Column(axis.rpartition(".")[2], "", [row.cell.axes[axis] for row in rows]) for axis in axes]
+    columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
+    if any(row.cc for row in rows):
+        columns.append(Column("flow", "", [row.flow.removeprefix("flow ").removesuffix(" flows") for row in rows]))
+        columns.append(Column("cc", "", [row.cc for row in rows]))
+    columns += [Column(metric.heading, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
+    columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
+    return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 
 
 def written(value: Estimate | Difference | None) -> str:
@@ -71,14 +107,14 @@ def note(cell: Repeats) -> str:
 def failures(sweep: Results) -> list[str]:
     """List the runs that failed."""
     lines = [f"{place(failure.axes)}repeat {failure.repeat}: {failure.reason}" for failure in sweep.failures]
-    return [_listed(f"{len(lines)} of {len(sweep.runs)} runs failed:", lines)] if lines else []
+    return [_listed(f"{len(lines)} of {count_of(len(sweep) + len(lines), 'run')} failed:", lines)] if lines else []
 
 
 def warnings(sweep: Results) -> list[str]:
     """List the runs that are not to be believed."""
     unsound = [record for record in sweep.records if not record.run["sound"]]
     lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]
-    return [_listed(f"{len(lines)} runs are unsound, and not in the table:", lines)] if lines else []
+    return [_listed(f"unsound, and not in the table: {count_of(len(lines), 'run')}", lines)] if lines else []
 
 
 def place(axes: dict[str, str]) -> str:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+
+GAP = "  "
+"""Between two columns."""
+READABLE = 24
+"""Characters that a column of sentences keeps where room is scarce."""
 
 
 @dataclass(frozen=True)
@@ -22,22 +31,91 @@ class Column:
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
-def render(columns: Sequence[Column]) -> str:
-    """Draw a table; columns without any value are left out."""
+@dataclass(frozen=True)
+class Marked:
+    """A cell of words that each have a kind, such as a verdict, which an HTML page shows by its colour."""
+
+    words: Sequence[tuple[str, str]]
+    """The words, each with its kind; empty for those that have none."""
+    between: str = " / "
+
+    def __str__(self) -> str:
+        return self.between.join(word for word, _ in self.words)
+
+
+def render(columns: Sequence[Column], width: int | None = None) -> str:
+    """Draw a table; columns without any value are left out.
+
+    What is wider than `width` (by default that of the terminal, if one is written to) is folded: sentences into several
+    lines, and columns into further tables with the same labels at the left.
+    """
+    width = screen_width() if width is None else width
     kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
-    blocks = [_block(column) for column in kept]
-    lines = ["  ".join(parts).rstrip() for parts in zip(*blocks, strict=True)]
+    widths = [_width(column) for column in kept]
+    if width is None or _whole(widths) <= width:
+        return _drawn(kept, widths)
+    widths = _squeezed(kept, widths, width)
+    return "\n\n".join(_drawn(*part) for part in _folded(kept, widths, width))
+
+
+def screen_width() -> int | None:
+    """Give the columns of the terminal that stdout is; None elsewhere, where lines are as long as they need to be."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _width(column: Column) -> int:
+    return max(map(len, [column.head, column.unit, *map(show, column.cells)]))
+
+
+def _whole(widths: Sequence[int]) -> int:
+    """Give the width of a table whose columns have these."""
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _squeezed(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+    """Narrow the columns that hold sentences until the table fits, as far as they stay readable."""
+    widths = list(widths)
+    least = [own if column.is_number() else min(own, READABLE) for column, own in zip(columns, widths, strict=True)]
+    while (excess := _whole(widths) - width) > 0:
+        room, widest = max((own - lowest, n) for n, (own, lowest) in enumerate(zip(widths, least, strict=True)))
+        if room == 0:
+            break
+        widths[widest] -= min(excess, room)
+    return widths
+
+
+def _folded(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[tuple[list[Column], list[int]]]:
+    """Split a table that is too wide: each part begins with the columns that say what a row is."""
+    number = next((n for n, column in enumerate(columns) if column.unit), 1)
+    labels, label_widths = list(columns[:number]), list(widths[:number])
+    part: list[Column] = []
+    part_widths: list[int] = []
+    for column, own in zip(columns[number:], widths[number:], strict=True):
+        if part and _whole([*label_widths, *part_widths, own]) > width:
+            yield labels + part, label_widths + part_widths
+            part, part_widths = [], []
+        part.append(column)
+        part_widths.append(own)
+    yield labels + part, label_widths + part_widths
+
+
+def _drawn(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """Draw columns of these widths: heads, units, a rule, rows."""
+    aligns = [str.rjust if column.is_number() else str.ljust for column in columns]
+    rules = ["─" * width for width in widths]
+    heads = [[column.head for column in columns], [column.unit for column in columns], rules]
+    rows = [*heads, *(list(map(show, row)) for row in zip(*(column.cells for column in columns), strict=True))]
+    lines = []
+    for row in rows:
+        cells = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            drawn = (align(cell, width) for align, cell, width in zip(aligns, line, widths, strict=True))
+            lines.append(GAP.join(drawn).rstrip())
     return "\n".join(line for line in lines if line)
 
 
-def _block(column: Column) -> list[str]:
-    """Give one column's lines, all of one width: head, unit, rule, cells."""
-    cells = [show(cell) for cell in column.cells]
-    lines = [column.head, column.unit, "", *cells]
-    width = max(map(len, lines))
-    lines[2] = "─" * width
-    align = str.rjust if column.is_number() else str.ljust
-    return [align(line, width) for line in lines]
+def _wrapped(cell: str, width: int) -> list[str]:
+    return [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
 
 
 DIGITS = 3
@@ -58,6 +136,11 @@ def show(value: object) -> str:
         mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
         return f"{mantissa}e{int(exponent)}"
     return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
+
+
+def count_of(number: int, thing: str) -> str:
+    """Write a number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def magnitude(value: float) -> int:
@@ -83,9 +166,45 @@ LONGEST = 5
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:
-    """Draw a table as GitHub shows it, the first column to the left; `write` writes a cell."""
+    """Draw a table as GitHub shows it, numbers to the right; `write` writes a cell."""
     head = [f"{column.head} {column.unit}".strip() for column in columns]
-    rule = ["---"] + ["---:"] * (len(columns) - 1)
+    rule = ["---:" if column.is_number() else "---" for column in columns]
     rows = zip(*(column.cells for column in columns), strict=True)
     lines = [head, rule, *([write(cell).replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+LATEX = {
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    "·": r"$\cdot$",
+}
+"""Characters that mean something else in LaTeX, and what stands for them."""
+
+
+def latex(columns: Sequence[Column]) -> str:
+    """Draw a table for a paper, with the rules of the package booktabs; columns without any value are left out."""
+    kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
+    units = [f"({column.unit})" if column.unit else "" for column in kept]
+    heads = [[column.head for column in kept], *([units] if any(units) else [])]
+    rows = zip(*([show(cell) for cell in column.cells] for column in kept), strict=True)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{''.join('r' if column.is_number() else 'l' for column in kept)}}}",
+        r"\toprule",
+        *map(_latex_row, heads),
+        r"\midrule",
+        *map(_latex_row, rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    escaped = ("".join(LATEX.get(letter, letter) for letter in cell) for cell in cells)
+    return f"{' & '.join(escaped)} \\\\"

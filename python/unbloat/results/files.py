@@ -151,7 +151,7 @@ def _read_file(file: Path) -> Saved:
         if file.suffix == ".parquet":
             return _read_tables(file.parent)
         data = json.loads(file.read_text(encoding="utf-8"))
-        failed = [Failure(run["axes"], run["repeat"], run["seed"], run["reason"]) for run in data.get("failed", [])]
+        failed = [Failure(**run) for run in data.get("failed", [])]
         return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
@@ -181,7 +181,7 @@ def _series(folder: Path, kind: str) -> pd.DataFrame:
 def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mapping[int, list[Any]]]) -> Outcome:
     labels = {axis: str(row[column_of(axis)]) for axis in axes}
     if row["failed"]:
-        return Failure(labels, row["repeat"], row["seed"], row["failed"])
+        return Failure(labels, *(row[name] for name in ("repeat", SEED, "failed", "scenario", "on", "kernel")))
     own = {name: value for name, value in _own(row, axes).items() if name != "failed"}
     kept = {name: row[name] for name in ("repeat", SEED, "sound") if name in row}
     rows = {name: by_run.get(row["run"], []) for name, by_run in parts.items()}

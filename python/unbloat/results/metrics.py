@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from unbloat._core import InputError
+from unbloat.scenario.checks import did_you_mean
+
 Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
@@ -209,6 +212,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("limit_packets", "The same in packets."),
     ),
     "stats": (
+        Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
         Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
         Column("metric", "Name of the metric's column."),
         Column("n", "Sound runs that have a value."),
@@ -251,6 +255,14 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 """The other columns of each table."""
 
 
+def metric_named(name: str) -> Metric:
+    """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
+    metric = BY_KEY.get(name) or METRICS.get(name)
+    if metric is None:
+        raise InputError(f"{name} is no metric{did_you_mean(name, BY_KEY)}; there are {', '.join(BY_KEY)}")
+    return metric
+
+
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     """Give a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
     flows = run["flows"]
@@ -265,6 +277,19 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
         bottleneck["link"],
         {metric.name: bottleneck[metric.name] for metric in LINK_METRICS if metric.name in bottleneck},
     )
+
+
+AHEAD = (
+    "Goodput above throughput, and maybe above the link's rate: data that had arrived behind a gap, before the "
+    "interval that is measured began, was delivered in it."
+)
+"""What is to be said where `is_ahead`."""
+
+
+def is_ahead(run: Mapping[str, Any]) -> bool:
+    """Tell whether a flow delivered more in the interval that is measured than arrived in it."""
+    pairs = ((flow["goodput_mbps"], flow.get("throughput_mbps")) for flow in run["flows"])
+    return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)
 
 
 def folded(flows: Sequence[Row]) -> Metrics:

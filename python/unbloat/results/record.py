@@ -36,6 +36,11 @@ class Failure:
     seed: int
     reason: str
     """In a sentence."""
+    scenario: str
+    on: str
+    """The backend."""
+    kernel: str | None = None
+    """The kernel's release, where other runs of the experiment tell."""
 
 
 Outcome = Record | Failure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ class Repeats:
     axes: dict[str, str]
     records: list[Record]
     failures: list[Failure]
+    scenario: str
+    on: str
+    kernel: str | None
 
     @property
     def sound(self) -> list[Record]:
@@ -34,7 +37,11 @@ class Repeats:
     @property
     def are_alike(self) -> bool:
         """Tell whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
-        return len(self.sound) > 1 and all(map(_alike, values_by_seed(self.sound).values()))
+        runs = self.sound
+        first_two = values_by_seed(runs[:2])  # They mostly tell.
+        return (
+            len(runs) > 1 and all(map(_alike, first_two.values())) and all(map(_alike, values_by_seed(runs).values()))
+        )
 
 
 def _alike(by_seed: Mapping[int, float | None]) -> bool:
@@ -44,17 +51,29 @@ def _alike(by_seed: Mapping[int, float | None]) -> bool:
     return max(known) - min(known) <= ALIKE * max(map(abs, known))
 
 
-def cells_of(outcomes: Iterable[Outcome], by: Sequence[str] | None = None) -> list[Repeats]:
-    """Sort runs by their labels on the axes `by`, in the order of the grid; by default by all but the seed's."""
-    cells: dict[tuple[str, ...], Repeats] = {}
+def cells_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> list[Repeats]:
+    """Sort runs by their labels on the axes `by`, in the order of the grid; by default by all but the seed's.
+
+    Runs of other scenarios, and on other backends or kernels, are other cells.
+    """
+    cells: dict[Where, Repeats] = {}
     for outcome in outcomes:
         axes = {axis: label for axis, label in outcome.axes.items() if (axis != SEED if by is None else axis in by)}
-        cell = cells.setdefault(tuple(axes.values()), Repeats(axes, [], []))
+        cell = cells.setdefault((*where(outcome), tuple(axes.items())), Repeats(axes, [], [], *where(outcome)))
         if isinstance(outcome, Record):
             cell.records.append(outcome)
         else:
             cell.failures.append(outcome)
     return list(cells.values())
+
+
+Where = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
+
+
+def where(outcome: Outcome) -> tuple[str, str, str | None]:
+    """Give the scenario, the backend and the kernel's release of a run."""
+    run = outcome.run if isinstance(outcome, Record) else vars(outcome)
+    return run["scenario"], run["on"], run.get("kernel")
 
 
 def content(record: Record) -> Hashable:
@@ -90,17 +109,15 @@ def values_of(record: Record) -> Iterator[tuple[MetricOf, float | None]]:
             yield (of, name), value
 
 
-def stats_of(cells: Iterable[Repeats]) -> Iterator[Mapping[str, Any]]:
-    """Give a row per cell and metric: mean, deviation and interval over the sound runs."""
-    for cell in cells:
-        for (of, metric), estimate in estimates(cell.sound).items():
-            yield {
-                **cell.axes,
-                "of": of,
-                "metric": metric,
-                "n": estimate.n,
-                "mean": estimate.mean,
-                "deviation": estimate.deviation,
-                "ci95_low": estimate.low,
-                "ci95_high": estimate.high,
-            }
+def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
+    """Give a row per metric of a cell: mean, deviation and interval over the sound runs."""
+    for (of, metric), estimate in estimates(cell.sound).items():
+        yield {
+            "of": of,
+            "metric": metric,
+            "n": estimate.n,
+            "mean": estimate.mean,
+            "deviation": estimate.deviation,
+            "ci95_low": estimate.low,
+            "ci95_high": estimate.high,
+        }

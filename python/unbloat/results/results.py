@@ -99,12 +99,17 @@ class Results:
     def __getitem__(self, number: int) -> Record:
         return self.records[number]
 
-    @property
+    @cached_property
+    def by_number(self) -> dict[int, Record]:
+        """The finished runs by their numbers in the tables, where failed runs have numbers too."""
+        return {number: outcome for number, outcome in enumerate(self._outcomes) if isinstance(outcome, Record)}
+
+    @cached_property
     def axes(self) -> list[str]:
         """The axes of the grid."""
         return list(dict.fromkeys(axis for outcome in self._outcomes for axis in outcome.axes))
 
-    @property
+    @cached_property
     def cells(self) -> list[Repeats]:
         """The cells of the grid in its order, each with its repeats."""
         return cells_of(self._outcomes)
@@ -279,6 +284,31 @@ class Results:
 
         return draw(self, kinds, Choice(width, metrics, x, y, title), other)
 
+    def to_html(self, file: str | Path | None = None) -> str:
+        """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it too; its folder is made if it is missing.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> ub.read("home").to_html("home.html")
+
+        """
+        from unbloat.report.results_page import page_of  # It knows results, which know nothing of it.
+
+        page = page_of(self)
+        if file:
+            page.write(Path(file))
+        return page.html()
+
     def as_dict(self) -> dict[str, Any]:
         """Give what `--json` prints.
 
@@ -293,7 +323,7 @@ class Results:
         return {
             "runs": [{"axes": record.axes, **record.run} for record in self.records],
             "failed": [vars(failure) for failure in self.failures],
-            "stats": list(stats_of(self.cells)) if is_repeated else [],
+            "stats": [{**cell.axes, **row} for cell in self.cells for row in stats_of(cell)] if is_repeated else [],
         }
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -382,7 +412,7 @@ class Results:
 
     def _own_columns(self) -> dict[str, list[Any]]:
         rows = [
-            {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else {"failed": outcome.reason}
+            {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else _scalars_of_failure(outcome)
             for outcome in self._outcomes
         ]
         return _columns(rows, without=list(map(str, self._heads)))
@@ -392,12 +422,7 @@ class Results:
 
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
         """Give the heads and the own columns of the rows of flows or links."""
-        numbered = [
-            (number, row)
-            for number, outcome in enumerate(self._outcomes)
-            if isinstance(outcome, Record)
-            for row in outcome.run[part]
-        ]
+        numbered = [(number, row) for number, record in self.by_number.items() for row in record.run[part]]
         heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
         return heads, _columns([row for _, row in numbered])
 
@@ -413,14 +438,19 @@ class Results:
 
         names = [by] if isinstance(by, str) else by
         axes = None if names is None else [axis_named(name, self.axes) for name in names]
-        cells = cells_of(self._outcomes, axes)
-        rows = list(stats_of(cells))
+        rows = [(cell, row) for cell in cells_of(self._outcomes, axes) for row in stats_of(cell)]
         kept = [axis for axis in self.axes if (axis != SEED if axes is None else axis in axes)]
-        labels = columns_of([{axis: row[axis] for axis in kept} for row in rows])
-        seed = {SEED: [row[SEED] for row in rows]} if SEED in kept else {}
-        return pd.DataFrame({**labels, **seed, **_columns([{k: row[k] for k in STATS} for row in rows], STATS)})
+        several = [name for name in PLACE if len({getattr(cell, name) for cell, _ in rows}) > 1]
+        columns = {
+            **{name: [getattr(cell, name) for cell, _ in rows] for name in several},
+            **columns_of([{axis: cell.axes[axis] for axis in kept if axis in cell.axes} for cell, _ in rows]),
+            **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
+        }
+        return pd.DataFrame({**columns, **_columns([row for _, row in rows], STATS)})
 
 
+PLACE = ("scenario", "on", "kernel")
+"""What tells the cells of several experiments apart."""
 STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
 
 
@@ -487,6 +517,10 @@ def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFra
 def _type(name: str, values: Sequence[Any]) -> str | None:
     """Give the type of a column of numbers without any; others say it themselves."""
     return "float" if name in NUMBERS and all(value is None for value in values) else None
+
+
+def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
+    return {"scenario": failure.scenario, "on": failure.on, "kernel": failure.kernel, "failed": failure.reason}
 
 
 def _count(number: int, thing: str) -> str:

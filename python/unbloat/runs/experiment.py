@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import platform
 import shlex
 import sys
@@ -28,7 +29,7 @@ from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.scenario import identity
 from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, one_of
-from unbloat.scenario.controls import own_names
+from unbloat.scenario.controls import axis_of_controls, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import Source, source_of
@@ -37,6 +38,8 @@ from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
 
+PRINTING = "UNBLOAT_PRINTK"
+"""Set by who wants to see what congestion controls print."""
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
 MOST_SAMPLES = 10_000_000
@@ -153,7 +156,7 @@ def chosen_source(
     if isinstance(cc, str | Path):
         added["flows.*.cc"] = _written(cc)
     elif cc is not None:
-        added["sweep.flows.*.cc"] = [_written(each) for each in cc]
+        added[axis_of_controls(source_of(source, overrides).cells()[0])] = [_written(each) for each in cc]
     return source_of(source, {**(overrides or {}), **added})
 
 
@@ -317,10 +320,12 @@ class Experiment:
         self, runs: Sequence[Planned], series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
     ) -> dict[Task, Planned]:
         """List what is to do, not counting what was kept before `since_ns`."""
+        # Neither packets nor what congestion controls print is kept.
+        is_all = bool(pcap) or PRINTING in os.environ
         tasks, keys = {}, set()
         for number, run in enumerate(runs):
             step = self._step(run.cell, series)
-            if pcap or not (run.key in keys or self.store.has(run.key, step, since_ns)):
+            if pcap or (run.key not in keys and (is_all or not self.store.has(run.key, step, since_ns))):
                 file = pcap and str(numbered(Path(pcap), number, len(runs)))
                 tasks[run.task(self.manner.on, step, file or None, pcap_links)] = run
                 keys.add(run.key)  # Cells may come to the same: one run is enough.

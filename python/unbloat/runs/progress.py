@@ -6,27 +6,35 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from unbloat.runs.notebook import NotebookBar, is_notebook
+
+if TYPE_CHECKING:
+    import rich.progress
 
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 2.0
 BETWEEN_S = 0.1
-WIDTH = 24
+WIDEST, NARROWEST = 24, 8
+"""Characters of the bar; it makes room for the words beside it."""
 WIPE = "\r\x1b[K"
 
 
 class Progress:
-    """Counts the seconds of all runs and draws them on stderr, if that is a terminal."""
+    """Counts the seconds of all runs and draws them on a terminal's stderr or in a notebook."""
 
     def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
         """Expect runs of these lengths on a backend; `shown` overrides the question whether stderr is a terminal."""
         self._on = on
         self._durations = list(durations_s)
         self._shares = [0.0] * len(self._durations)
-        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._is_notebook = is_notebook()
+        self._shown = (sys.stderr.isatty() or self._is_notebook) if shown is None else shown
         self._start = time.monotonic()
         self._next = self._start + PATIENCE_S
-        self._drawn = False
+        self._bar: Bar | NotebookBar | None = None
 
     def update(self, run: int, share: float) -> None:
         """Note that a run is this far; 1 is finished."""
@@ -34,36 +42,76 @@ class Progress:
         now = time.monotonic()
         if self._shown and now >= self._next:
             self._next = now + BETWEEN_S
-            self._drawn = True
-            print(f"{WIPE}{self.line(now - self._start)}", end="", file=sys.stderr, flush=True)
+            self._bar = self._bar or (NotebookBar() if self._is_notebook else Bar())
+            self._bar.draw(self.share, self.words(now - self._start))
 
-    def line(self, elapsed_s: float) -> str:
-        """Give the line: bar, share, finished runs, how fast time passes there, time left."""
-        done = sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
-        total = sum(self._durations)
-        share = done / max(total, 1e-9)
-        filled = round(share * WIDTH)
-        bar = "█" * filled + "░" * (WIDTH - filled)
+    @property
+    def share(self) -> float:
+        """How much is done."""
+        return self._done_s() / max(sum(self._durations), 1e-9)
+
+    def _done_s(self) -> float:
+        return sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
+
+    def words(self, elapsed_s: float) -> str:
+        """Say the share, the finished runs, how fast time passes there, the time left."""
+        share = self.share
         finished = sum(share == 1 for share in self._shares)
         runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
         left = elapsed_s * (1 - share) / share if share else float("inf")
-        return f"{bar} {share:4.0%}  {runs}{self._pace(done, total, elapsed_s)}{clock(left)} left"
+        pace = self._pace(self._done_s(), sum(self._durations), elapsed_s)
+        return f"{share:4.0%}  {runs}{pace}{clock(left)} left"
 
     def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
         """Hold the time there against the time here; real runs have no pace worth telling."""
         pace = done_s / max(elapsed_s, 1e-9)
         match self._on:
             case "simulator":
-                return f"{pace:.3g} simulated s/s, "
+                return f"{count(pace)} simulated s/s, "
             case "vm":
-                return f"guest {done_s:.1f} s of {total_s:.1f} s, {pace:.3g} guest s/s, "
+                return f"guest {done_s:.1f} s of {total_s:.1f} s, {count(pace)} guest s/s, "
             case _:
                 return ""
 
     def close(self) -> None:
         """Wipe the line."""
-        if self._drawn:
-            print(WIPE, end="", file=sys.stderr, flush=True)
+        if self._bar:
+            self._bar.close()
+
+
+class Bar:
+    """A line of a terminal with a bar and words beside it, drawn again and again in the same place."""
+
+    def __init__(self) -> None:
+        """Begin; nothing is drawn yet."""
+        from rich.console import Console  # Takes longer to load than most runs last.
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        self._column = BarColumn()
+        words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="crop"))
+        console = Console(stderr=True)
+        self._lines: rich.progress.Progress = Progress(
+            self._column,
+            words,
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._width = console.width
+        self._task = self._lines.add_task("", total=1.0)
+        self._lines.start()
+
+    def draw(self, share: float, words: str) -> None:
+        """Draw it anew."""
+        self._column.bar_width = max(NARROWEST, min(WIDEST, self._width - len(words) - 2))
+        self._lines.update(self._task, completed=share, description=words, refresh=True)
+
+    def close(self) -> None:
+        """Wipe it."""
+        self._lines.stop()
 
 
 class SweepProgress(Progress):
@@ -85,7 +133,7 @@ class SweepProgress(Progress):
         """Say how fast it went, up to now if no time is given."""
         elapsed_s = max(time.monotonic() - self._start if elapsed_s is None else elapsed_s, 1e-9)
         packets = f", {count(self._packets / elapsed_s)} packets/s" if self._packets else ""
-        return f"{self.finished / elapsed_s:.3g} runs/s{packets}"
+        return f"{count(self.finished / elapsed_s)} runs/s{packets}"
 
     def elapsed(self) -> str:
         """Say how long it took up to now."""
@@ -134,8 +182,8 @@ def clock(seconds: float) -> str:
 
 
 def count(number: float) -> str:
-    """Write a large number in words: 8.12 million."""
+    """Write a number that is worth three digits, a large one in words: 8.12 million."""
     for size, word in ((1e9, " billion"), (1e6, " million")):
         if number >= size:
             return f"{number / size:.3g}{word}"
-    return f"{number:.0f}"
+    return f"{number:.3g}" if number < 100 else f"{number:.0f}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unbloat._core import Error, InputError
-from unbloat.results.record import Failure, Outcome
+from unbloat.results.record import Failure
 from unbloat.results.results import Results
 from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source
 from unbloat.runs.pool import run_all
@@ -97,7 +97,15 @@ def run_through(experiment: Experiment, dask: str | None = None) -> Results:
     reasons = [errors.get(run.key) for run in experiment.runs]
     if first := _input_to_blame(reasons):
         raise first
-    return experiment.results([_outcome(experiment, *each) for each in zip(experiment.runs, reasons, strict=True)])
+    records = [
+        None if error else run.record(experiment.store) for run, error in zip(experiment.runs, reasons, strict=True)
+    ]
+    kernel = next((record.run.get("kernel") for record in records if record), None)
+    outcomes = [
+        record or _failure(run, experiment.manner.on, kernel, str(error))
+        for run, record, error in zip(experiment.runs, records, reasons, strict=True)
+    ]
+    return experiment.results(outcomes)
 
 
 def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
@@ -139,7 +147,5 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
     return errors
 
 
-def _outcome(experiment: Experiment, run: Planned, error: Error | None) -> Outcome:
-    if error is None:
-        return run.record(experiment.store)
-    return Failure(dict(run.cell.axes), run.repeat or 1, run.cell.seed, str(error))
+def _failure(run: Planned, on: str, kernel: str | None, reason: str) -> Failure:
+    return Failure(dict(run.cell.axes), run.repeat or 1, run.cell.seed, reason, run.cell.name, on, kernel)

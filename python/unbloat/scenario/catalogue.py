@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from unbloat import _core
+from unbloat._core import InputError
 from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 
 Entry = dict[str, Any]
@@ -61,12 +63,73 @@ def links(keys: list[Entry]) -> list[Entry]:
 def table_keys(keys: list[Entry], section: str) -> list[Entry]:
     """Give what the table of a queue, or of a link's impairment, may hold."""
     own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
-    return [{"name": key["name"], "about": key["meaning"]} for key in own]
+    return [
+        {"name": key["name"], "about": key["meaning"], **{what: key[what] for what in ("kind", "range", "absence")}}
+        for key in own
+    ]
 
 
 def scenarios() -> list[Entry]:
     """Give the scenarios that come along; the comment that opens a file says what it is."""
-    return [{"name": file.stem, "about": opening_comment(file)} for file in sorted(SCENARIOS.glob("*.toml"))]
+    return [{"name": file.stem, "about": opening_comment(file)} for file in sorted(SCENARIOS.glob("*.toml"), key=_stem)]
+
+
+def _stem(file: Path) -> str:
+    return file.stem
+
+
+def control(file: Path) -> Entry:
+    """Describe a congestion control of the user's, as the core describes those that come along.
+
+    The core knows a folder with controls and the contract's headers, so the file gets one of its own; what it includes
+    is looked for beside it. Raises `InputError` if it does not compile.
+    """
+    import tempfile  # Half of what it takes to list everything.
+
+    name = file.name.removesuffix(".c").removesuffix(".bpf")
+    with tempfile.TemporaryDirectory(prefix="unbloat-show-") as temporary:
+        folder = Path(temporary)
+        (folder / "include").symlink_to(ALGORITHMS / "include")
+        (folder / "congestion").mkdir()
+        for beside in file.absolute().parent.iterdir():
+            if not beside.name.endswith(".bpf.c"):
+                (folder / "congestion" / beside.name).symlink_to(beside)
+        place = folder / "congestion" / f"{name}.bpf.c"
+        place.symlink_to(file.absolute())
+        try:
+            found: list[Entry] = json.loads(_core.mechanisms(folder))
+        except InputError as error:
+            raise InputError(str(error).replace(str(place), str(file))) from None
+    return found[0]
+
+
+def control_files(control: str) -> list[Path]:
+    """List the files that a congestion control of the user's is written in, headers beside it included."""
+    (cell,) = trial(control)
+    return cell.sources(ALGORITHMS)
+
+
+def trial(control: str) -> list[_core.Cell]:
+    """Give a short run of a congestion control: two flows over a link that drops packets of both."""
+    return _core.parse(trial_text(control), Path.cwd(), ())
+
+
+def trial_text(control: str) -> str:
+    """Give it as a scenario's text."""
+    if "/" not in control and Path(control.partition("#")[0]).is_file():
+        control = f"./{control}"
+    return f"{TRIAL}cc = {json.dumps(control)}\n"
+
+
+TRIAL = """\
+duration = "500ms"
+[link.bottleneck]
+rate = "5mbit"
+delay = "5ms"
+queue = { limit = "10p" }
+[[flows]]
+count = 2
+"""
 
 
 def opening_comment(file: Path) -> str:
@@ -83,7 +146,14 @@ def papers() -> list[Entry]:
     """Give the papers that can be repeated."""
     entries = []
     for file in sorted(PAPERS.glob("*/published.toml")):
-        paper = tomllib.loads(file.read_text())["paper"]
+        paper = _paper_of(file.read_text(encoding="utf-8"))
         about = f"{paper['title']} ({paper['authors']}; {paper['where']})"
         entries.append({"name": file.parent.name, "about": about})
     return entries
+
+
+def _paper_of(published: str) -> dict[str, str]:
+    """Read the table `paper` of a `published.toml`; the rest, which is long, only if that does not stand first."""
+    first = re.split(r"^\[(?!paper\])", published, maxsplit=1, flags=re.MULTILINE)[0]
+    paper: dict[str, str] | None = tomllib.loads(first).get("paper")
+    return paper or dict(tomllib.loads(published)["paper"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Literal, get_args
 
 from unbloat._core import InputError
@@ -15,8 +16,14 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
     """Give `value` if it is allowed, or say what is."""
     if value not in allowed:
-        raise InputError(f"{what}: {value} is none of {', '.join(allowed)}")
+        raise InputError(f"{what}: {value} is none of {', '.join(allowed)}{did_you_mean(value, allowed)}")
     return value
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Offer the name that is spelled most like a word; empty if none is."""
+    near = get_close_matches(word, list(names), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def check_kernel(kernel: str | None, on: str) -> None:

@@ -1,12 +1,14 @@
-"""What results call the congestion controls of a user's own files."""
+"""The congestion controls of a scenario's flows: what results call a user's own, and which axis they vary along."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from unbloat import _core
+from unbloat._core import InputError
 from unbloat.scenario.identity import SUFFIX
 
 
@@ -35,3 +37,19 @@ def named(written: str) -> str:
 
 def _sources(cell: _core.Cell) -> Sequence[dict[str, str]]:
     return [group["cc"]["source"] for group in json.loads(cell.json())["flows"]]
+
+
+def axis_of_controls(cell: _core.Cell) -> str:
+    """Name the key that runs several controls side by side: the scenario's own axis, if it has one for all its flows.
+
+    Raises `InputError` if its axis is about some flows only: whose control should be which then?
+    """
+    axes = [axis for axis, _ in cell.axes if re.fullmatch(r"flows\.(\d+|\*)\.cc", axis)]
+    if not axes or axes == ["flows.*.cc"]:
+        return "sweep.flows.*.cc"
+    if len(_sources(cell)) > 1:
+        raise InputError(
+            f"cc: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them get "
+            f"which controls: --set 'sweep.{axes[0]}=[...]'"
+        )
+    return f"sweep.{axes[0]}"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from unbloat._core import InputError, RunError
+from unbloat.system.paths import DATA
 
 UNITS = Path("/etc/systemd/system")
 RUNNING = Path("/run/systemd/system")
 """There while systemd runs."""
+SOURCES = Path("/var/lib/unbloat")
+"""Copies of users' own congestion controls: what root compiles at boot must not be for others to change."""
 
 TEXT = """\
 [Unit]
@@ -25,7 +31,8 @@ Wants=network-pre.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart={command}
+ExecStart={start}
+ExecStop={stop}
 
 [Install]
 WantedBy=multi-user.target
@@ -39,25 +46,88 @@ class Unit(NamedTuple):
     sentence: str
 
 
-def install(name: str, control: str, parameters: Sequence[tuple[str, str]], default: bool) -> Unit:
-    """Write the unit that loads `control` as `name`, and enable it if systemd runs."""
+@dataclass(frozen=True)
+class AtBoot:
+    """What a unit will run: this program, and a congestion control that comes along or is the user's own."""
+
+    program: tuple[str, ...]
+    control: str
+    """Its name, or its file, maybe with `#NAME` behind it."""
+    sources: Sequence[Path] = ()
+    """The files that a control of the user's own is written in."""
+
+
+def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
+    """Check that this program may run at boot; raises `InputError` if it is none that root should run then.
+
+    A checkout is not: it may be moved, changed or deleted, and belongs to somebody.
+    """
+    quoted(control)
+    if (DATA / "algorithms").is_symlink():
+        raise InputError(
+            f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may have gone at the "
+            "next boot: `sudo make install` there, then load it with /usr/local/bin/unbloat"
+        )
+    for path in (Path(sys.executable), DATA):
+        if owner := changeable(path):
+            raise InputError(
+                f"--persist: root would run {path} at every boot, and not only root can change {owner}: install "
+                "unbloat where only root can write, as `sudo make install` does"
+            )
+    return AtBoot((sys.executable, "-m", "unbloat"), control, [path.absolute() for path in sources])
+
+
+def changeable(path: Path) -> Path | None:
+    """Give the first folder or file on the way to `path` that others than root could replace or write to."""
+    ways = [path.absolute(), path.resolve()]
+    for part in sorted({part for way in ways for part in (way, *way.parents)}):
+        state = part.stat()
+        is_open = state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and state.st_gid != 0)
+        if state.st_uid != 0 or (is_open and not state.st_mode & stat.S_ISVTX):
+            return part
+    return None
+
+
+def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], default: bool) -> Unit:
+    """Write the unit that loads a control as `name`, and enable it if systemd runs."""
     path = unit_path(name)
+    start = [*at_boot.program, "load", keep_sources(at_boot, name), "--as", name]
+    for key, value in parameters:
+        start += ["--param", f"{key}={value}"]
+    start += ["--default"] if default else []
+    stop = [*at_boot.program, "unload", name, "--drain", "--keep-unit"]
     UNITS.mkdir(parents=True, exist_ok=True)
-    path.write_text(TEXT.format(name=name, command=command(name, control, parameters, default)))
+    path.write_text(TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
     if not RUNNING.is_dir():
         return Unit(path, f"wrote {path}; systemd does not run here: enable it with systemctl enable {path.name}")
     systemctl("enable", path.name)
     return Unit(path, f"wrote and enabled {path}")
 
 
+def keep_sources(at_boot: AtBoot, name: str) -> str:
+    """Copy a user's own control to where root alone can change it; give what the unit loads."""
+    if not at_boot.sources:
+        return at_boot.control
+    folder = SOURCES / name
+    shutil.rmtree(folder, ignore_errors=True)
+    for source in at_boot.sources:
+        copy = folder / source.relative_to(source.anchor)
+        copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+    file, hash_sign, which = at_boot.control.partition("#")
+    main = Path(file).absolute()
+    return f"{folder / main.relative_to(main.anchor)}{hash_sign}{which}"
+
+
 def remove(name: str) -> Path | None:
-    """Disable and remove the unit of `name`; give its path if there was one."""
+    """Disable and remove the unit of `name`, and the copy of its control; give the unit's path if there was one."""
     path = unit_path(name)
     if not path.exists():
         return None
     if RUNNING.is_dir():
         systemctl("disable", path.name)
     path.unlink()
+    shutil.rmtree(SOURCES / name, ignore_errors=True)
     return path
 
 
@@ -66,21 +136,9 @@ def unit_path(name: str) -> Path:
     return UNITS / f"unbloat-{name}.service"
 
 
-def command(name: str, control: str, parameters: Sequence[tuple[str, str]], default: bool) -> str:
-    """Write the command that loads it again, independent of the folder that it is run in."""
-    is_file = Path(control.split("#")[0]).is_file()
-    words = [
-        sys.executable,
-        "-m",
-        "unbloat",
-        "load",
-        str(Path(control).absolute()) if is_file else control,
-        "--as",
-        name,
-    ]
-    for key, value in parameters:
-        words += ["--param", f"{key}={value}"]
-    return " ".join(map(quoted, [*words, *(["--default"] if default else [])]))
+def command_line(words: Sequence[str]) -> str:
+    """Write a command as a unit has it."""
+    return " ".join(map(quoted, words))
 
 
 def quoted(word: str) -> str:

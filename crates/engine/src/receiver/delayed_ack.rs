@@ -2,8 +2,9 @@
 //! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
 use crate::clock::{self, micros_to_jiffies};
+use crate::packet::window_scale;
 use mechanism::sock::HZ;
-use scenario::model::Stack;
+use scenario::model::TcpProfile;
 use scenario::skb::truesize;
 use scenario::units::Nanos;
 
@@ -41,8 +42,12 @@ pub struct DelayedAck {
     window_clamp: u32,
     /// The window that is offered so far, bytes.
     rcv_ssthresh: u32,
-    /// Where in the stream the window offered last ends: it is never taken back.
+    /// The window that was offered last (`rcv_wnd`), bytes.
+    offered: u32,
+    /// Where in the stream it ends: it is never taken back.
     right_edge: u64,
+    /// By so many bits the window is shifted to the right in a packet.
+    window_scale: u8,
     /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Segments still to be acknowledged at once.
@@ -73,17 +78,22 @@ pub struct DelayedAck {
 impl DelayedAck {
     /// For a receiver with a buffer for windows of `receive_buffer` bytes; at first it offers `FIRST_WINDOW`, and each
     /// segment widens that by two.
-    pub fn new(stack: &Stack, receive_buffer: u32, mss: u32) -> DelayedAck {
+    pub fn new(stack: &TcpProfile, receive_buffer: u32, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         // One segment of a buffer is not offered (`tcp_init_buffer_space`).
         let window_clamp = if receive_buffer > 2 * mss { (receive_buffer - mss).max(2 * mss) } else { receive_buffer };
+        // `tcp_select_initial_window`
+        let whole = if receive_buffer > mss { receive_buffer - receive_buffer % mss } else { receive_buffer };
+        let first_window = whole.min(FIRST_WINDOW);
         DelayedAck {
             mss,
             segment_memory: memory_of_segment(mss),
             receive_buffer,
             window_clamp,
-            rcv_ssthresh: FIRST_WINDOW.min(window_clamp),
-            right_edge: 0,
+            rcv_ssthresh: first_window.min(window_clamp),
+            offered: first_window,
+            right_edge: first_window as u64,
+            window_scale: if stack.window_scaling { window_scale(receive_buffer as u64) } else { 0 },
             pushed: false,
             enabled: stack.delayed_ack,
             quick_ack: stack.quick_ack,
@@ -188,30 +198,64 @@ impl DelayedAck {
         if !self.quick_ack {
             return None;
         }
-        let space = self.space_beside(held + unread);
-        if space < self.receive_buffer / 2 {
-            self.quick = 0;
-        }
         let start = next as u64 * self.mss as u64;
-        let mut window = (self.right_edge.max(start + self.rcv_ssthresh.min(space) as u64) - start) as u32;
-        if window < self.mss {
-            // Less than a segment is of no use to a sender that sends whole ones: the application reads before it is
-            // offered.
-            window = window.max(self.rcv_ssthresh.min(self.space_beside(held)));
+        let current = self.right_edge.saturating_sub(start) as u32;
+        let mut window = self.window_beside(held + unread).max(self.scaled(current));
+        if window < self.mss && unread == 1 {
+            // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
+            // application reads before the window is offered.
+            window = window.max(self.window_beside(held));
         }
+        self.offered = window;
         self.right_edge = start + window as u64;
         Some(window)
     }
 
+    /// `__tcp_select_window`: the window for a buffer in which so many segments wait.
+    #[inline]
+    fn window_beside(&mut self, waiting: u32) -> u32 {
+        let space = self.space_beside(waiting);
+        if space < self.window_clamp / 2 {
+            self.quick = 0;
+            if space < self.receive_buffer / 16 || space < self.mss {
+                return 0;
+            }
+        }
+        let space = space.min(self.rcv_ssthresh);
+        if self.window_scale == 0 { self.in_whole_segments(space) } else { self.scaled(space) }
+    }
+
+    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
+    #[inline]
+    fn in_whole_segments(&self, space: u32) -> u32 {
+        if self.offered + self.mss <= space || self.offered > space {
+            space - space % self.mss
+        } else if self.mss == self.window_clamp && space > self.offered + self.window_clamp / 2 {
+            space
+        } else {
+            self.offered
+        }
+    }
+
+    /// The least window that a packet can show and that is not below this one.
+    #[inline]
+    fn scaled(&self, window: u32) -> u32 {
+        let below = (1 << self.window_scale) - 1;
+        (window + below) & !below
+    }
+
     /// The application reads what came, after a window for the state before was offered: does this double it, so that
     /// the sender is told (`tcp_cleanup_rbuf`)?
-    pub fn reading_reopens(&self, next: u32, held: u32) -> bool {
+    pub fn reading_reopens(&mut self, next: u32, held: u32) -> bool {
         if !self.quick_ack {
             return false;
         }
         let window = (self.right_edge - next as u64 * self.mss as u64) as u32;
-        let now = self.rcv_ssthresh.min(self.space_beside(held));
-        window <= self.window_clamp / 2 && now >= window.saturating_mul(2)
+        if window > self.window_clamp / 2 {
+            return false;
+        }
+        let now = self.window_beside(held);
+        now > 0 && now >= window.saturating_mul(2)
     }
 
     /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
@@ -244,14 +288,17 @@ impl DelayedAck {
 
     /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
     ///
-    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, `holes`: some segments
-    /// came out of order.
+    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, of which the application
+    /// has not read `unread`; `held`: segments that came out of order.
     #[inline]
-    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, holes: bool) -> bool {
-        if waiting >= 2 || self.quick > 0 || !self.enabled {
+    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
+        // What has filled a part of a hole takes of the window: if it shrinks, this is a duplicate as others are.
+        let is_due =
+            waiting >= 2 && (held == 0 || !self.quick_ack || self.window_beside(held + unread) >= self.offered);
+        if is_due || self.quick > 0 || !self.enabled {
             return true;
         }
-        if holes {
+        if held > 0 {
             return !self.compress(now, next);
         }
         if self.pushed {
@@ -322,7 +369,7 @@ mod tests {
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
     fn settled(round_trip: Nanos) -> DelayedAck {
-        let mut delayed = DelayedAck::new(&Stack { quick_ack: false, ..Stack::LINUX }, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, WINDOW, MSS);
         delayed.answered_syn(Nanos::ZERO);
         delayed.measure_round_trip(round_trip);
         delayed.in_order(round_trip);
@@ -340,7 +387,7 @@ mod tests {
         let mut now = ms(1000);
         let mut waited = vec![];
         for _ in 0..3 {
-            assert!(!delayed.acknowledges_now(now, 5, 1, false));
+            assert!(!delayed.acknowledges_now(now, 5, 1, 1, 0));
             waited.push(delayed.deadline() - now);
             now = delayed.deadline();
             delayed.delay_expired(now);
@@ -374,7 +421,7 @@ mod tests {
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
         for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut delayed = DelayedAck::new(&Stack::LINUX, window * MSS, MSS);
+            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window * MSS, MSS);
             delayed.in_order(ms(70));
             assert_eq!(delayed.quick, expected, "window {window}");
         }
@@ -392,7 +439,7 @@ mod tests {
             }
             delayed.acknowledged();
             let at_once = (0..50).take_while(|n| {
-                let at_once = delayed.acknowledges_now(ms(500 + n), 1, 1, false);
+                let at_once = delayed.acknowledges_now(ms(500 + n), 1, 1, 1, 0);
                 delayed.acknowledged();
                 at_once
             });
@@ -402,10 +449,10 @@ mod tests {
 
     /// How many of 50 segments widen the window, `held` others waiting each time.
     fn widened(held: u32) -> usize {
-        let mut delayed = DelayedAck::new(&Stack::LINUX, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, WINDOW, MSS);
         let widens = |_: &u32| {
             delayed.widen(held);
-            let at_once = delayed.acknowledges_now(ms(500), 1, 1, false);
+            let at_once = delayed.acknowledges_now(ms(500), 1, 1, 1, 0);
             delayed.acknowledged();
             at_once
         };
@@ -424,17 +471,67 @@ mod tests {
         assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
     }
 
+    /// The windows offered above 0, 1, 2 ... segments, each of which is read at once.
+    fn offered(window: u32, segments: u32) -> Vec<u32> {
+        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window, MSS);
+        let offer = |next| {
+            delayed.widen(1);
+            delayed.select_window(next, 0, 0).expect("this stack's window is not constant")
+        };
+        (0..segments).map(offer).collect()
+    }
+
+    /// From 36 segments, which 53 054 bytes hold, one is not offered.
+    #[test]
+    fn a_window_that_is_not_scaled_is_whole_segments() {
+        assert_eq!(offered(53_054, 3), [36 * MSS, 35 * MSS, 35 * MSS]);
+    }
+
+    /// In units of 4 bytes, 65 535 and 2896 for each segment, up to a segment less than 200 000.
+    #[test]
+    fn a_window_that_is_scaled_is_rounded_up() {
+        assert_eq!(offered(200_000, 2), [68_432, 71_328]);
+        assert_eq!(offered(200_001, 60)[59], 198_556);
+    }
+
+    /// Of room for 61 segments 60 are offered. 31 that wait leave more than half of the 60, and less than half of 61.
+    #[test]
+    fn quick_acknowledgements_end_below_half_of_what_is_offered() {
+        for (held, expected) in [(31, 16), (32, 0)] {
+            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 61 * MSS, MSS);
+            delayed.enter_quickack_mode(MAX_QUICKACKS);
+            delayed.select_window(0, held, 0);
+            assert_eq!(delayed.quick, expected, "{held} wait");
+        }
+    }
+
+    /// Three segments in order fill a part of a hole. While the window stays as it is, their acknowledgement is no
+    /// duplicate; if it shrinks, it is the first of three that leave at once.
+    #[test]
+    fn a_hole_filled_in_part_is_a_duplicate_where_the_window_shrinks() {
+        for (held, prompt) in [(5, 3), (80, 2)] {
+            let mut delayed = settled(ms(70));
+            delayed.quick_ack = true;
+            delayed.rcv_ssthresh = 60 * MSS;
+            delayed.select_window(5, held, 0);
+            assert!(delayed.acknowledges_now(ms(500), 8, 3, 3, held - 2));
+            delayed.acknowledged();
+            let duplicates = (0..9).filter(|_| delayed.acknowledges_now(ms(500), 8, 0, 0, held - 2));
+            assert_eq!(duplicates.count(), prompt, "{held} wait");
+        }
+    }
+
     #[test]
     fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
         for (round_trip, expected) in [(ms(70), 1100), (ms(10), 600)] {
             let mut delayed = settled(round_trip);
             for _ in 0..3 {
-                assert!(delayed.acknowledges_now(ms(500), 5, 0, true));
+                assert!(delayed.acknowledges_now(ms(500), 5, 0, 0, 1));
                 delayed.acknowledged();
             }
-            assert!(!delayed.acknowledges_now(ms(500), 5, 0, true));
+            assert!(!delayed.acknowledges_now(ms(500), 5, 0, 0, 1));
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected));
-            assert!(!delayed.acknowledges_now(ms(501), 5, 0, true));
+            assert!(!delayed.acknowledges_now(ms(501), 5, 0, 0, 1));
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
         }
     }
@@ -443,7 +540,7 @@ mod tests {
     fn a_new_hole_is_reported_at_once_again() {
         let mut delayed = settled(ms(70));
         let prompt = |delayed: &mut DelayedAck, next| {
-            (0..9).filter(|_| delayed.acknowledges_now(ms(500), next, 0, true)).count()
+            (0..9).filter(|_| delayed.acknowledges_now(ms(500), next, 0, 0, 1)).count()
         };
         assert_eq!((prompt(&mut delayed, 5), prompt(&mut delayed, 6)), (3, 3));
     }
@@ -451,7 +548,7 @@ mod tests {
     #[test]
     fn the_forty_fifth_duplicate_waits_no_longer() {
         let mut delayed = settled(ms(70));
-        let now = |delayed: &mut DelayedAck| delayed.acknowledges_now(ms(500), 5, 0, true);
+        let now = |delayed: &mut DelayedAck| delayed.acknowledges_now(ms(500), 5, 0, 0, 1);
         let first_48: Vec<bool> = (0..48).map(|_| now(&mut delayed)).collect();
         assert_eq!(first_48.iter().filter(|at_once| **at_once).count(), 4);
         assert!(first_48[47]);

@@ -12,7 +12,7 @@ use measure::ReceiverMeter;
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
-use scenario::model::{FlowGroup, Stack};
+use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
@@ -24,7 +24,7 @@ const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 /// The receiving end of one connection.
 pub struct Receiver {
     flow: u32,
-    stack: Stack,
+    stack: TcpProfile,
     tos: u8,
     mss: u32,
     /// Sequence number of the first data byte, where a control has a socket to see it in.
@@ -73,7 +73,7 @@ impl Receiver {
         mss: u32,
         meter: ReceiverMeter,
     ) -> Receiver {
-        let stack = Stack { ecn: group.stack.ecn || control.is_some(), ..group.stack };
+        let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let receive_buffer = receive_buffer.0.min(largest as u64) as u32;
         let mut delayed_ack = DelayedAck::new(&stack, receive_buffer, mss);
@@ -165,19 +165,22 @@ impl Receiver {
             }
             (early, false)
         };
-        if urgent && early.is_none() && self.unread > 1 {
-            return self.fill(now);
+        let is_due = urgent || self.ack_now || self.acknowledges_now(now);
+        if is_due && self.unread > 1 {
+            if early.is_none() {
+                return self.fill(now);
+            }
+            self.unread = 0;
         }
-        (early, urgent || self.ack_now || self.acknowledges_now(now))
+        (early, is_due)
     }
 
-    /// The last hole is filled, which is acknowledged at once; then the application reads all that waited, and a window
-    /// that was small may be offered anew.
+    /// A hole is filled, or a part of it, which is acknowledged at once; then the application reads all that waited for
+    /// it, and a window that was small may be offered anew.
     #[cold]
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
-        self.unread = 0;
-        (Some(ack), self.delayed_ack.reading_reopens(self.next, 0))
+        (Some(ack), self.reading_reopens(self.out_of_order.len()))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -211,6 +214,10 @@ impl Receiver {
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
         let agreed = self.stack.ecn && syn.flags & flag::ECE != 0;
         let mut ack = self.acknowledge(now);
+        if self.stack.quick_ack {
+            // It is not scaled (RFC 7323, section 2.2).
+            ack.window = ack.window.min(UNSCALED_WINDOW);
+        }
         ack.bytes = SYN_BYTES as u16;
         ack.flags = self.ack_flags & flag::ECT | flag::SYN | if agreed { flag::ECE } else { 0 };
         self.delayed_ack.answered_syn(now);
@@ -259,10 +266,18 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
+    /// The application reads what came: does that double the window?
+    #[inline]
+    fn reading_reopens(&mut self, held: u32) -> bool {
+        let has_read = std::mem::take(&mut self.unread) > 0;
+        has_read && self.delayed_ack.reading_reopens(self.next, held)
+    }
+
     /// Whether to acknowledge now; if not, the schedule has set a timer.
     fn acknowledges_now(&mut self, now: Nanos) -> bool {
-        let holes = !self.out_of_order.is_empty();
-        let at_once = self.delayed_ack.acknowledges_now(now, self.next, self.next - self.acked, holes);
+        let (waiting, held) = (self.next - self.acked, self.out_of_order.len());
+        let at_once =
+            self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held) || self.reading_reopens(held);
         if let Some(sk) = &mut self.socket
             && !at_once
         {

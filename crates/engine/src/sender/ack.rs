@@ -31,13 +31,14 @@ impl Sender {
         if self.phase != Phase::Established || ack.next < self.board.una {
             return;
         }
-        if ack.next > self.board.una || ack.window > self.sk.snd_wnd {
-            // `tcp_may_update_window`
+        // `tcp_may_update_window`
+        let updates_window = ack.next > self.board.una || ack.window > self.sk.snd_wnd;
+        if updates_window {
             self.sk.snd_wnd = ack.window;
             self.sk.max_window = self.sk.max_window.max(ack.window);
         }
         self.sk.rcv_tstamp = clock::jiffies(env.now);
-        self.process(env, ack);
+        self.process(env, ack, updates_window);
         if self.board.una == self.segments {
             self.meter.complete(env.now, self.start);
             return self.finish();
@@ -88,11 +89,11 @@ impl Sender {
         if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
     }
 
-    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, updates_window: bool) {
         let prior_una = self.board.una;
         let prior_highest_sacked = self.board.highest_sacked;
         let (prior_delivered, prior_lost) = (self.sk.delivered, self.sk.lost);
-        let mut g = AckContext::default();
+        let mut g = AckContext { flags: if updates_window { flag::WIN_UPDATE } else { 0 }, ..Default::default() };
         g.rate.prior_in_flight = self.sk.packets_in_flight();
         g.rate.rtt_us = -1;
         if ack.next > prior_una {
@@ -467,7 +468,7 @@ impl Sender {
 
     /// `tcp_ack_is_dubious`: anything but mere progress in the Open state.
     fn is_dubious(&self, flags: u32) -> bool {
-        flags & flag::DATA_ACKED == 0
+        flags & flag::NOT_DUP == 0
             || flags & (flag::DATA_SACKED | flag::ECE | flag::DSACKING_ACK) != 0
             || self.ca_state() != ca_state::OPEN
     }

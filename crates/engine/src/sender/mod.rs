@@ -37,9 +37,9 @@ use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use path::Network;
 use rand::Rng;
-use scenario::model::{FlowGroup, Stack};
+use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use small_queues::SmallQueue;
 use std::ops::Range;
 use timers::Timer;
@@ -89,7 +89,7 @@ const WAKING_US: Range<u64> = 0..4;
 /// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
 const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
 /// The first of the streams that these draws come from, one for each flow.
-const WAKING_DRAWS: u64 = 1 << 32;
+const WAKING_STREAM: u64 = 1 << 32;
 /// More segments than any run sends: a transfer without end.
 const ENDLESS: u32 = u32::MAX;
 
@@ -97,7 +97,7 @@ const ENDLESS: u32 = u32::MAX;
 pub struct Sender {
     pub sk: TcpSock,
     board: Scoreboard,
-    stack: Stack,
+    stack: TcpProfile,
     tos: u8,
     flow: u32,
     phase: Phase,
@@ -133,7 +133,7 @@ pub struct Sender {
     high_rxt: u32,
     /// ... which it has sent (RescueRxt).
     rescued: bool,
-    waking: path::Draws,
+    waking: path::Rng,
     /// How late the clock is read since the host woke up, us.
     late_us: u64,
     last_awake: Nanos,
@@ -146,16 +146,16 @@ impl Sender {
     pub fn new(
         seed: u64,
         flow: u32,
-        opening: &Opening,
+        arrival: &FlowArrival,
         group: &FlowGroup,
         needs_ecn: bool,
         ahead: Bytes,
         meter: SenderMeter,
     ) -> Sender {
-        let stack = Stack { ecn: group.stack.ecn || needs_ecn, ..group.stack };
+        let stack = TcpProfile { ecn: group.stack.ecn || needs_ecn, ..group.stack };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         let mss = group.mss().0 as u32;
-        let (segments, last_payload) = match opening.size {
+        let (segments, last_payload) = match arrival.size {
             None => (ENDLESS, mss),
             Some(size) => {
                 let segments = u32::try_from(size.0.div_ceil(mss as u64)).expect("no scenario has a larger size");
@@ -178,7 +178,7 @@ impl Sender {
             last_payload,
             writing: Writing::new(ahead, mss),
             small_queue: group.access.small_queues.then(SmallQueue::default),
-            start: opening.at,
+            start: arrival.at,
             stop: group.stop,
             timer: Timer::none(),
             pace_at: Nanos::NEVER,
@@ -188,7 +188,7 @@ impl Sender {
             sacked_above: 0,
             high_rxt: 0,
             rescued: false,
-            waking: path::draws(seed, WAKING_DRAWS + flow as u64),
+            waking: path::rng(seed, WAKING_STREAM + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
             meter,
@@ -197,7 +197,7 @@ impl Sender {
         sender
     }
 
-    fn fill_socket(&mut self, stack: &Stack) {
+    fn fill_socket(&mut self, stack: &TcpProfile) {
         let sk = &mut self.sk;
         sk.mss_cache = self.mss;
         sk.advmss = self.mss as u16;
@@ -411,6 +411,7 @@ struct AckContext {
 
 /// The flags of an acknowledgement (`FLAG_*` of the kernel's tcp_input.c, whose values a `cong_control` sees).
 mod ack_flag {
+    pub const WIN_UPDATE: u32 = 0x02;
     pub const DATA_ACKED: u32 = 0x04;
     pub const RETRANS_DATA_ACKED: u32 = 0x08;
     pub const DATA_SACKED: u32 = 0x20;
@@ -423,5 +424,6 @@ mod ack_flag {
     pub const SET_XMIT_TIMER: u32 = 0x1000;
     pub const ACK_MAYBE_DELAYED: u32 = 0x10000;
     pub const DSACK_TLP: u32 = 0x20000;
+    pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
     pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
 }

@@ -23,7 +23,7 @@ pub enum Rexmit {
 impl Sender {
     /// Moves the state machine by one acknowledgement.
     pub(super) fn run_state_machine<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut AckContext) -> Rexmit {
-        let duplicate = g.flags & (flag::SND_UNA_ADVANCED | flag::DATA_ACKED | flag::DSACKING_ACK) == 0;
+        let duplicate = g.flags & (flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK) == 0;
         if g.flags & flag::ECE != 0 {
             self.sk.prior_ssthresh = 0;
         }

@@ -3,7 +3,8 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
-use scenario::model::{Limit, Scenario, Stack};
+use scenario::impairments::Reorder;
+use scenario::model::{Limit, Scenario, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
@@ -16,7 +17,7 @@ fn scenario_100m() -> Scenario {
 
 /// The same with 400 packets in flight, more than the path holds, and a receiver whose window has widened before any
 /// loss.
-fn settled(stack: Stack) -> Scenario {
+fn settled(stack: TcpProfile) -> Scenario {
     let mut s = scenario_100m();
     s.flows[0].cc = fixed_window(400);
     s.flows[0].receive_window = Some(Bytes(700_000));
@@ -52,7 +53,7 @@ fn each_segment_is_acknowledged_while_the_window_widens() {
 /// Three duplicates at once, then one acknowledgement for what comes in 1.1 ms, until the hole is filled.
 #[test]
 fn duplicates_are_acknowledged_a_millisecond_at_a_time() {
-    let acks = acknowledgements(&settled(Stack::LINUX), losing([(1000, 1)]));
+    let acks = acknowledgements(&settled(TcpProfile::LINUX), losing([(1000, 1)]));
     let reports = |(_, ack): &(Nanos, Ack)| ack.next == 1000 && ack.block_count > 0;
     let gaps = gaps(&acks.into_iter().filter(reports).collect::<Vec<_>>());
     assert!(gaps[..2].iter().all(|gap| (gap - 0.12).abs() < 0.001), "{gaps:?}");
@@ -61,7 +62,7 @@ fn duplicates_are_acknowledged_a_millisecond_at_a_time() {
 
 #[test]
 fn a_textbook_receiver_reports_each_duplicate() {
-    let acks = acknowledgements(&settled(Stack { quick_ack: false, ..Stack::SACK }), losing([(1000, 1)]));
+    let acks = acknowledgements(&settled(TcpProfile { quick_ack: false, ..TcpProfile::SACK }), losing([(1000, 1)]));
     let duplicates: Vec<(Nanos, Ack)> = acks.into_iter().filter(|(_, ack)| ack.next == 1000).collect();
     let prompt = gaps(&duplicates).iter().filter(|gap| (**gap - 0.12).abs() < 0.001).count();
     assert!(prompt > 150, "{prompt} of {}", duplicates.len());
@@ -72,7 +73,7 @@ fn a_textbook_receiver_reports_each_duplicate() {
 /// order.
 #[test]
 fn a_lost_first_segment_brings_no_quick_acknowledgements() {
-    let mut s = settled(Stack::LINUX);
+    let mut s = settled(TcpProfile::LINUX);
     s.flows[0].cc = fixed_window(12);
     // The window widens with the first five segments.
     s.flows[0].receive_window = Some(Bytes(80_000));
@@ -88,7 +89,7 @@ fn a_lost_first_segment_brings_no_quick_acknowledgements() {
 /// section 4.2).
 #[test]
 fn a_filled_hole_is_acknowledged_at_once() {
-    let (_, script) = watch(&settled(Stack::LINUX), &Options::default(), Script::new(losing([(1000, 1)])));
+    let (_, script) = watch(&settled(TcpProfile::LINUX), &Options::default(), Script::new(losing([(1000, 1)])));
     let repaired = script.retransmissions()[0].0;
     let after = script.acks.iter().find(|(_, ack)| ack.next > 1000).expect("it is repaired");
     let transit = Nanos::from_millis(20) + Nanos::from_micros(120);
@@ -97,12 +98,49 @@ fn a_filled_hole_is_acknowledged_at_once() {
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
 }
 
+/// Of two segments that may come the first takes half of the window. When it has been read, the sender is told at once
+/// (`tcp_cleanup_rbuf`).
+#[test]
+fn a_window_of_two_segments_is_offered_anew_after_each() {
+    let steps = |segments: u64| {
+        let mut s = settled(TcpProfile::LINUX);
+        s.flows[0].receive_window = Some(Bytes((segments + 1) * 1448));
+        let acks = acknowledgements(&s, |_, _| false);
+        acks[10..acks.len() - 1].windows(2).map(|pair| pair[1].1.next - pair[0].1.next).collect::<Vec<_>>()
+    };
+    assert!(steps(2).iter().all(|step| *step == 1));
+    assert!(steps(4).contains(&2));
+}
+
+/// When the application has read what waited for a late segment, a second acknowledgement offers more. It is no
+/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one leave.
+#[test]
+fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
+    const WINDOW: u32 = 3;
+    let mut s = settled(TcpProfile { sack: false, ..TcpProfile::LINUX });
+    s.flows[0].cc = fixed_window(WINDOW as i64);
+    s.flows[0].receive_window = Some(Bytes(5 * 1448));
+    s.links[0].forward.impairments.reorder = Some(Reorder { share: 0.2, gap: 1, by: Some(Nanos::from_millis(30)) });
+    let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let mut opened = 0;
+    for pair in script.returned.windows(2) {
+        let [(_, before), (at, after)] = pair else { unreachable!() };
+        if before.next == after.next && before.window < after.window {
+            let sent = script.sent.iter().filter(|(sent, data)| sent <= at && is_data(data));
+            let in_flight = sent.map(|(_, data)| data.segment + 1).max().expect("data was sent") - after.next;
+            assert!(in_flight <= WINDOW, "{in_flight} in flight at {at:?}");
+            opened += 1;
+        }
+    }
+    assert!(opened > 0);
+}
+
 /// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
 /// acknowledged at once (`tcp_ecn_check_ce`), the retransmission and the next.
 #[test]
 fn a_retransmission_among_capable_segments_is_answered_quickly() {
     let singles = |ecn| {
-        let mut s = settled(Stack { ecn, ..Stack::LINUX });
+        let mut s = settled(TcpProfile { ecn, ..TcpProfile::LINUX });
         // What waits for the hole takes less than half of it: there are no quick acknowledgements in a fuller buffer
         // (`__tcp_select_window`).
         s.flows[0].receive_window = Some(Bytes(2_000_000));
@@ -118,7 +156,7 @@ fn a_retransmission_among_capable_segments_is_answered_quickly() {
 #[test]
 fn a_third_block_sends_what_waits() {
     let holes = [(1000, 1), (1010, 1), (1020, 1)];
-    let acks = acknowledgements(&settled(Stack::LINUX), losing(holes));
+    let acks = acknowledgements(&settled(TcpProfile::LINUX), losing(holes));
     let at = |first_of_new_block: u32| {
         acks.iter().position(|(_, ack)| ack.blocks().first().is_some_and(|b| b.start == first_of_new_block))
     };
@@ -132,8 +170,10 @@ fn a_third_block_sends_what_waits() {
 /// one calls forth an acknowledgement.
 #[test]
 fn a_segment_that_sends_what_waits_does_not_wait_itself() {
-    let acks =
-        acknowledgements(&settled(Stack::LINUX), losing(std::array::from_fn::<_, 50, _>(|n| (1000 + 2 * n as u32, 1))));
+    let acks = acknowledgements(
+        &settled(TcpProfile::LINUX),
+        losing(std::array::from_fn::<_, 50, _>(|n| (1000 + 2 * n as u32, 1))),
+    );
     let reports: Vec<u32> = acks
         .iter()
         .filter_map(|(_, ack)| ack.blocks().first().filter(|_| ack.next == 1000).map(|newest| newest.end))
@@ -162,7 +202,7 @@ fn blocks_that_come_together_are_no_reordering() {
 /// Linux 6.6, and in 6.1). As captures of 6.1 show it.
 #[test]
 fn a_pushed_segment_is_acknowledged_at_once() {
-    let mut s = settled(Stack::LINUX);
+    let mut s = settled(TcpProfile::LINUX);
     s.duration = Nanos::from_secs(6);
     s.flows[0].cc = fixed_window(10);
     let mut pushed = vec![];
@@ -190,7 +230,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
 fn a_short_last_segment_is_acknowledged_at_once() {
     // Whether a segment is the first or the second of two hangs on those that were pushed before.
     for (before, tail) in [(333, 100), (334, 100), (333, 1448), (334, 1448)] {
-        let mut s = settled(Stack::LINUX);
+        let mut s = settled(TcpProfile::LINUX);
         s.flows[0].cc = fixed_window(10);
         s.flows[0].size = Some(Bytes(before * 1448 + tail));
         let acks = acknowledgements(&s, |_, _| false);
@@ -206,7 +246,7 @@ fn a_short_last_segment_is_acknowledged_at_once() {
 #[test]
 fn the_window_is_what_the_buffer_has_left() {
     const BUFFER: u32 = 300_000;
-    let mut s = settled(Stack::LINUX);
+    let mut s = settled(TcpProfile::LINUX);
     s.flows[0].receive_window = Some(Bytes(BUFFER as u64));
     s.flows[0].cc = fixed_window(60);
     let acks = acknowledgements(&s, losing([(1000, 1)]));
@@ -229,5 +269,6 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     s.flows[0].cc = fixed_window(4);
     s.flows[0].receive_window = Some(Bytes(324_045));
     let acks = acknowledgements(&s, |_, _| false);
-    assert_eq!(acks.last().unwrap().1.window, 324_045 - 1448);
+    // In units of 8 bytes, for a window's scale cannot express others.
+    assert_eq!(acks.last().unwrap().1.window, (324_045_u32 - 1448).next_multiple_of(8));
 }

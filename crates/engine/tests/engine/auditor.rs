@@ -8,7 +8,7 @@ use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
 use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
 
 /// Headers of a data segment, without and with timestamps.
@@ -66,9 +66,9 @@ pub struct Auditor {
 
 impl Auditor {
     pub fn new(scenario: &Scenario) -> Auditor {
-        let groups = scenario.flows.iter().zip(scenario.openings());
-        let flow = |(group, openings): (_, Vec<Opening>)| {
-            openings.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
+        let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
+        let flow = |(group, arrivals): (_, Vec<FlowArrival>)| {
+            arrivals.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
         };
         Auditor {
             flows: groups.flat_map(flow).collect(),
@@ -133,7 +133,7 @@ fn same_ack(a: &Ack, b: &Ack) -> bool {
 }
 
 impl Flow {
-    fn new(scenario: &Scenario, group: &FlowGroup, opening: &Opening) -> Flow {
+    fn new(scenario: &Scenario, group: &FlowGroup, arrival: &FlowArrival) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
         let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
         let reverse = || group.reverse_path.iter().map(|link| &scenario.links[*link].reverse);
@@ -144,7 +144,7 @@ impl Flow {
         Flow {
             mss: mss(group),
             header: header(group),
-            size: opening.size.map(|size| size.0),
+            size: arrival.size.map(|size| size.0),
             from: scenario.warmup,
             timestamps: group.stack.timestamps,
             own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),

@@ -6,7 +6,7 @@ use crate::random;
 use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile};
 use scenario::records::Run;
 use scenario::units::{Nanos, Rate};
 
@@ -76,7 +76,7 @@ fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let mut s = scenario(35);
     s.warmup = Nanos::from_secs(5);
     s.links[0].reverse = link("bottleneck.reverse", 10.0, Nanos::from_millis(20));
-    let prompt = Stack { delayed_ack: false, ..Stack::LINUX };
+    let prompt = TcpProfile { delayed_ack: false, ..TcpProfile::LINUX };
     let upload = FlowGroup { cc: fixed_window(1), stack: prompt, ..flow("reno") };
     let download = FlowGroup { cc: fixed_window(60), stack: prompt, reverse: true, ..flow("reno") };
     s.flows = vec![upload, download];

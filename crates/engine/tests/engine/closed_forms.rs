@@ -4,7 +4,7 @@ use crate::auditor::mss;
 use crate::world::*;
 use engine::Options;
 use engine::packet::flag;
-use scenario::model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, Stack};
+use scenario::model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, TcpProfile};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -16,7 +16,7 @@ fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
 }
 
 /// Acknowledges each segment at once, so that no timer blurs the arithmetic.
-const PROMPT: Stack = Stack { delayed_ack: false, ..Stack::LINUX };
+const PROMPT: TcpProfile = TcpProfile { delayed_ack: false, ..TcpProfile::LINUX };
 
 fn records(scenario: &Scenario) -> Run {
     run(scenario, &Options::default()).run
@@ -32,7 +32,7 @@ fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     (s.duration, s.warmup) = (Nanos::from_millis(600), Nanos::from_millis(250));
     s.links[0].forward = Link { queue: droptail(Limit::Packets(1)), ..link("bottleneck", 1.0, Nanos::from_millis(5)) };
     s.links[0].reverse = link("reverse", 1.0, Nanos::from_millis(5));
-    s.flows[0].stack = Stack { initial_window: 20, ..PROMPT };
+    s.flows[0].stack = TcpProfile { initial_window: 20, ..PROMPT };
     s.flows[0].access.delay = Nanos::from_millis(100);
     let run = records(&s);
     assert_eq!(run.links[0].drops, 19);
@@ -110,7 +110,7 @@ fn an_unscaled_window_bounds_the_rate() {
     let mut s = scenario(60);
     s.links[0].forward = link("bottleneck", 1000.0, Nanos::from_millis(100));
     s.warmup = Nanos::from_secs(10);
-    s.flows[0].stack = Stack { window_scaling: false, ..PROMPT };
+    s.flows[0].stack = TcpProfile { window_scaling: false, ..PROMPT };
     let run = records(&s);
     // One segment of the buffer is not offered.
     let window = (65_535 / mss(&s.flows[0]) - 1) as f64;
@@ -138,7 +138,7 @@ fn a_full_buffer_delays_by_its_length_over_the_rate() {
     let mut s = scenario(2);
     s.links[0].forward = link("bottleneck", 2.0, Nanos::from_millis(20));
     s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(50_000)));
-    s.flows[0] = FlowGroup { packet: Bytes(1000), stack: Stack { initial_window: 100, ..PROMPT }, ..flow("reno") };
+    s.flows[0] = FlowGroup { packet: Bytes(1000), stack: TcpProfile { initial_window: 100, ..PROMPT }, ..flow("reno") };
     let run = records(&s);
     // The first packet, which sets the rhythm of the rest, left behind the handshake's 52 bytes.
     close(run.links[0].queue_delay.queue_delay_ms_max.unwrap(), 200.0, 1e-5, "longest wait");
@@ -397,7 +397,7 @@ fn an_unanswered_syn_backs_off() {
 #[test]
 fn timeouts_double_up_to_two_minutes() {
     let mut s = scenario(1000);
-    s.flows[0].stack = Stack { tlp: false, ..PROMPT };
+    s.flows[0].stack = TcpProfile { tlp: false, ..PROMPT };
     let dies = |now: Nanos, _: &engine::packet::Data| now > Nanos::from_secs(2);
     let (outcome, script) = watch(&s, &Options::default(), Script::new(dies));
     let times: Vec<Nanos> = script.retransmissions().iter().map(|(at, _)| *at).collect();
@@ -419,7 +419,7 @@ fn the_first_timeout_follows_from_the_handshake() {
         s.links[0].forward = link("bottleneck", 1e5, Nanos::from_millis(delay_ms));
         s.links[0].reverse = link("bottleneck.reverse", 1e5, Nanos::from_millis(delay_ms));
         s.flows[0].size = Some(Bytes(100));
-        s.flows[0].stack = Stack { tlp: false, ..PROMPT };
+        s.flows[0].stack = TcpProfile { tlp: false, ..PROMPT };
         let (_, script) = watch(&s, &Options::default(), Script::new(losing([(0, 1)])));
         let first = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
         let again = script.retransmissions()[0].0;

@@ -3,7 +3,7 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::flag;
-use scenario::model::{FlowGroup, Limit, Queue, Service, Stack, Trace};
+use scenario::model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace};
 use scenario::units::Nanos;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn a_told_reduction_is_acknowledged_at_once() {
     for (cc, threshold) in ["reno", "cubic"].into_iter().flat_map(|cc| [5, 10, 15, 20, 25, 30].map(|n| (cc, n))) {
         let mut s = scenario(20);
         s.links[0].forward.queue = marking(threshold);
-        s.flows[0] = FlowGroup { stack: Stack { ecn: true, ..Stack::LINUX }, ..flow(cc) };
+        s.flows[0] = FlowGroup { stack: TcpProfile { ecn: true, ..TcpProfile::LINUX }, ..flow(cc) };
         let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
         for (at, data) in script.arrived.iter().filter(|(_, data)| is_data(data) && data.flags & flag::CWR != 0) {
             let answer = script.acks.iter().find(|(_, ack)| ack.next > data.segment).expect("it is acknowledged");
@@ -105,7 +105,7 @@ fn every_packet_of_dctcp_can_be_marked() {
     let mut s = scenario(2);
     s.links[0].forward.queue = marking(20);
     for (cc, capable) in [("dctcp", true), ("cubic", false)] {
-        s.flows[0] = FlowGroup { stack: Stack { ecn: true, ..Stack::LINUX }, ..flow(cc) };
+        s.flows[0] = FlowGroup { stack: TcpProfile { ecn: true, ..TcpProfile::LINUX }, ..flow(cc) };
         let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
         assert!(script.acks.iter().all(|(_, ack)| (ack.flags & flag::ECT != 0) == capable), "{cc}");
         let handshake = script.sent.iter().filter(|(_, data)| !is_data(data));

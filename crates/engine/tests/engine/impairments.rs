@@ -241,10 +241,10 @@ fn flows_start_at_random() {
     s.flows[0] =
         FlowGroup { count: 20, start: MS(500), start_spread: MS(1000), size: Some(Bytes(1000)), ..flow("reno") };
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
-    let openings: Vec<_> = s.openings()[0].iter().map(|opening| opening.at).collect();
+    let arrivals: Vec<_> = s.flow_arrivals()[0].iter().map(|arrival| arrival.at).collect();
     let first = |flow: u32| script.sent.iter().find(|(_, data)| data.flow == flow).expect("it started").0;
-    assert_eq!((0..20).map(first).collect::<Vec<_>>(), openings);
-    assert!(openings.iter().all(|at| (MS(500)..=MS(1500)).contains(at)) && !openings.is_sorted());
+    assert_eq!((0..20).map(first).collect::<Vec<_>>(), arrivals);
+    assert!(arrivals.iter().all(|at| (MS(500)..=MS(1500)).contains(at)) && !arrivals.is_sorted());
 }
 
 /// A copy of the SYN that comes when the connection stands is answered by an acknowledgement that is no SYN-ACK (RFC

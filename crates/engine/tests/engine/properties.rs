@@ -7,7 +7,7 @@ use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, Stack};
+use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile};
 use scenario::records::Run;
 use scenario::units::{Bytes, Nanos};
 
@@ -289,7 +289,7 @@ proptest! {
 /// Summed over seeds, ten times the loss never carries more. (A single run may be lucky.)
 #[test]
 fn more_loss_does_not_mean_more_goodput() {
-    for stack in [Stack::LINUX, Stack::SACK, Stack::NEWRENO] {
+    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO] {
         let mut last = f64::INFINITY;
         for loss in [0.0, 0.001, 0.01, 0.1] {
             let goodput = |seed| {

@@ -4,7 +4,7 @@ use crate::world::{control, library};
 use proptest::prelude::*;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::model::{
-    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, Stack, Trace,
+    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace,
 };
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ prop_compose! {
         switches in any::<[bool; 16]>(),
         initial_window in 1u32..20,
         rto_min in prop_oneof![Just(200u64), 1u64..1000],
-    ) -> Stack {
+    ) -> TcpProfile {
         let [
             sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression,
             limited_transmit, cwnd_validation, ecn, pacing, linux,
         ] = switches;
         if linux {
-            return Stack { delayed_ack, ecn, pacing, ..Stack::LINUX };
+            return TcpProfile { delayed_ack, ecn, pacing, ..TcpProfile::LINUX };
         }
-        Stack {
+        TcpProfile {
             sack,
             timestamps,
             tcp_usec_ts: false,

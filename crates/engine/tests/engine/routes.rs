@@ -8,7 +8,7 @@ use crate::world::*;
 use engine::Options;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, Stack};
+use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, TcpProfile};
 use scenario::queue::{Codel, Discipline};
 use scenario::records::{self, Run};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -75,7 +75,7 @@ proptest! {
 }
 
 /// Acknowledges each segment at once, so that no timer blurs the arithmetic.
-const PROMPT: Stack = Stack { delayed_ack: false, ..Stack::LINUX };
+const PROMPT: TcpProfile = TcpProfile { delayed_ack: false, ..TcpProfile::LINUX };
 /// On a link of 10 Mbit/s, of 100 Mbit/s and of 1 Gbit/s, ms: a packet of 1500 bytes, and one of 52.
 const DATA_MS: [f64; 3] = [1.2, 0.12, 0.012];
 const ACK_MS: [f64; 3] = [0.0416, 0.00416, 0.000416];

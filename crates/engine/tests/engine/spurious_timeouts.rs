@@ -5,7 +5,7 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{Link, Service, Stack};
+use scenario::model::{Link, Service, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// Silent from 1 s to 2 s.
@@ -15,7 +15,7 @@ fn outage() -> Service {
 
 /// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent
 /// again.
-fn after_an_outage(stack: Stack) -> (u32, u64, u64) {
+fn after_an_outage(stack: TcpProfile) -> (u32, u64, u64) {
     let mut s = scenario(4);
     s.links[0].forward = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
     s.flows[0].receive_window = Some(Bytes(200 * 1500));
@@ -29,7 +29,7 @@ fn after_an_outage(stack: Stack) -> (u32, u64, u64) {
     (series.cwnd_packets[later], flow.timeouts, flow.retransmitted_packets)
 }
 
-const NO_UNDO: Stack = Stack { frto: false, undo: false, tlp: false, ..Stack::LINUX };
+const NO_UNDO: TcpProfile = TcpProfile { frto: false, undo: false, tlp: false, ..TcpProfile::LINUX };
 
 #[test]
 fn without_undo_a_spurious_timeout_costs_the_window_and_repeats_it() {
@@ -40,7 +40,8 @@ fn without_undo_a_spurious_timeout_costs_the_window_and_repeats_it() {
 
 #[test]
 fn frto_finds_a_spurious_timeout_without_timestamps() {
-    let (window, timeouts, again) = after_an_outage(Stack { frto: true, undo: true, timestamps: false, ..NO_UNDO });
+    let (window, timeouts, again) =
+        after_an_outage(TcpProfile { frto: true, undo: true, timestamps: false, ..NO_UNDO });
     assert!(timeouts >= 1);
     assert!(window >= 190, "window {window} after the outage");
     assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
@@ -49,7 +50,7 @@ fn frto_finds_a_spurious_timeout_without_timestamps() {
 #[test]
 fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
     for tcp_usec_ts in [false, true] {
-        let (window, timeouts, again) = after_an_outage(Stack { undo: true, tcp_usec_ts, ..NO_UNDO });
+        let (window, timeouts, again) = after_an_outage(TcpProfile { undo: true, tcp_usec_ts, ..NO_UNDO });
         assert!(timeouts >= 1);
         assert!(window >= 190, "window {window} after the outage");
         assert!(again <= timeouts + 2, "{again} segments sent again in {timeouts} timeouts");
@@ -60,7 +61,9 @@ fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
 /// without the timeout.
 #[test]
 fn a_real_loss_among_those_of_a_spurious_timeout_takes_no_second_timeout() {
-    for stack in [Stack { undo: true, ..NO_UNDO }, Stack { frto: true, undo: true, timestamps: false, ..NO_UNDO }] {
+    for stack in
+        [TcpProfile { undo: true, ..NO_UNDO }, TcpProfile { frto: true, undo: true, timestamps: false, ..NO_UNDO }]
+    {
         let mut s = scenario(4);
         s.links[0].forward = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
         s.flows[0].receive_window = Some(Bytes(200 * 1500));
@@ -91,8 +94,8 @@ fn a_real_loss_among_those_of_a_spurious_timeout_takes_no_second_timeout() {
 #[test]
 fn duplicate_sacks_take_a_reduction_back() {
     // Neither F-RTO nor timestamps: all segments go out twice, and each second copy is reported as a duplicate.
-    let (with, timeouts, _) = after_an_outage(Stack { undo: true, timestamps: false, ..NO_UNDO });
-    let (without, _, _) = after_an_outage(Stack { timestamps: false, ..NO_UNDO });
+    let (with, timeouts, _) = after_an_outage(TcpProfile { undo: true, timestamps: false, ..NO_UNDO });
+    let (without, _, _) = after_an_outage(TcpProfile { timestamps: false, ..NO_UNDO });
     assert!(timeouts >= 1);
     assert!(with >= without, "window {with} with undo, {without} without");
 }

@@ -5,7 +5,7 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
-use scenario::model::{Limit, Loss, Stack};
+use scenario::model::{Limit, Loss, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 // Loss of the last segment.
@@ -14,8 +14,8 @@ use scenario::units::{Bytes, Nanos};
 #[test]
 fn a_probe_repairs_a_lost_tail_before_the_timeout() {
     let tail = [(17, 1), (18, 1), (19, 1)];
-    let (probed, again) = outcome(&transfer(20, Stack::LINUX), losing(tail));
-    let (timed_out, _) = outcome(&transfer(20, Stack { tlp: false, ..Stack::LINUX }), losing(tail));
+    let (probed, again) = outcome(&transfer(20, TcpProfile::LINUX), losing(tail));
+    let (timed_out, _) = outcome(&transfer(20, TcpProfile { tlp: false, ..TcpProfile::LINUX }), losing(tail));
     assert_eq!((probed.timeouts, timed_out.timeouts), (0, 1));
     assert_eq!(segments(&again), [19, 17, 18], "the probe repeats the last segment, whose SACK shows the other losses");
     let (fast, slow) = (probed.completion_s.unwrap(), timed_out.completion_s.unwrap());
@@ -26,15 +26,15 @@ fn a_probe_repairs_a_lost_tail_before_the_timeout() {
 /// still saves the window.
 #[test]
 fn a_probe_of_a_lone_last_segment_takes_the_place_of_the_timeout() {
-    let (flow, again) = outcome(&transfer(20, Stack::LINUX), losing([(19, 1)]));
+    let (flow, again) = outcome(&transfer(20, TcpProfile::LINUX), losing([(19, 1)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![19]));
-    let cwnd = series_of(&transfer(20, Stack::LINUX), losing([(19, 1)])).cwnd_packets;
+    let cwnd = series_of(&transfer(20, TcpProfile::LINUX), losing([(19, 1)])).cwnd_packets;
     assert!(cwnd.iter().all(|w| *w != 1));
 }
 
 #[test]
 fn two_lost_probes_end_in_a_timeout() {
-    let (flow, _) = outcome(&transfer(20, Stack::LINUX), losing([(19, 2)]));
+    let (flow, _) = outcome(&transfer(20, TcpProfile::LINUX), losing([(19, 2)]));
     assert_eq!(flow.timeouts, 1);
 }
 
@@ -42,7 +42,7 @@ fn two_lost_probes_end_in_a_timeout() {
 /// probe is settled by the timeout, and what is acknowledged afterwards is no second one.
 #[test]
 fn a_timeout_settles_the_probe_before_it() {
-    let mut s = transfer(600, Stack::LINUX);
+    let mut s = transfer(600, TcpProfile::LINUX);
     // One segment of the buffer is not offered.
     s.flows[0].receive_window = Some(Bytes(21 * 1500));
     let mut plan = [(0, 1); 21];
@@ -57,7 +57,7 @@ fn a_timeout_settles_the_probe_before_it() {
 /// 20 segments, all that the receiver's window takes, wait 150 ms at the link; the probe, sent after two round trips,
 /// is not needed.
 fn needless_probe(what: Seen) -> Vec<u32> {
-    let mut s = transfer(400, Stack::LINUX);
+    let mut s = transfer(400, TcpProfile::LINUX);
     s.links[0].forward.service = outage_of(40..190);
     s.flows[0].receive_window = Some(Bytes(21 * 1448)); // One segment of the buffer is not offered.
     s.flows[0].cc = socket_seen(30, what);
@@ -83,7 +83,7 @@ fn what_arrives_twice_is_delivered_twice() {
 /// next waits for.
 #[test]
 fn only_a_lone_runt_may_have_been_acknowledged_late() {
-    let mut s = transfer(10, Stack::LINUX);
+    let mut s = transfer(10, TcpProfile::LINUX);
     s.flows[0].cc = socket_seen(1, Seen::DelayedSamples);
     s.flows[0].size = Some(Bytes(9 * 1448));
     assert_eq!(last_seen(&s, |_, _| false), 0);
@@ -97,7 +97,7 @@ fn only_a_lone_runt_may_have_been_acknowledged_late() {
 /// The probe repairs the tail: its rate sample comes from a segment that was sent twice.
 #[test]
 fn the_sample_of_a_probe_is_one_of_a_retransmission() {
-    let mut s = transfer(20, Stack::LINUX);
+    let mut s = transfer(20, TcpProfile::LINUX);
     s.flows[0].cc = socket_seen(10, Seen::RetransmittedSamples);
     assert_eq!((last_seen(&s, losing([(19, 1)])), last_seen(&s, |_, _| false)), (1, 0));
 }
@@ -105,7 +105,7 @@ fn the_sample_of_a_probe_is_one_of_a_retransmission() {
 /// The last of 20 segments is short; the probe repeats it.
 #[test]
 fn bytes_are_counted_as_they_are() {
-    let mut s = transfer(20, Stack::LINUX);
+    let mut s = transfer(20, TcpProfile::LINUX);
     let size = 19 * 1448 + 44;
     s.flows[0].size = Some(Bytes(size));
     s.flows[0].cc = socket_seen(10, Seen::BytesAcked);
@@ -118,13 +118,13 @@ fn bytes_are_counted_as_they_are() {
 
 #[test]
 fn rack_repairs_the_loss_of_a_retransmission_without_a_timeout() {
-    let (flow, again) = outcome(&transfer(400, Stack::LINUX), losing([(50, 2)]));
+    let (flow, again) = outcome(&transfer(400, TcpProfile::LINUX), losing([(50, 2)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![50, 50]));
 }
 
 #[test]
 fn without_rack_the_loss_of_a_retransmission_takes_a_timeout() {
-    let (flow, _) = outcome(&transfer(400, Stack::SACK), losing([(50, 2)]));
+    let (flow, _) = outcome(&transfer(400, TcpProfile::SACK), losing([(50, 2)]));
     assert_eq!(flow.timeouts, 1);
 }
 
@@ -134,13 +134,13 @@ fn without_rack_the_loss_of_a_retransmission_takes_a_timeout() {
 #[test]
 fn newreno_repairs_one_hole_each_round_trip() {
     let plan = [(50, 1), (55, 1), (60, 1)];
-    let (newreno, holes) = outcome(&transfer(400, Stack::NEWRENO), losing(plan));
+    let (newreno, holes) = outcome(&transfer(400, TcpProfile::NEWRENO), losing(plan));
     assert_eq!((newreno.timeouts, segments(&holes)), (0, vec![50, 55, 60]));
     for pair in holes.windows(2) {
         let apart = (pair[1].0 - pair[0].0).as_millis_f64();
         assert!((40.0..45.0).contains(&apart), "{apart} ms between two repairs");
     }
-    let (sack, holes) = outcome(&transfer(400, Stack::SACK), losing(plan));
+    let (sack, holes) = outcome(&transfer(400, TcpProfile::SACK), losing(plan));
     assert_eq!((sack.timeouts, segments(&holes)), (0, vec![50, 55, 60]));
     let all = (holes[2].0 - holes[0].0).as_millis_f64();
     assert!(all < 40.0, "{all} ms for three repairs");
@@ -148,7 +148,7 @@ fn newreno_repairs_one_hole_each_round_trip() {
 
 #[test]
 fn one_window_of_losses_halves_the_window_once() {
-    for stack in [Stack::LINUX, Stack::SACK, Stack::NEWRENO] {
+    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO] {
         let series = series_of(&transfer(600, stack), losing([(100, 1), (104, 1), (109, 1)]));
         let before = *series.cwnd_packets.iter().max().unwrap();
         let thresholds: Vec<u32> = distinct(series.ssthresh_packets.iter().flatten().copied());
@@ -161,7 +161,7 @@ fn one_window_of_losses_halves_the_window_once() {
 /// pipe has drained.
 #[test]
 fn prr_spreads_the_reduction_over_a_round_trip() {
-    let longest_silence = |stack: Stack| {
+    let longest_silence = |stack: TcpProfile| {
         let s = transfer(3000, stack);
         let (_, script) = watch(&s, &Options::default(), Script::new(losing([(600, 1)])));
         let repair = script.retransmissions()[0].0;
@@ -170,8 +170,8 @@ fn prr_spreads_the_reduction_over_a_round_trip() {
         let times: Vec<Nanos> = sent.chain([end]).collect();
         times.windows(2).map(|w| (w[1] - w[0]).as_millis_f64()).fold(0.0, f64::max)
     };
-    let spread = longest_silence(Stack::LINUX);
-    let at_once = longest_silence(Stack { prr: false, ..Stack::LINUX });
+    let spread = longest_silence(TcpProfile::LINUX);
+    let at_once = longest_silence(TcpProfile { prr: false, ..TcpProfile::LINUX });
     assert!(spread * 4.0 < at_once, "silent for {spread} ms with PRR, {at_once} ms without");
 }
 
@@ -180,7 +180,7 @@ fn prr_spreads_the_reduction_over_a_round_trip() {
 /// Rule (3): one SACKed segment above does not prove the loss of 18, but there is room and nothing else to send.
 #[test]
 fn a_hole_that_is_not_proven_lost_is_filled_when_nothing_else_can_be_sent() {
-    let (flow, again) = outcome(&transfer(20, Stack::SACK), losing([(14, 1), (18, 1)]));
+    let (flow, again) = outcome(&transfer(20, TcpProfile::SACK), losing([(14, 1), (18, 1)]));
     // 19 is the rescue of rule (4): when the recovery began, 18 was not below a SACKed segment yet.
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![14, 19, 18]));
 }
@@ -188,24 +188,24 @@ fn a_hole_that_is_not_proven_lost_is_filled_when_nothing_else_can_be_sent() {
 /// Rule (4): nothing at all shows the loss of the last segment.
 #[test]
 fn a_recovery_sends_the_end_of_what_is_outstanding_once_more() {
-    let (flow, again) = outcome(&transfer(20, Stack::SACK), losing([(12, 1), (19, 1)]));
+    let (flow, again) = outcome(&transfer(20, TcpProfile::SACK), losing([(12, 1), (19, 1)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![12, 19]));
     // Once: if that is lost too, the timer has to find out.
-    let (flow, _) = outcome(&transfer(20, Stack::SACK), losing([(12, 1), (19, 2)]));
+    let (flow, _) = outcome(&transfer(20, TcpProfile::SACK), losing([(12, 1), (19, 2)]));
     assert_eq!(flow.timeouts, 1);
 }
 
 /// What rule (3) sent again may turn out to be lost afterwards: its repair is on the way already.
 #[test]
 fn what_was_sent_on_suspicion_is_not_sent_a_third_time() {
-    let (flow, again) = outcome(&transfer(20, Stack::SACK), losing([(11, 1), (15, 1), (16, 1)]));
+    let (flow, again) = outcome(&transfer(20, TcpProfile::SACK), losing([(11, 1), (15, 1), (16, 1)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![11, 19, 15, 16]));
 }
 
 /// IsLost by bytes: two full segments and a byte are more than two times the MSS.
 #[test]
 fn the_third_sacked_segment_counts_though_it_is_short() {
-    let mut s = transfer(20, Stack::SACK);
+    let mut s = transfer(20, TcpProfile::SACK);
     s.flows[0].size = Some(Bytes(19 * 1448 + 1));
     let (flow, again) = outcome(&s, losing([(16, 1)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![16]));
@@ -216,9 +216,9 @@ fn the_third_sacked_segment_counts_though_it_is_short() {
 /// A window of three loses its first: two duplicates. RFC 3042's new segments bring the third.
 #[test]
 fn limited_transmit_finds_the_third_duplicate() {
-    let stack = Stack { initial_window: 3, ..Stack::NEWRENO };
+    let stack = TcpProfile { initial_window: 3, ..TcpProfile::NEWRENO };
     let (with, _) = outcome(&transfer(20, stack), losing([(0, 1)]));
-    let (without, _) = outcome(&transfer(20, Stack { limited_transmit: false, ..stack }), losing([(0, 1)]));
+    let (without, _) = outcome(&transfer(20, TcpProfile { limited_transmit: false, ..stack }), losing([(0, 1)]));
     assert_eq!((with.timeouts, without.timeouts), (0, 1));
 }
 
@@ -227,7 +227,7 @@ fn limited_transmit_finds_the_third_duplicate() {
 #[test]
 fn lost_acknowledgements_cost_no_data() {
     for (seed, stack) in
-        (1..=10).flat_map(|seed| [Stack::LINUX, Stack::SACK, Stack::NEWRENO].map(|stack| (seed, stack)))
+        (1..=10).flat_map(|seed| [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO].map(|stack| (seed, stack)))
     {
         let mut s = transfer(500, stack);
         s.seed = seed;
@@ -259,7 +259,7 @@ fn after_a_stop_only_what_is_out_is_delivered() {
 /// A last segment that is not full stays so when the application stops behind it.
 #[test]
 fn a_stop_behind_a_short_last_segment_changes_nothing() {
-    let mut s = transfer(10, Stack::LINUX);
+    let mut s = transfer(10, TcpProfile::LINUX);
     s.flows[0].size = Some(Bytes(9 * 1448 + 44));
     // All have left after the handshake's round trip; the first acknowledgement is another one away.
     s.flows[0].stop = Some(Nanos::from_millis(60));
@@ -270,7 +270,7 @@ fn a_stop_behind_a_short_last_segment_changes_nothing() {
 /// A short last segment that waits for a hole before it counts for what it carries.
 #[test]
 fn a_short_last_segment_out_of_order_counts_its_own_bytes() {
-    let mut s = transfer(10, Stack::LINUX);
+    let mut s = transfer(10, TcpProfile::LINUX);
     let size = 9 * 1448 + 44;
     s.flows[0].size = Some(Bytes(size));
     let (flow, _) = outcome(&s, losing([(8, 1)]));
@@ -287,7 +287,7 @@ fn what_a_timeout_sent_again_is_not_given_up_for_its_first_loss() {
         sent += is_data(data) as u32;
         is_data(data) && (sent <= 10 || sent == 12)
     };
-    let (flow, again) = outcome(&transfer(30, Stack::SACK), first_window);
+    let (flow, again) = outcome(&transfer(30, TcpProfile::SACK), first_window);
     assert_eq!(flow.timeouts, 2, "the second for the repair that was lost");
     let twice = (0..10).filter(|n| segments(&again).iter().filter(|s| *s == n).count() > 1).count();
     assert_eq!(twice, 1, "{:?}", segments(&again));

@@ -4,7 +4,7 @@
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{CcSource, Clock, CongestionControl, Loss, Scenario, Stack};
+use scenario::model::{CcSource, Clock, CongestionControl, Loss, Scenario, TcpProfile};
 use scenario::units::{Bytes, Drift, Nanos, Offset};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ const BOOT_US: u64 = 1_000_000_000;
 /// 20 ms of propagation each way.
 const ONE_WAY_MS: u32 = 20;
 
-fn scenario(seconds: u64, clock: Clock, stack: Stack) -> Scenario {
+fn scenario(seconds: u64, clock: Clock, stack: TcpProfile) -> Scenario {
     let mut s = world::scenario(seconds);
     s.flows[0] = scenario::model::FlowGroup { cc: world::fixed_window(10), clock, stack, ..world::flow("reno") };
     s
@@ -28,13 +28,13 @@ fn traffic(s: &Scenario) -> Script<impl FnMut(Nanos, &Data) -> bool> {
     watch(s, &Options::default(), Script::new(|_, _| false)).1
 }
 
-const USEC: Stack = Stack { tcp_usec_ts: true, ..Stack::LINUX };
+const USEC: TcpProfile = TcpProfile { tcp_usec_ts: true, ..TcpProfile::LINUX };
 
 /// TSval = boot + offset + (1 + drift) time, in ticks, modulo 2^32.
 #[test]
 fn acknowledgements_show_the_receiver_s_clock() {
     for (offset_s, drift_ppm) in [(0, 0), (3600, 0), (-3600, 0), (0, 100), (0, -100), (-999_999, 10_000)] {
-        for (stack, tick_us) in [(Stack::LINUX, 1000), (USEC, 1)] {
+        for (stack, tick_us) in [(TcpProfile::LINUX, 1000), (USEC, 1)] {
             let acks = traffic(&scenario(20, clock(offset_s, drift_ppm), stack)).acks;
             for (at, ack) in acks.iter().step_by(100) {
                 let us = at.as_micros() as i64;
@@ -51,7 +51,7 @@ fn acknowledgements_show_the_receiver_s_clock() {
 /// does with timestamps.
 #[test]
 fn the_receiver_s_clock_changes_nothing_for_the_stack() {
-    for stack in [Stack::LINUX, Stack::SACK, USEC] {
+    for stack in [TcpProfile::LINUX, TcpProfile::SACK, USEC] {
         let records = |clock| {
             let mut s = scenario(20, clock, stack);
             s.links[0].forward.loss = Loss::Uniform(0.02);
@@ -77,7 +77,7 @@ fn microseconds_are_counted_at_both_ends() {
 /// a probe's acknowledgement at once.
 #[test]
 fn a_round_trip_by_timestamp_has_the_resolution_of_the_tick() {
-    let measured_ms = |stack: Stack| {
+    let measured_ms = |stack: TcpProfile| {
         let mut s = scenario(3, Clock::default(), stack);
         s.flows[0].size = Some(Bytes(1448));
         let outcome = watch(&s, &Options::default(), Script::new(losing([(0, 1)]))).0;
@@ -85,7 +85,7 @@ fn a_round_trip_by_timestamp_has_the_resolution_of_the_tick() {
         outcome.run.flows[0].rtt.rtt_ms_max.expect("one sample")
     };
     let exact_ms = 40.0 + 1500.0 * 8.0 / 10e6 * 1e3 + 52.0 * 8.0 / 1e9 * 1e3;
-    let (fine, coarse) = (measured_ms(USEC), measured_ms(Stack::LINUX));
+    let (fine, coarse) = (measured_ms(USEC), measured_ms(TcpProfile::LINUX));
     assert!((fine - exact_ms).abs() < 0.006, "{fine} ms, not {exact_ms}");
     assert!(coarse.fract() == 0.0 && (coarse - exact_ms).abs() <= 1.0, "{coarse} ms");
 }
@@ -94,9 +94,9 @@ fn a_round_trip_by_timestamp_has_the_resolution_of_the_tick() {
 /// nothing to undo.
 #[test]
 fn no_real_loss_is_taken_for_a_spurious_one() {
-    for (seed, stack) in (1..=10).flat_map(|seed| [(seed, USEC), (seed, Stack::LINUX)]) {
+    for (seed, stack) in (1..=10).flat_map(|seed| [(seed, USEC), (seed, TcpProfile::LINUX)]) {
         let records = |undo| {
-            let mut s = scenario(60, Clock::default(), Stack { undo, ..stack });
+            let mut s = scenario(60, Clock::default(), TcpProfile { undo, ..stack });
             s.seed = seed;
             s.links[0].forward.loss = Loss::Uniform(0.02);
             s.flows[0].cc = world::control("reno");
@@ -112,7 +112,7 @@ fn seen() -> CongestionControl {
 }
 
 /// What the control saw last at equal steps: windows, and ticks from TSecr to TSval.
-fn told(clock: Clock, stack: Stack) -> (Vec<u32>, Vec<u32>) {
+fn told(clock: Clock, stack: TcpProfile) -> (Vec<u32>, Vec<u32>) {
     let mut s = scenario(4, clock, stack);
     s.flows[0].cc = seen();
     let series = run_with_series(&s, Nanos::from_millis(100)).1.flows;
@@ -124,7 +124,7 @@ fn a_control_sees_the_option_from_the_syn_ack_on() {
     // Ten segments wait for each other; the acknowledgement may be held back for 40 ms.
     let most_ms = ONE_WAY_MS + 10 * 2 + 40;
     for (offset_s, ahead_ms) in [(0, 0), (1000, 1_000_000)] {
-        let (windows, ticks) = told(clock(offset_s, 0), Stack::LINUX);
+        let (windows, ticks) = told(clock(offset_s, 0), TcpProfile::LINUX);
         assert!(windows.iter().all(|window| *window == 10));
         let one_way: Vec<_> = ticks.iter().map(|ticks| ticks - ahead_ms).collect();
         assert!(one_way.iter().all(|ms| (ONE_WAY_MS..most_ms).contains(ms)), "{one_way:?}");
@@ -136,7 +136,7 @@ fn a_control_sees_the_option_from_the_syn_ack_on() {
 
 #[test]
 fn a_control_sees_that_there_is_no_option() {
-    let (windows, ticks) = told(clock(3600, 0), Stack { timestamps: false, ..Stack::LINUX });
+    let (windows, ticks) = told(clock(3600, 0), TcpProfile { timestamps: false, ..TcpProfile::LINUX });
     assert!(windows.iter().all(|window| *window == 11));
     assert!(ticks.iter().all(|ticks| *ticks == 0));
 }

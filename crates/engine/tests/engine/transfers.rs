@@ -3,14 +3,14 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{FlowGroup, Scenario, Service, Stack, Trace};
+use scenario::model::{FlowGroup, Scenario, Service, TcpProfile, Trace};
 use scenario::records::{Flow, FlowSeries};
 use scenario::units::{Bytes, Nanos};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// 40 ms there and back, with room for everything; so many segments to send.
-pub fn transfer(segments: u64, stack: Stack) -> Scenario {
+pub fn transfer(segments: u64, stack: TcpProfile) -> Scenario {
     let mut s = scenario(30);
     s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(20));
     let header = if stack.timestamps { 52 } else { 40 };

@@ -4,7 +4,7 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{CcSource, CongestionControl, FlowGroup, ParamValue, Stack};
+use scenario::model::{CcSource, CongestionControl, FlowGroup, ParamValue, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
@@ -13,7 +13,7 @@ fn an_unused_window_does_not_grow() {
     let peak = |cwnd_validation| {
         let mut s = scenario(20);
         s.flows[0].receive_window = Some(Bytes(20 * 1500));
-        s.flows[0].stack = Stack { cwnd_validation, ..Stack::LINUX };
+        s.flows[0].stack = TcpProfile { cwnd_validation, ..TcpProfile::LINUX };
         let (_, series) = run_with_series(&s, Nanos::from_millis(100));
         *series.flows.cwnd_packets.iter().max().unwrap()
     };
@@ -32,7 +32,7 @@ fn two_lost_syns_leave_a_window_of_one() {
             syns += !is_data(data) as u32;
             !is_data(data) && syns <= lost
         };
-        let (_, script) = watch(&transfer(10, Stack::LINUX), &Options::default(), Script::new(first_syns));
+        let (_, script) = watch(&transfer(10, TcpProfile::LINUX), &Options::default(), Script::new(first_syns));
         let opening = script.sent.iter().find(|(_, d)| is_data(d)).unwrap().0;
         let together = script.sent.iter().filter(|(at, d)| is_data(d) && *at == opening).count();
         assert_eq!((opening.as_secs_f64().floor(), together), (opening_s, window), "{lost} SYNs lost");
@@ -43,7 +43,7 @@ fn two_lost_syns_leave_a_window_of_one() {
 /// minimum of zero.
 #[test]
 fn a_connection_without_a_sample_has_no_minimum() {
-    let mut s = transfer(10, Stack { timestamps: false, ..Stack::LINUX });
+    let mut s = transfer(10, TcpProfile { timestamps: false, ..TcpProfile::LINUX });
     let first_syn = || {
         let mut syns = 0;
         move |_, data: &Data| {
@@ -68,7 +68,7 @@ fn timers_wait_for_the_pacer() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c");
     let params = [("window", 1), ("rate", 1448)];
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value))).into();
-    let mut s = transfer(20, Stack::LINUX);
+    let mut s = transfer(20, TcpProfile::LINUX);
     s.flows[0].cc = CongestionControl { source: CcSource::File(path.into()), params };
     let (_, script) = watch(&s, &Options::default(), Script::new(losing([(15, 1)])));
     let sent = script.sent.iter().find(|(_, data)| is_data(data) && data.segment == 15).expect("it was sent").0;

@@ -22,18 +22,18 @@ fn short_flows() -> Scenario {
 #[test]
 fn every_drawn_flow_is_run() {
     let s = short_flows();
-    let openings = s.openings().concat();
+    let arrivals = s.flow_arrivals().concat();
     let (outcome, auditor) = watch(&s, &Options::default(), Auditor::new(&s));
-    assert_eq!((outcome.run.flows.len(), auditor.flows.len()), (openings.len(), openings.len()));
-    assert!(openings.len() > 500);
+    assert_eq!((outcome.run.flows.len(), auditor.flows.len()), (arrivals.len(), arrivals.len()));
+    assert!(arrivals.len() > 500);
     let mut unfinished = 0;
-    for (opening, (record, flow)) in openings.iter().zip(outcome.run.flows.iter().zip(&auditor.flows)).skip(1) {
-        let size = opening.size.expect("a size was drawn").0;
+    for (arrival, (record, flow)) in arrivals.iter().zip(outcome.run.flows.iter().zip(&auditor.flows)).skip(1) {
+        let size = arrival.size.expect("a size was drawn").0;
         match record.completion_s {
             Some(_) => assert_eq!(flow.delivered_bytes(), size),
             None => unfinished += 1,
         }
-        assert!(record.completion_s.is_none_or(|s| s < (outcome.run.duration_s - opening.at.as_secs_f64())));
+        assert!(record.completion_s.is_none_or(|s| s < (outcome.run.duration_s - arrival.at.as_secs_f64())));
     }
     assert!((1..20).contains(&unfinished), "{unfinished} flows did not come to their end");
 }
@@ -43,9 +43,9 @@ fn every_drawn_flow_is_run() {
 fn flows_open_when_they_were_drawn_to() {
     let s = short_flows();
     let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
-    for (number, opening) in s.openings().concat().iter().enumerate() {
+    for (number, arrival) in s.flow_arrivals().concat().iter().enumerate() {
         let first = script.sent.iter().find(|(_, data)| data.flow == number as u32).expect("it opens");
-        assert_eq!(first.0, opening.at, "flow {number}");
+        assert_eq!(first.0, arrival.at, "flow {number}");
     }
 }
 
@@ -73,14 +73,14 @@ fn series_of_many_flows_end_with_them() {
     let rows = &series.flows;
     let of = |flow: u32| (0..rows.time_s.len()).filter(move |row| rows.flow[*row] == flow);
     assert_eq!(of(0).count(), 600);
-    for (number, opening) in s.openings().concat().iter().enumerate().skip(1) {
+    for (number, arrival) in s.flow_arrivals().concat().iter().enumerate().skip(1) {
         let Some(completion) = run.flows[number].completion_s else { continue };
-        let end = opening.at.as_secs_f64() + completion;
+        let end = arrival.at.as_secs_f64() + completion;
         assert!(
-            of(number as u32).all(|row| rows.time_s[row] >= opening.at.as_secs_f64() && rows.time_s[row] <= end + 0.1)
+            of(number as u32).all(|row| rows.time_s[row] >= arrival.at.as_secs_f64() && rows.time_s[row] <= end + 0.1)
         );
         let delivered: f64 = of(number as u32).map(|row| rows.goodput_mbps[row] * 1e6 / 8.0 * 0.1).sum();
-        let size = opening.size.expect("a size was drawn").0 as f64;
+        let size = arrival.size.expect("a size was drawn").0 as f64;
         assert!((delivered - size).abs() < 1.0 || end > 59.9, "flow {number}: {delivered} of {size} bytes");
     }
 }

@@ -7,7 +7,7 @@ use mechanism::Library;
 use scenario::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
 };
-use scenario::model::{Emulator, Service, Stack};
+use scenario::model::{Emulator, Service, TcpProfile};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         packet: Bytes(1500),
         tos: 0,
         receive_window: None,
-        stack: Stack::LINUX,
+        stack: TcpProfile::LINUX,
     }
 }
 

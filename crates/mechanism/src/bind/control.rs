@@ -2,7 +2,7 @@
 
 use crate::bind::fault::Fault;
 use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
-use crate::bind::ops::{Action, Callback, CongestionOps, Question};
+use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
 use crate::replay::HelperResults;
@@ -56,8 +56,8 @@ pub struct Control {
     /// Where the shared object begins.
     base: usize,
     ops: &'static CongestionOps,
-    ssthresh: Question,
-    undo_cwnd: Question,
+    ssthresh: ReturnsU32,
+    undo_cwnd: ReturnsU32,
     cong_control_takes_ack: bool,
     storage_free: unsafe extern "C" fn(*mut TcpSock),
     identity: Box<Identity>,
@@ -205,12 +205,12 @@ impl Control {
 
     /// `tcp_congestion_ops.init`: a connection takes this control.
     pub fn init(&self, sk: &mut TcpSock) {
-        self.act(Callback::Init, self.ops.init, &[sk as *mut TcpSock as u64]);
+        self.call(Callback::Init, self.ops.init, &[sk as *mut TcpSock as u64]);
     }
     /// `tcp_congestion_ops.release`, then the socket's local storage goes: call it once for every socket after its
     /// `init`.
     pub fn release(&self, sk: &mut TcpSock) {
-        self.act(Callback::Release, self.ops.release, &[sk as *mut TcpSock as u64]);
+        self.call(Callback::Release, self.ops.release, &[sk as *mut TcpSock as u64]);
         if sk.inet_conn.unbloat_guard.iter().any(|&word| word != 0) {
             self.identity.fault(&self.identity.path, format!("\"{}\" {WROTE_BEHIND}", self.name()));
         }
@@ -220,12 +220,12 @@ impl Control {
     /// `tcp_congestion_ops.ssthresh`: the threshold after a loss, in segments.
     #[inline]
     pub fn ssthresh(&self, sk: &mut TcpSock) -> u32 {
-        self.ask(Callback::Ssthresh, self.ssthresh, sk)
+        self.call_for_u32(Callback::Ssthresh, self.ssthresh, sk)
     }
     /// `tcp_congestion_ops.undo_cwnd`: the window after a reduction that proved spurious, in segments.
     #[inline]
     pub fn undo_cwnd(&self, sk: &mut TcpSock) -> u32 {
-        let window = self.ask(Callback::UndoCwnd, self.undo_cwnd, sk);
+        let window = self.call_for_u32(Callback::UndoCwnd, self.undo_cwnd, sk);
         if !is_window(window) {
             self.identity.refuse(Callback::UndoCwnd, format_args!("returned {}, {NO_WINDOW}", shown(window)));
         }
@@ -234,27 +234,27 @@ impl Control {
     /// `tcp_congestion_ops.cong_avoid`: `acked` segments were newly acknowledged; `ack` is the sequence number.
     #[inline]
     pub fn cong_avoid(&self, sk: &mut TcpSock, ack: u32, acked: u32) {
-        self.act(Callback::CongAvoid, self.ops.cong_avoid, &[sk as *mut TcpSock as u64, ack as u64, acked as u64]);
+        self.call(Callback::CongAvoid, self.ops.cong_avoid, &[sk as *mut TcpSock as u64, ack as u64, acked as u64]);
     }
     /// `tcp_congestion_ops.set_state`, called before `icsk_ca_state` changes to `state`.
     #[inline]
     pub fn set_state(&self, sk: &mut TcpSock, state: u8) {
-        self.act(Callback::SetState, self.ops.set_state, &[sk as *mut TcpSock as u64, state as u64]);
+        self.call(Callback::SetState, self.ops.set_state, &[sk as *mut TcpSock as u64, state as u64]);
     }
     /// `tcp_congestion_ops.cwnd_event` with an event of [`crate::sock::ca_event`].
     #[inline]
     pub fn cwnd_event(&self, sk: &mut TcpSock, event: u32) {
-        self.act(Callback::CwndEvent, self.ops.cwnd_event, &[sk as *mut TcpSock as u64, event as u64]);
+        self.call(Callback::CwndEvent, self.ops.cwnd_event, &[sk as *mut TcpSock as u64, event as u64]);
     }
     /// `tcp_congestion_ops.in_ack_event` with flags of [`crate::sock::ack_event`].
     #[inline]
     pub fn in_ack_event(&self, sk: &mut TcpSock, flags: u32) {
-        self.act(Callback::InAckEvent, self.ops.in_ack_event, &[sk as *mut TcpSock as u64, flags as u64]);
+        self.call(Callback::InAckEvent, self.ops.in_ack_event, &[sk as *mut TcpSock as u64, flags as u64]);
     }
     /// `tcp_congestion_ops.pkts_acked`.
     #[inline]
     pub fn pkts_acked(&self, sk: &mut TcpSock, sample: &AckSample) {
-        self.act(
+        self.call(
             Callback::PktsAcked,
             self.ops.pkts_acked,
             &[sk as *mut TcpSock as u64, sample as *const AckSample as u64],
@@ -265,29 +265,29 @@ impl Control {
     pub fn cong_control(&self, sk: &mut TcpSock, ack: u32, flag: i32, sample: &RateSample) {
         let sample = sample as *const RateSample as u64;
         if self.cong_control_takes_ack {
-            self.act(
+            self.call(
                 Callback::CongControl,
                 self.ops.cong_control,
                 &[sk as *mut TcpSock as u64, ack as u64, flag as u32 as u64, sample],
             );
         } else {
-            self.act(Callback::CongControl, self.ops.cong_control, &[sk as *mut TcpSock as u64, sample]);
+            self.call(Callback::CongControl, self.ops.cong_control, &[sk as *mut TcpSock as u64, sample]);
         }
     }
     /// `tcp_congestion_ops.sndbuf_expand`: the send buffer in congestion windows; none if the control does not say.
     #[inline]
     pub fn sndbuf_expand(&self, sk: &mut TcpSock) -> Option<u32> {
-        self.ops.sndbuf_expand.map(|program| self.ask(Callback::SndbufExpand, program, sk))
+        self.ops.sndbuf_expand.map(|program| self.call_for_u32(Callback::SndbufExpand, program, sk))
     }
     /// `tcp_congestion_ops.min_tso_segs`: the least segments of a burst; none if the control does not say.
     #[inline]
     pub fn min_tso_segs(&self, sk: &mut TcpSock) -> Option<u32> {
-        self.ops.min_tso_segs.map(|program| self.ask(Callback::MinTsoSegs, program, sk))
+        self.ops.min_tso_segs.map(|program| self.call_for_u32(Callback::MinTsoSegs, program, sk))
     }
 
     /// Runs a program that may be absent. The first argument is the socket.
     #[inline]
-    fn act<const N: usize>(&self, callback: Callback, program: Option<Action>, arguments: &[u64; N]) {
+    fn call<const N: usize>(&self, callback: Callback, program: Option<ReturnsNothing>, arguments: &[u64; N]) {
         if let Some(program) = program {
             self.enter(callback);
             // SAFETY: the arguments are those that the kernel passes to this callback; references among them outlive
@@ -301,9 +301,9 @@ impl Control {
 
     /// Runs a program of the socket that gives a number.
     #[inline]
-    fn ask(&self, callback: Callback, program: Question, sk: &mut TcpSock) -> u32 {
+    fn call_for_u32(&self, callback: Callback, program: ReturnsU32, sk: &mut TcpSock) -> u32 {
         self.enter(callback);
-        // SAFETY: as in `act`; only the low 32 bits of the result are read.
+        // SAFETY: as in `call`; only the low 32 bits of the result are read.
         let answer = unsafe { program([sk as *mut TcpSock as u64].as_ptr()) };
         self.check(callback, sk);
         answer

@@ -8,26 +8,26 @@ pub(crate) const NAME_LENGTH: usize = 16;
 
 /// A program that returns nothing: its arguments stand in an array, as the kernel passes them. A fault unwinds through
 /// it.
-pub(crate) type Action = unsafe extern "C-unwind" fn(*const u64);
+pub(crate) type ReturnsNothing = unsafe extern "C-unwind" fn(*const u64);
 /// A program that returns a number of segments, or a factor.
-pub(crate) type Question = unsafe extern "C-unwind" fn(*const u64) -> u32;
+pub(crate) type ReturnsU32 = unsafe extern "C-unwind" fn(*const u64) -> u32;
 
 /// `struct tcp_congestion_ops` of the native target.
 #[repr(C)]
 pub(crate) struct CongestionOps {
-    pub(crate) ssthresh: Option<Question>,
-    pub(crate) cong_avoid: Option<Action>,
-    pub(crate) set_state: Option<Action>,
-    pub(crate) cwnd_event: Option<Action>,
-    pub(crate) in_ack_event: Option<Action>,
-    pub(crate) pkts_acked: Option<Action>,
-    pub(crate) min_tso_segs: Option<Question>,
-    pub(crate) cong_control: Option<Action>,
-    pub(crate) undo_cwnd: Option<Question>,
-    pub(crate) sndbuf_expand: Option<Question>,
-    pub(crate) get_info: Option<Action>,
-    pub(crate) init: Option<Action>,
-    pub(crate) release: Option<Action>,
+    pub(crate) ssthresh: Option<ReturnsU32>,
+    pub(crate) cong_avoid: Option<ReturnsNothing>,
+    pub(crate) set_state: Option<ReturnsNothing>,
+    pub(crate) cwnd_event: Option<ReturnsNothing>,
+    pub(crate) in_ack_event: Option<ReturnsNothing>,
+    pub(crate) pkts_acked: Option<ReturnsNothing>,
+    pub(crate) min_tso_segs: Option<ReturnsU32>,
+    pub(crate) cong_control: Option<ReturnsNothing>,
+    pub(crate) undo_cwnd: Option<ReturnsU32>,
+    pub(crate) sndbuf_expand: Option<ReturnsU32>,
+    pub(crate) get_info: Option<ReturnsNothing>,
+    pub(crate) init: Option<ReturnsNothing>,
+    pub(crate) release: Option<ReturnsNothing>,
     pub(crate) name: [u8; NAME_LENGTH],
     pub(crate) flags: u32,
     owner: *mut c_void,
@@ -93,8 +93,8 @@ impl fmt::Display for Callback {
 impl CongestionOps {
     /// Where the program of a callback stands, if there is one.
     pub(crate) fn address(&self, callback: Callback) -> Option<usize> {
-        let action = |program: Option<Action>| program.map(|program| program as usize);
-        let question = |program: Option<Question>| program.map(|program| program as usize);
+        let action = |program: Option<ReturnsNothing>| program.map(|program| program as usize);
+        let question = |program: Option<ReturnsU32>| program.map(|program| program as usize);
         match callback {
             Callback::Ssthresh => question(self.ssthresh),
             Callback::CongAvoid => action(self.cong_avoid),

@@ -1,7 +1,7 @@
 //! The disciplines of a scenario.
 
 use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Prio, Qdisc, Red, Skb};
-use crate::draws;
+use crate::rng;
 use scenario::model::Queue;
 use scenario::queue::Discipline;
 use scenario::units::{Nanos, Rate};
@@ -28,16 +28,16 @@ pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Optio
         Queue::Kernel(_) => return None,
         Queue::Discipline(discipline) => discipline,
     };
-    let draws = draws(seed, purpose);
+    let rng = rng(seed, purpose);
     Some(match discipline {
-        Discipline::Red(red) => AnyQdisc::Red(Box::new(Red::new(red, rate, draws))),
+        Discipline::Red(red) => AnyQdisc::Red(Box::new(Red::new(red, rate, rng))),
         Discipline::Codel(codel) => AnyQdisc::Codel(Codel::new(codel, mtu)),
-        Discipline::FqCodel(fq_codel) => AnyQdisc::FqCodel(Box::new(FqCodel::new(fq_codel, mtu, draws))),
-        Discipline::Pie(pie) => AnyQdisc::Pie(Box::new(Pie::new(pie, mtu, draws))),
-        Discipline::FqPie(fq_pie) => AnyQdisc::FqPie(Box::new(FqPie::new(fq_pie, mtu, draws))),
+        Discipline::FqCodel(fq_codel) => AnyQdisc::FqCodel(Box::new(FqCodel::new(fq_codel, mtu, rng))),
+        Discipline::Pie(pie) => AnyQdisc::Pie(Box::new(Pie::new(pie, mtu, rng))),
+        Discipline::FqPie(fq_pie) => AnyQdisc::FqPie(Box::new(FqPie::new(fq_pie, mtu, rng))),
         Discipline::Prio(prio) => AnyQdisc::Prio(Prio::new(prio)),
         Discipline::PfifoFast(pfifo_fast) => AnyQdisc::Prio(Prio::pfifo_fast(pfifo_fast)),
-        Discipline::Cake(cake) => AnyQdisc::Cake(Box::new(Cake::new(cake, mtu, draws))),
+        Discipline::Cake(cake) => AnyQdisc::Cake(Box::new(Cake::new(cake, mtu, rng))),
     })
 }
 

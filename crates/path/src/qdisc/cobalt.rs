@@ -3,7 +3,7 @@
 
 use super::Skb;
 use super::codel::newton_step;
-use crate::Draws;
+use crate::Rng;
 use rand::RngCore;
 use scenario::units::Nanos;
 
@@ -92,7 +92,7 @@ impl Cobalt {
     /// place of BLUE's drops. `bulk_flows` is what the bound on the delay allows for, 0 or the flows that share the
     /// tin.
     #[inline]
-    pub fn should_drop(&mut self, law: &Law, now: Nanos, skb: &mut Skb, bulk_flows: u64, draws: &mut Draws) -> bool {
+    pub fn should_drop(&mut self, law: &Law, now: Nanos, skb: &mut Skb, bulk_flows: u64, rng: &mut Rng) -> bool {
         let sojourn = now.since(skb.enqueued_at).0;
         let now = now.0 as i64;
         let mut late_by = now - self.drop_next;
@@ -123,7 +123,7 @@ impl Cobalt {
             }
         }
         if self.p_drop > 0 {
-            drop |= draws.next_u32() < self.p_drop;
+            drop |= rng.next_u32() < self.p_drop;
         }
         // Until then a flow that has nothing to drop is remembered; one that has fallen behind its schedule does not
         // make up for it.
@@ -172,12 +172,12 @@ mod tests {
 
     /// When packets that have waited so long, one a millisecond from one second on, are dropped; ms from then.
     fn drops(cobalt: &mut Cobalt, sojourn_ms: u64, until_ms: u64) -> Vec<u64> {
-        let mut draws = crate::draws(1, 1);
+        let mut rng = crate::rng(1, 1);
         let mut dropped = vec![];
         for ms in 0..until_ms {
             let now = Nanos::from_millis(1000 + ms);
             let mut skb = waited(now, Nanos::from_millis(sojourn_ms));
-            if cobalt.should_drop(&LAW, now, &mut skb, 0, &mut draws) {
+            if cobalt.should_drop(&LAW, now, &mut skb, 0, &mut rng) {
                 dropped.push(ms);
             }
         }
@@ -213,7 +213,7 @@ mod tests {
         for ms in 1000..2000 {
             let now = Nanos::from_millis(ms);
             let mut skb = waited(now, Nanos::from_millis(40));
-            assert!(!cobalt.should_drop(&slow, now, &mut skb, 0, &mut crate::draws(1, 1)));
+            assert!(!cobalt.should_drop(&slow, now, &mut skb, 0, &mut crate::rng(1, 1)));
         }
     }
 
@@ -221,15 +221,15 @@ mod tests {
     fn a_second_time_drops_begin_after_an_interval() {
         let mut cobalt = Cobalt::default();
         drops(&mut cobalt, 20, 50);
-        let mut draws = crate::draws(1, 1);
+        let mut rng = crate::rng(1, 1);
         // All is well for long enough to forget.
         for ms in 1050..3000 {
             let now = Nanos::from_millis(ms);
-            assert!(!cobalt.should_drop(&LAW, now, &mut waited(now, Nanos::ZERO), 0, &mut draws));
+            assert!(!cobalt.should_drop(&LAW, now, &mut waited(now, Nanos::ZERO), 0, &mut rng));
         }
         let late = |ms: &u64| {
             let now = Nanos::from_millis(*ms);
-            cobalt.should_drop(&LAW, now, &mut waited(now, Nanos::from_millis(20)), 0, &mut draws)
+            cobalt.should_drop(&LAW, now, &mut waited(now, Nanos::from_millis(20)), 0, &mut rng)
         };
         assert_eq!((3000..4000).find(late), Some(3100));
     }
@@ -252,12 +252,12 @@ mod tests {
     #[test]
     fn blue_drops_its_share_though_they_could_be_marked() {
         let mut cobalt = Cobalt { p_drop: u32::MAX / 4, ..Cobalt::default() };
-        let mut draws = crate::draws(1, 1);
+        let mut rng = crate::rng(1, 1);
         let mut dropped = 0.0;
         for n in 0..10_000u64 {
             let now = Nanos(1_000_000_000 + n);
             let mut skb = Skb { ecn: Ecn::Ect0, ..waited(now, Nanos::ZERO) };
-            dropped += f64::from(cobalt.should_drop(&LAW, now, &mut skb, 0, &mut draws));
+            dropped += f64::from(cobalt.should_drop(&LAW, now, &mut skb, 0, &mut rng));
         }
         // Six standard deviations of a binomial: sqrt(n p q) = 43.
         assert!((dropped - 2500.0).abs() < 260.0, "{dropped}");

@@ -7,7 +7,7 @@ use super::hash::{Salt, queue_of};
 use super::packets::{Packets, Total};
 use super::round_robin::RoundRobin;
 use super::{Qdisc, Skb};
-use crate::Draws;
+use crate::Rng;
 use scenario::queue;
 use scenario::units::Nanos;
 
@@ -32,7 +32,7 @@ pub struct FqCodel {
 
 impl FqCodel {
     /// An empty one before a device of this MTU.
-    pub fn new(parameters: &queue::FqCodel, mtu: u32, mut draws: Draws) -> FqCodel {
+    pub fn new(parameters: &queue::FqCodel, mtu: u32, mut rng: Rng) -> FqCodel {
         let queue::FqCodel { target, interval, ce_threshold, ecn, .. } = *parameters;
         let flows = parameters.flows as usize;
         FqCodel {
@@ -40,7 +40,7 @@ impl FqCodel {
             limit: parameters.limit as u64,
             memory_limit: parameters.memory_limit.0,
             drop_batch: parameters.drop_batch as u64,
-            salt: Salt::new(&mut draws),
+            salt: Salt::new(&mut rng),
             flows: vec![Flow::default(); flows],
             turns: RoundRobin::new(flows, parameters.quantum, mtu),
             total: Total::default(),
@@ -117,7 +117,7 @@ mod tests {
     use scenario::units::Bytes;
 
     fn fq_codel(parameters: queue::FqCodel, mtu: u32) -> FqCodel {
-        FqCodel::new(&parameters, mtu, crate::draws(1, 1))
+        FqCodel::new(&parameters, mtu, crate::rng(1, 1))
     }
 
     fn put(qdisc: &mut FqCodel, flow: u32, packets: u32) -> Vec<Skb> {

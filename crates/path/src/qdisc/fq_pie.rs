@@ -7,7 +7,7 @@ use super::pie::{Law, MAX_PROB, Vars};
 use super::round_robin::RoundRobin;
 use super::timer::Timer;
 use super::{Qdisc, Skb};
-use crate::Draws;
+use crate::Rng;
 use scenario::queue;
 use scenario::units::Nanos;
 
@@ -32,24 +32,24 @@ pub struct FqPie {
     turns: RoundRobin,
     total: Total,
     timer: Timer,
-    draws: Draws,
+    rng: Rng,
 }
 
 impl FqPie {
     /// An empty one before a device of this MTU.
-    pub fn new(parameters: &queue::FqPie, mtu: u32, mut draws: Draws) -> FqPie {
+    pub fn new(parameters: &queue::FqPie, mtu: u32, mut rng: Rng) -> FqPie {
         let flows = parameters.flows as usize;
         FqPie {
             law: Law::new(&parameters.pie(), mtu),
             limit: parameters.limit as u64,
             marks_to: parameters.ecn.then_some(MAX_PROB / 100 * parameters.ecn_prob as u64),
-            salt: Salt::new(&mut draws),
+            salt: Salt::new(&mut rng),
             flows: vec![Flow::default(); flows],
             awake: Vec::new(),
             turns: RoundRobin::new(flows, parameters.quantum, mtu),
             total: Total::default(),
             timer: Timer::new(parameters.tupdate),
-            draws,
+            rng,
         }
     }
 
@@ -92,7 +92,7 @@ impl Qdisc for FqPie {
         let flow = &mut self.flows[n];
         let is_full = self.total.packets >= self.limit;
         let backlog = flow.packets.bytes();
-        if !flow.vars.admits(&self.law, is_full, backlog, self.marks_to, &mut skb, &mut self.draws) {
+        if !flow.vars.admits(&self.law, is_full, backlog, self.marks_to, &mut skb, &mut self.rng) {
             return dropped.push(skb);
         }
         self.total.add(&skb);
@@ -134,7 +134,7 @@ mod tests {
     use crate::qdisc::testing::skb;
 
     fn fq_pie() -> FqPie {
-        FqPie::new(&queue::FqPie::default(), 1500, crate::draws(1, 1))
+        FqPie::new(&queue::FqPie::default(), 1500, crate::rng(1, 1))
     }
 
     /// Feeds flow 1 two packets and flow 2 half of one each millisecond, takes one, and counts what of each is dropped

@@ -1,6 +1,6 @@
 //! Where flows fall when they are hashed to queues.
 
-use crate::Draws;
+use crate::Rng;
 use rand::RngCore;
 
 /// The secret of one discipline's hash, in place of the kernel's, which is drawn at boot (`net_get_random_once`).
@@ -8,8 +8,8 @@ use rand::RngCore;
 pub(super) struct Salt(u32);
 
 impl Salt {
-    pub fn new(draws: &mut Draws) -> Salt {
-        Salt(draws.next_u32())
+    pub fn new(rng: &mut Rng) -> Salt {
+        Salt(rng.next_u32())
     }
 
     /// Mixes a hash with the secret. What differs stays different, because each step can be undone.
@@ -35,7 +35,7 @@ mod tests {
     /// Of 1000 hashes in 64 queues each gets 15.6 in the mean, with a standard deviation of 4.
     #[test]
     fn neighbouring_hashes_are_spread_evenly() {
-        let salt = Salt::new(&mut crate::draws(1, 1));
+        let salt = Salt::new(&mut crate::rng(1, 1));
         let mut counts = [0; 64];
         for hash in 0..1000 {
             counts[queue_of(salt.mix(hash), 64)] += 1;
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn another_seed_spreads_otherwise() {
         let places = |seed| {
-            let salt = Salt::new(&mut crate::draws(seed, 1));
+            let salt = Salt::new(&mut crate::rng(seed, 1));
             (0..100).map(|hash| queue_of(salt.mix(hash), 1024)).collect::<Vec<_>>()
         };
         assert_eq!(places(1), places(1));

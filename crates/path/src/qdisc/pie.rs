@@ -8,7 +8,7 @@
 use super::packets::{Packets, Total};
 use super::timer::Timer;
 use super::{Qdisc, Skb};
-use crate::Draws;
+use crate::Rng;
 use rand::RngCore;
 use scenario::queue;
 use scenario::units::Nanos;
@@ -96,7 +96,7 @@ impl Default for Vars {
 impl Vars {
     /// Is a packet that arrives to so much waiting to be dropped, or marked? (RFC 8033, section 4.1.)
     #[inline]
-    fn drop_early(&mut self, law: &Law, backlog: u64, bytes: u32, draws: &mut Draws) -> bool {
+    fn drop_early(&mut self, law: &Law, backlog: u64, bytes: u32, rng: &mut Rng) -> bool {
         let in_time = self.qdelay < law.target / 2 && self.prob < MAX_PROB / 5;
         if self.burst_time > 0 || in_time || backlog < 2 * law.mtu {
             return false;
@@ -113,7 +113,7 @@ impl Vars {
         if self.accu_prob >= MAX_PROB / 2 * 17 {
             return true;
         }
-        let drop = (draws.next_u64() >> 8) < prob;
+        let drop = (rng.next_u64() >> 8) < prob;
         if drop {
             self.accu_prob = 0;
         }
@@ -130,9 +130,9 @@ impl Vars {
         backlog: u64,
         marks_to: Option<u64>,
         skb: &mut Skb,
-        draws: &mut Draws,
+        rng: &mut Rng,
     ) -> bool {
-        let early = !is_full && self.drop_early(law, backlog, skb.bytes, draws);
+        let early = !is_full && self.drop_early(law, backlog, skb.bytes, rng);
         let may_mark = marks_to.is_some_and(|most| self.prob <= most);
         let drops = is_full || (early && !(may_mark && skb.mark_ce()));
         if drops {
@@ -247,12 +247,12 @@ pub struct Pie {
     packets: Packets,
     total: Total,
     timer: Timer,
-    draws: Draws,
+    rng: Rng,
 }
 
 impl Pie {
     /// An empty one before a device of this MTU.
-    pub fn new(parameters: &queue::Pie, mtu: u32, draws: Draws) -> Pie {
+    pub fn new(parameters: &queue::Pie, mtu: u32, rng: Rng) -> Pie {
         Pie {
             law: Law::new(parameters, mtu),
             limit: parameters.limit as u64,
@@ -261,7 +261,7 @@ impl Pie {
             packets: Packets::default(),
             total: Total::default(),
             timer: Timer::new(parameters.tupdate),
-            draws,
+            rng,
         }
     }
 
@@ -287,7 +287,7 @@ impl Qdisc for Pie {
         skb.enqueued_at = now;
         let is_full = self.total.packets >= self.limit;
         let marks_to = self.ecn.then_some(MAX_PROB / 10);
-        if !self.vars.admits(&self.law, is_full, self.total.bytes, marks_to, &mut skb, &mut self.draws) {
+        if !self.vars.admits(&self.law, is_full, self.total.bytes, marks_to, &mut skb, &mut self.rng) {
             return dropped.push(skb);
         }
         self.total.add(&skb);
@@ -390,8 +390,8 @@ mod tests {
     /// (RFC 8033, section 5.4). The mean gap is 8 + 10 packets.
     #[test]
     fn drops_keep_apart() {
-        let (mut vars, mut draws) = (vars(0.1, 30, 30), crate::draws(1, 1));
-        let mut is_dropped = |_: &usize| !vars.admits(&law(), false, 15_000, None, &mut skb(0, 1, false), &mut draws);
+        let (mut vars, mut rng) = (vars(0.1, 30, 30), crate::rng(1, 1));
+        let mut is_dropped = |_: &usize| !vars.admits(&law(), false, 15_000, None, &mut skb(0, 1, false), &mut rng);
         let drops: Vec<usize> = (0..180_000).filter(&mut is_dropped).collect();
         let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| (9..=85).contains(gap)), "{:?} {:?}", gaps.iter().min(), gaps.iter().max());
@@ -403,16 +403,16 @@ mod tests {
     #[test]
     fn small_packets_are_dropped_in_proportion_in_byte_mode() {
         let bytewise = Law::new(&queue::Pie { bytemode: true, ..queue::Pie::default() }, 1500);
-        let (mut vars, mut draws) = (vars(0.5, 30, 30), crate::draws(1, 1));
-        vars.drop_early(&bytewise, 15_000, 150, &mut draws);
+        let (mut vars, mut rng) = (vars(0.5, 30, 30), crate::rng(1, 1));
+        vars.drop_early(&bytewise, 15_000, 150, &mut rng);
         assert!((share(vars.accu_prob) - 0.05).abs() < 1e-9);
     }
 
     #[test]
     fn nothing_is_dropped_in_a_burst_or_from_a_short_or_swift_queue() {
-        let mut draws = crate::draws(1, 1);
+        let mut rng = crate::rng(1, 1);
         let sure = |vars: Vars| Vars { accu_prob: MAX_PROB * 9, ..vars };
-        let mut drops = |mut vars: Vars, backlog| vars.drop_early(&law(), backlog, 1500, &mut draws);
+        let mut drops = |mut vars: Vars, backlog| vars.drop_early(&law(), backlog, 1500, &mut rng);
         assert!(drops(sure(vars(0.1, 30, 30)), 3000));
         assert!(!drops(sure(vars(0.1, 30, 30)), 2999));
         assert!(!drops(sure(vars(0.1, 7, 30)), 3000));
@@ -423,12 +423,12 @@ mod tests {
     /// 100 packets a millisecond apart. The probability rises from 512 ms on; the mean gap of drops follows it.
     #[test]
     fn a_standing_queue_is_dropped_from_the_more_the_longer_it_stands() {
-        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::draws(1, 1));
+        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::rng(1, 1));
         let dropped = drops(&standing(&mut pie, false, 100, 1000, 5_000_000));
         assert!(dropped[0] > 512_000);
         let in_second = |n: u64| dropped.iter().filter(|us| **us / 1_000_000 == n).count();
         assert!(in_second(1) < in_second(2) && in_second(2) < in_second(3), "{dropped:?}");
-        let mut pie = Pie::new(&queue::Pie { ecn: true, ..queue::Pie::default() }, 1500, crate::draws(1, 1));
+        let mut pie = Pie::new(&queue::Pie { ecn: true, ..queue::Pie::default() }, 1500, crate::rng(1, 1));
         let events = standing(&mut pie, true, 100, 1000, 5_000_000);
         // Marks up to 10 %, drops beyond; a mark is seen when the packet leaves, 100 ms after it was made.
         let (marks, drops) = (marks(&events), drops(&events));
@@ -438,7 +438,7 @@ mod tests {
     /// Rings that change nothing are left out: the state is what all of them would make of it.
     #[test]
     fn an_idle_time_is_made_up_for() {
-        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::draws(1, 1));
+        let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::rng(1, 1));
         standing(&mut pie, false, 100, 1000, 3_000_000);
         while pie.dequeue(Nanos::from_secs(3), &mut vec![]).is_some() {}
         let mut other = pie.clone();

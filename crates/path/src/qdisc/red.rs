@@ -7,7 +7,7 @@
 use super::packets::{Packets, Total};
 use super::timer::Timer;
 use super::{Qdisc, Skb};
-use crate::Draws;
+use crate::Rng;
 use rand::RngCore;
 use scenario::queue::{self, RedArithmetic};
 use scenario::units::{Nanos, Rate};
@@ -50,7 +50,7 @@ pub struct Red {
     packets: Packets,
     total: Total,
     adapts: Option<Timer>,
-    draws: Draws,
+    rng: Rng,
 }
 
 impl Red {
@@ -58,7 +58,7 @@ impl Red {
     ///
     /// # Panics
     /// If the parameters contradict each other, which the scenario's reader refuses.
-    pub fn new(parameters: &queue::Red, rate: Rate, draws: Draws) -> Red {
+    pub fn new(parameters: &queue::Red, rate: Rate, rng: Rng) -> Red {
         let arithmetic = parameters.arithmetic(rate).expect("checked by the scenario's reader");
         let max_p = arithmetic.max_p;
         Red {
@@ -76,7 +76,7 @@ impl Red {
             packets: Packets::default(),
             total: Total::default(),
             adapts: parameters.adaptive.then(|| Timer::new(ADAPTS_EVERY)),
-            draws,
+            rng,
         }
     }
 
@@ -139,7 +139,7 @@ impl Red {
     }
 
     fn draw(&mut self) {
-        self.random = self.draws.next_u32();
+        self.random = self.rng.next_u32();
         self.q_r = (self.random / self.slope) as u64;
     }
 
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn red(parameters: queue::Red, weight_log: u8) -> Red {
-        let mut red = Red::new(&parameters, Rate(12_000_000), crate::draws(1, 1));
+        let mut red = Red::new(&parameters, Rate(12_000_000), crate::rng(1, 1));
         red.arithmetic.weight_log = weight_log;
         (red.min, red.max) = (parameters.min.0 << weight_log, parameters.max.0 << weight_log);
         red
@@ -267,14 +267,14 @@ mod tests {
     #[test]
     fn an_idle_time_is_worth_as_many_packets() {
         let red = red(parameters(), 9);
-        let arithmetic = Red::new(&parameters(), Rate(12_000_000), crate::draws(1, 1)).arithmetic;
+        let arithmetic = Red::new(&parameters(), Rate(12_000_000), crate::rng(1, 1)).arithmetic;
         let halves_after_ms = -1.0 / (1.0 - 0.5f64.powi(arithmetic.weight_log as i32)).log2();
         let full = Red { qavg: 1 << 30, ..red };
         for halvings in 1..10 {
             let idle = Nanos((1.05e6 * halves_after_ms * f64::from(halvings)) as u64);
             assert_eq!(full.after_idling(idle), 1 << (30 - halvings), "{idle}");
         }
-        let slow = Red::new(&queue::Red { burst: 64, ..parameters() }, Rate(12_000_000), crate::draws(1, 1));
+        let slow = Red::new(&queue::Red { burst: 64, ..parameters() }, Rate(12_000_000), crate::rng(1, 1));
         assert_eq!(slow.arithmetic.weight_log, 9);
         let left = Red { qavg: 1 << 30, ..slow }.after_idling(Nanos::from_millis(100)) as f64 / f64::from(1 << 30);
         // By the formula it is 0.818567: the line is steep, and stops at one half.

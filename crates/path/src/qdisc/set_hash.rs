@@ -15,7 +15,7 @@ fn places(hash: u32) -> impl Iterator<Item = usize> {
 
 /// Where a hash was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Lookup {
     /// Its tag stands there.
     Known(usize),
     /// It is free.
@@ -26,13 +26,13 @@ pub(super) enum Place {
 
 /// Looks a hash up, given whether its tag stands at a place, and whether the place is free.
 #[inline]
-pub(super) fn find(hash: u32, has_tag: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Place {
+pub(super) fn find(hash: u32, has_tag: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Lookup {
     if let Some(place) = places(hash).find(|place| has_tag(*place)) {
-        return Place::Known(place);
+        return Lookup::Known(place);
     }
     match places(hash).find(|place| is_free(*place)) {
-        Some(place) => Place::Free(place),
-        None => Place::Shared(hash as usize % QUEUES),
+        Some(place) => Lookup::Free(place),
+        None => Lookup::Shared(hash as usize % QUEUES),
     }
 }
 
@@ -51,11 +51,13 @@ mod tests {
         // All fall to place 13.
         for flow in 1..=8 {
             let hash = 1024 * flow + 13;
-            let Place::Free(place) = find(hash, |n| tags[n] == hash, |n| tags[n] == 0) else { panic!("there is room") };
+            let Lookup::Free(place) = find(hash, |n| tags[n] == hash, |n| tags[n] == 0) else {
+                panic!("there is room")
+            };
             tags[place] = hash;
         }
         let found = |hash| find(hash, |n| tags[n] == hash, |n| tags[n] == 0);
-        assert_eq!(found(1024 * 3 + 13), Place::Known(15));
-        assert_eq!(found(1024 * 9 + 13), Place::Shared(13));
+        assert_eq!(found(1024 * 3 + 13), Lookup::Known(15));
+        assert_eq!(found(1024 * 9 + 13), Lookup::Shared(13));
     }
 }

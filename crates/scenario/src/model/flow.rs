@@ -1,7 +1,7 @@
 //! A group of flows: its congestion control, its path, when it comes, how much it sends.
 
 use super::queue::Queue;
-use super::stack::Stack;
+use super::tcp_profile::TcpProfile;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct FlowGroup {
     /// Room that the receiver offers; `None` = so much that it never limits the flow.
     pub receive_window: Option<Bytes>,
     /// How the two TCP ends behave.
-    pub stack: Stack,
+    pub stack: TcpProfile,
 }
 
 impl FlowGroup {

@@ -4,13 +4,13 @@ mod flow;
 mod link;
 mod only;
 mod queue;
-mod stack;
+mod tcp_profile;
 
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
-pub use queue::{KernelQueue, Limit, Queue, Setting};
-pub use stack::Stack;
+pub use queue::{KernelQueue, Limit, ParameterValue, Queue};
+pub use tcp_profile::TcpProfile;
 
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ impl Scenario {
 
     /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never
     /// what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
-    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
+    pub fn autotuned_window(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
         let path = self.data_path(group);

@@ -27,13 +27,13 @@ pub struct KernelQueue {
     /// As `tc` calls it.
     pub discipline: &'static str,
     /// As `tc` calls them, in the register's order.
-    pub parameters: Vec<(&'static str, Setting)>,
+    pub parameters: Vec<(&'static str, ParameterValue)>,
 }
 
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub enum Setting {
+pub enum ParameterValue {
     Number(u64),
     Flag(bool),
     Time(Nanos),
@@ -45,7 +45,7 @@ pub enum Setting {
 
 impl KernelQueue {
     /// The value of a parameter, if the scenario says one.
-    pub fn parameter(&self, name: &str) -> Option<Setting> {
+    pub fn parameter(&self, name: &str) -> Option<ParameterValue> {
         self.parameters.iter().find(|(parameter, _)| *parameter == name).map(|(_, value)| *value)
     }
 }
@@ -56,7 +56,7 @@ impl Queue {
         match self {
             Queue::Droptail { limit, .. } => *limit,
             Queue::Kernel(queue) => match queue.parameter("limit") {
-                Some(Setting::Limit(limit)) => Some(limit),
+                Some(ParameterValue::Limit(limit)) => Some(limit),
                 _ => None,
             },
             Queue::Discipline(discipline) => discipline.limit(),

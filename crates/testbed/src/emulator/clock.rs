@@ -99,10 +99,10 @@ impl Clock {
 /// When a packet left that a host in virtual time has sent by itself, and that was seen at `now`: with the tick before,
 /// if a timer can have sent it, when its flow was to open, if it is the first of one, or otherwise with a timer that is
 /// finer than ticks. In between are instructions, which a simulated host does not take.
-pub fn sent_by_itself(now: Nanos, opening: Nanos) -> Nanos {
+pub fn sent_by_itself(now: Nanos, arrival: Nanos) -> Nanos {
     let is_just_before = |at: &Nanos| *at <= now && now - *at < SENDING;
     let tick = Nanos(now.0 - now.0 % JIFFY);
-    [opening, tick].into_iter().find(is_just_before).unwrap_or(now.since(RINGING))
+    [arrival, tick].into_iter().find(is_just_before).unwrap_or(now.since(RINGING))
 }
 
 /// The time of day of timers (`CLOCK_MONOTONIC`).
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_a_timer_sends_leaves_with_its_tick_and_a_flow_opens_on_time() {
         let (ms, us) = (Nanos::from_millis, Nanos::from_micros);
-        for (now, opening, sent) in [
+        for (now, arrival, sent) in [
             (ms(8) + us(24), ms(0), ms(8)),
             (ms(8) + us(80), ms(0), ms(8) + us(64)),
             (ms(9), ms(9), ms(9)),
@@ -159,7 +159,7 @@ mod tests {
             // A SYN that is sent again.
             (ms(1012) + us(30), ms(9), ms(1012)),
         ] {
-            assert_eq!(sent_by_itself(now, opening), sent, "{now:?} {opening:?}");
+            assert_eq!(sent_by_itself(now, arrival), sent, "{now:?} {arrival:?}");
         }
     }
 

@@ -133,7 +133,7 @@ impl Network {
     ) -> io::Result<()> {
         let is_virtual = self.time == Time::Virtual;
         let flow = is_virtual.then(|| self.flow_of(hosts, from, &buffer[..length])).flatten();
-        let at = flow.map_or(now, |(flow, _)| sent_by_itself(now, self.plan.flows[flow].opening.at).max(self.clock));
+        let at = flow.map_or(now, |(flow, _)| sent_by_itself(now, self.plan.flows[flow].arrival.at).max(self.clock));
         self.enter(from, at, hosts, length, buffer)
     }
 

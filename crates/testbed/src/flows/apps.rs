@@ -151,7 +151,7 @@ impl<'a> Apps<'a> {
             receiver: None,
             opened: false,
             ended: None,
-            left: planned.opening.size.map_or(u64::MAX, |size| size.0),
+            left: planned.arrival.size.map_or(u64::MAX, |size| size.0),
             whole_segments: sockets::whole_segments(group, WRITTEN_AT_ONCE).0 as usize,
             stopped_at: None,
             windows: vec![],
@@ -159,7 +159,7 @@ impl<'a> Apps<'a> {
             timeouts: 0,
             info: TcpInfo::default(),
         });
-        self.agenda.push(Reverse((planned.opening.at, Action::Open(number))));
+        self.agenda.push(Reverse((planned.arrival.at, Action::Open(number))));
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }

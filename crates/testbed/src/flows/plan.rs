@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use scenario::model::Scenario;
-use scenario::workload::Opening;
+use scenario::workload::FlowArrival;
 
 /// The sender's port of the first of the flows that share their hosts; the receiver listens below.
 const FIRST_PORT: u16 = 5202;
@@ -16,7 +16,7 @@ pub struct Planned {
     /// Its group's number.
     pub group: usize,
     /// When it opens, and how much it sends.
-    pub opening: Opening,
+    pub arrival: FlowArrival,
     /// The number of its pair of hosts.
     pub hosts: usize,
     /// The port that its sender has to take; none where any will do.
@@ -63,20 +63,20 @@ impl Plan {
     /// If a group has more flows than a host has ports.
     pub fn new(scenario: &Scenario) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        for (group, openings) in scenario.openings().iter().enumerate() {
+        for (group, arrivals) in scenario.flow_arrivals().iter().enumerate() {
             if scenario.flows[group].arrivals.is_none() {
-                openings.iter().for_each(|opening| plan.add(group, None, &[*opening]));
+                arrivals.iter().for_each(|arrival| plan.add(group, None, &[*arrival]));
                 continue;
             }
             let most = (u16::MAX - FIRST_PORT) as usize + 1;
-            if openings.len() > most {
+            if arrivals.len() > most {
                 let why = format!(
                     "makes {} flows; in real time a group may have {most}, for a host has no more ports",
-                    openings.len()
+                    arrivals.len()
                 );
                 return Err(Error::Scenario { key: format!("flows.{group}.arrivals"), why });
             }
-            plan.add(group, Some(openings.len()), openings);
+            plan.add(group, Some(arrivals.len()), arrivals);
         }
         Ok(plan)
     }
@@ -87,12 +87,12 @@ impl Plan {
     }
 
     /// Adds a pair of hosts, and its flows.
-    fn add(&mut self, group: usize, shared_by: Option<usize>, openings: &[Opening]) {
+    fn add(&mut self, group: usize, shared_by: Option<usize>, arrivals: &[FlowArrival]) {
         let hosts = self.hosts.len();
         self.hosts.push(Hosts { group, first: self.flows.len(), shared_by });
-        self.flows.extend(openings.iter().zip(0..).map(|(opening, place)| Planned {
+        self.flows.extend(arrivals.iter().zip(0..).map(|(arrival, place)| Planned {
             group,
-            opening: *opening,
+            arrival: *arrival,
             hosts,
             port: shared_by.map(|_| FIRST_PORT + place),
         }));

@@ -36,7 +36,7 @@ pub fn listen(
 ) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
-        let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
+        let window = group.receive_window.unwrap_or_else(|| scenario.autotuned_window(group));
         socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
         set_at(
             &fd,

@@ -10,7 +10,7 @@ use crate::host::netlink::Netlink;
 use crate::host::tun::Tun;
 use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
-use scenario::model::Stack;
+use scenario::model::TcpProfile;
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -42,7 +42,7 @@ impl Host {
         address: Ipv4Addr,
         peer: Ipv4Addr,
         mtu: u32,
-        stack: &Stack,
+        stack: &TcpProfile,
         ecn: bool,
         preferred: Option<&str>,
     ) -> io::Result<Host> {

@@ -1,7 +1,7 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
 use netlink_packet_route::route::RouteMetric;
-use scenario::model::Stack;
+use scenario::model::TcpProfile;
 use std::io;
 use std::path::Path;
 
@@ -18,8 +18,8 @@ pub struct Unswitchable {
 }
 
 /// The first switch of `stack` that differs from Linux's own behaviour and cannot be turned in this version of it.
-pub fn unswitchable(stack: &Stack, version: (u32, u32)) -> Option<Unswitchable> {
-    let linux = Stack::LINUX;
+pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitchable> {
+    let linux = TcpProfile::LINUX;
     let fixed = [
         ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
         ("rack", stack.rack == linux.rack, "detects losses by RACK"),
@@ -41,7 +41,7 @@ pub fn unswitchable(stack: &Stack, version: (u32, u32)) -> Option<Unswitchable> 
 }
 
 /// Sets the calling thread's namespace up as `stack` says; `ecn` asks for it besides.
-pub fn apply(stack: &Stack, ecn: bool) -> io::Result<()> {
+pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let settings = [
         ("ipv4/tcp_sack", switch(stack.sack)),
@@ -91,8 +91,8 @@ fn set(key: &str, value: &str) -> io::Result<()> {
 const TCP_USEC_TS: u32 = 1 << 4;
 
 /// What `stack` asks of the route to the other end, where it differs from the kernel's own.
-pub fn route_metrics(stack: &Stack) -> Vec<RouteMetric> {
-    let linux = Stack::LINUX;
+pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
+    let linux = TcpProfile::LINUX;
     let mut metrics = vec![];
     if stack.initial_window != linux.initial_window {
         metrics.push(RouteMetric::InitCwnd(stack.initial_window));
@@ -116,30 +116,37 @@ mod tests {
 
     #[test]
     fn what_a_kernel_always_does_is_named() {
-        let linux = Stack::LINUX;
+        let linux = TcpProfile::LINUX;
         let fixed = [
-            ("prr", Stack { prr: false, ..linux }),
-            ("rack", Stack { rack: false, ..linux }),
-            ("undo", Stack { undo: false, ..linux }),
-            ("quick_ack", Stack { quick_ack: false, ..linux }),
-            ("limited_transmit", Stack { limited_transmit: false, ..linux }),
-            ("cwnd_validation", Stack { cwnd_validation: false, ..linux }),
+            ("prr", TcpProfile { prr: false, ..linux }),
+            ("rack", TcpProfile { rack: false, ..linux }),
+            ("undo", TcpProfile { undo: false, ..linux }),
+            ("quick_ack", TcpProfile { quick_ack: false, ..linux }),
+            ("limited_transmit", TcpProfile { limited_transmit: false, ..linux }),
+            ("cwnd_validation", TcpProfile { cwnd_validation: false, ..linux }),
         ];
         for (key, stack) in fixed {
             assert_eq!(unswitchable(&stack, (6, 18)).map(|switch| switch.key), Some(key));
         }
-        let free =
-            Stack { sack: false, timestamps: false, tlp: false, delayed_ack: false, ecn: true, pacing: true, ..linux };
+        let free = TcpProfile {
+            sack: false,
+            timestamps: false,
+            tlp: false,
+            delayed_ack: false,
+            ecn: true,
+            pacing: true,
+            ..linux
+        };
         assert_eq!(unswitchable(&free, (6, 18)), None);
     }
 
     #[test]
     fn microsecond_timestamps_came_with_linux_6_7() {
-        let stack = Stack { tcp_usec_ts: true, ..Stack::LINUX };
+        let stack = TcpProfile { tcp_usec_ts: true, ..TcpProfile::LINUX };
         for (version, refused) in [((6, 1), true), ((6, 6), true), ((6, 7), false), ((7, 0), false)] {
             assert_eq!(unswitchable(&stack, version).is_some_and(|switch| switch.key == "tcp_usec_ts"), refused);
         }
         assert_eq!(route_metrics(&stack), [RouteMetric::Features(TCP_USEC_TS)]);
-        assert_eq!(route_metrics(&Stack::LINUX), []);
+        assert_eq!(route_metrics(&TcpProfile::LINUX), []);
     }
 }

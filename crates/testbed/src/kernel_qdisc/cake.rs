@@ -2,7 +2,7 @@
 
 use crate::host::netlink::attribute;
 use crate::kernel_qdisc::qdisc::word;
-use scenario::model::{KernelQueue, Setting};
+use scenario::model::{KernelQueue, ParameterValue};
 use scenario::units::Rate;
 
 const BASE_RATE64: u16 = 2;
@@ -15,7 +15,7 @@ const ATTRIBUTES: &[(&str, u16)] =
 /// The options of CAKE. With a round-trip time goes the delay that is aimed at, a twentieth of it, as `tc` has it.
 pub fn options(queue: &KernelQueue) -> Vec<u8> {
     let mut options = match queue.parameter("bandwidth") {
-        Some(Setting::Rate(Rate(bits))) => attribute(BASE_RATE64, &(bits / 8).to_ne_bytes()),
+        Some(ParameterValue::Rate(Rate(bits))) => attribute(BASE_RATE64, &(bits / 8).to_ne_bytes()),
         _ => vec![],
     };
     let mut put = |kind, value: u32| options.extend(attribute(kind, &value.to_ne_bytes()));

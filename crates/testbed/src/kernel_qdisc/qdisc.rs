@@ -2,7 +2,7 @@
 
 use crate::host::netlink::{Qdisc, attribute};
 use crate::kernel_qdisc::{cake, red};
-use scenario::model::{Gemodel, KernelQueue, Limit, Loss, Setting};
+use scenario::model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
 use scenario::units::{Bytes, Nanos, Rate};
 
 /// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
@@ -84,14 +84,14 @@ pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
 }
 
 /// A setting in the kernel's units: packets, bytes, microseconds, bytes a second, 0 or 1.
-pub fn word(setting: Setting) -> u32 {
+pub fn word(setting: ParameterValue) -> u32 {
     let number = match setting {
-        Setting::Rate(rate) => rate.0 / 8,
-        Setting::Number(number) | Setting::Limit(Limit::Packets(number)) => number,
-        Setting::Size(Bytes(bytes)) | Setting::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
-        Setting::Time(time) => time.as_micros(),
-        Setting::Flag(flag) => flag as u64,
-        Setting::Share(share) => (share * 2f64.powi(32)) as u64,
+        ParameterValue::Rate(rate) => rate.0 / 8,
+        ParameterValue::Number(number) | ParameterValue::Limit(Limit::Packets(number)) => number,
+        ParameterValue::Size(Bytes(bytes)) | ParameterValue::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
+        ParameterValue::Time(time) => time.as_micros(),
+        ParameterValue::Flag(flag) => flag as u64,
+        ParameterValue::Share(share) => (share * 2f64.powi(32)) as u64,
     };
     number.min(u32::MAX as u64) as u32
 }
@@ -100,8 +100,8 @@ pub fn word(setting: Setting) -> u32 {
 pub fn fifo(limit: Option<Limit>) -> Qdisc {
     let (kind, limit) = match limit {
         None => ("pfifo", ENDLESS),
-        Some(limit @ Limit::Packets(_)) => ("pfifo", word(Setting::Limit(limit))),
-        Some(limit @ Limit::Bytes(_)) => ("bfifo", word(Setting::Limit(limit))),
+        Some(limit @ Limit::Packets(_)) => ("pfifo", word(ParameterValue::Limit(limit))),
+        Some(limit @ Limit::Bytes(_)) => ("bfifo", word(ParameterValue::Limit(limit))),
     };
     Qdisc { kind, options: Some(limit.to_ne_bytes().to_vec()) }
 }
@@ -111,7 +111,7 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     const LATENCY64: u16 = 10;
     const PRNG_SEED: u16 = 14;
     let (loss, bursts) = match loss {
-        Loss::Uniform(share) => (word(Setting::Share(*share)), vec![]),
+        Loss::Uniform(share) => (word(ParameterValue::Share(*share)), vec![]),
         Loss::Gemodel(model) => (0, gemodel(model)),
     };
     // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
@@ -127,7 +127,8 @@ fn gemodel(model: &Gemodel) -> Vec<u8> {
     let Gemodel { p, r, lost_while_bad, lost_while_good } = *model;
     // struct tc_netem_gemodel: p, r, h, 1-k.
     let shares = [p, r, 1.0 - lost_while_bad, lost_while_good];
-    let words: Vec<u8> = shares.into_iter().flat_map(|share| word(Setting::Share(share)).to_ne_bytes()).collect();
+    let words: Vec<u8> =
+        shares.into_iter().flat_map(|share| word(ParameterValue::Share(share)).to_ne_bytes()).collect();
     attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
 }
 
@@ -162,7 +163,7 @@ pub fn shaper_class(rate: Rate, ahead: Nanos, packet: u32) -> Qdisc {
 mod tests {
     use super::*;
 
-    fn options(discipline: &'static str, parameters: Vec<(&'static str, Setting)>) -> Option<Vec<u8>> {
+    fn options(discipline: &'static str, parameters: Vec<(&'static str, ParameterValue)>) -> Option<Vec<u8>> {
         of_scenario(&KernelQueue { discipline, parameters }, Rate(8_000_000)).unwrap().options
     }
 
@@ -176,9 +177,9 @@ mod tests {
     #[test]
     fn only_what_is_said_is_sent_and_in_the_kernel_s_units() {
         let said = vec![
-            ("limit", Setting::Limit(Limit::Packets(77))),
-            ("target", Setting::Time(Nanos::from_millis(2))),
-            ("ecn", Setting::Flag(false)),
+            ("limit", ParameterValue::Limit(Limit::Packets(77))),
+            ("target", ParameterValue::Time(Nanos::from_millis(2))),
+            ("ecn", ParameterValue::Flag(false)),
         ];
         let sent = options("fq_codel", said).unwrap();
         assert_eq!([1, 2, 3, 4].map(|kind| word_in(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
@@ -190,10 +191,10 @@ mod tests {
     #[test]
     fn cake_is_told_its_rate_in_64_bits_and_its_target_with_its_interval() {
         let said = vec![
-            ("bandwidth", Setting::Rate(Rate(80_000_000_000))),
-            ("flowmode", Setting::Number(5)),
-            ("rtt", Setting::Time(Nanos::from_millis(40))),
-            ("overhead", Setting::Number(44)),
+            ("bandwidth", ParameterValue::Rate(Rate(80_000_000_000))),
+            ("flowmode", ParameterValue::Number(5)),
+            ("rtt", ParameterValue::Time(Nanos::from_millis(40))),
+            ("overhead", ParameterValue::Number(44)),
         ];
         let sent = options("cake", said).unwrap();
         assert_eq!(sent[..12], [&[12, 0, 2, 0][..], &10_000_000_000u64.to_ne_bytes()].concat());

@@ -1,7 +1,7 @@
 //! What the kernel wants to be told of RED.
 
 use crate::host::netlink::attribute;
-use scenario::model::{KernelQueue, Limit, Setting};
+use scenario::model::{KernelQueue, Limit, ParameterValue};
 use scenario::queue::{Red, RedBounds};
 use scenario::units::{Bytes, Rate};
 
@@ -15,18 +15,18 @@ const ADAPTIVE: u8 = 4;
 /// RED in bytes and packets, every default filled in.
 fn parameters(queue: &KernelQueue) -> Red {
     let bytes = |name| match queue.parameter(name) {
-        Some(Setting::Size(bytes) | Setting::Limit(Limit::Bytes(bytes))) => Some(bytes),
+        Some(ParameterValue::Size(bytes) | ParameterValue::Limit(Limit::Bytes(bytes))) => Some(bytes),
         _ => None,
     };
-    let flag = |name| queue.parameter(name) == Some(Setting::Flag(true));
+    let flag = |name| queue.parameter(name) == Some(ParameterValue::Flag(true));
     let (limit, avpkt) = (bytes("limit").unwrap_or_default(), bytes("avpkt").unwrap_or(Bytes(1)));
     let burst = match queue.parameter("burst") {
-        Some(Setting::Number(burst)) => Some(burst),
+        Some(ParameterValue::Number(burst)) => Some(burst),
         _ => None,
     };
     let (min, max, burst) = RedBounds { limit, min: bytes("min"), max: bytes("max"), avpkt, burst }.fill();
     let probability = match queue.parameter("probability") {
-        Some(Setting::Share(share)) => share,
+        Some(ParameterValue::Share(share)) => share,
         _ => 0.0,
     };
     Red {
@@ -65,8 +65,8 @@ pub fn options(queue: &KernelQueue, rate: Rate) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
 
-    fn sent(parameters: &[(&'static str, Setting)]) -> Result<Vec<u8>, String> {
-        let rest = [("probability", Setting::Share(0.02)), ("avpkt", Setting::Size(Bytes(1000)))];
+    fn sent(parameters: &[(&'static str, ParameterValue)]) -> Result<Vec<u8>, String> {
+        let rest = [("probability", ParameterValue::Share(0.02)), ("avpkt", ParameterValue::Size(Bytes(1000)))];
         let parameters = parameters.iter().copied().chain(rest).collect();
         options(&KernelQueue { discipline: "red", parameters }, Rate(8_000_000))
     }
@@ -74,10 +74,10 @@ mod tests {
     /// The example of tc-red(8).
     #[test]
     fn it_is_laid_out_as_the_kernel_reads_it() {
-        let size = |bytes| Setting::Size(Bytes(bytes));
-        let limit = ("limit", Setting::Limit(Limit::Bytes(Bytes(400_000))));
-        let said = [limit, ("min", size(30_000)), ("max", size(90_000)), ("burst", Setting::Number(55))];
-        let flags = [("ecn", Setting::Flag(true)), ("harddrop", Setting::Flag(true))];
+        let size = |bytes| ParameterValue::Size(Bytes(bytes));
+        let limit = ("limit", ParameterValue::Limit(Limit::Bytes(Bytes(400_000))));
+        let said = [limit, ("min", size(30_000)), ("max", size(90_000)), ("burst", ParameterValue::Number(55))];
+        let flags = [("ecn", ParameterValue::Flag(true)), ("harddrop", ParameterValue::Flag(true))];
         let sent = sent(&[&said[..], &flags].concat()).unwrap();
         let words = [400_000u32, 30_000, 90_000].map(u32::to_ne_bytes).concat();
         assert_eq!(sent[..20], [&[20, 0, 1, 0][..], &words, &[5, 22, 11, 3]].concat());
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn bounds_that_contradict_each_other_are_refused() {
-        let size = |bytes| Setting::Size(Bytes(bytes));
+        let size = |bytes| ParameterValue::Size(Bytes(bytes));
         let refused = sent(&[("limit", size(50_000)), ("min", size(20_000))]).unwrap_err();
         assert!(refused.contains("up to limit"), "{refused}");
     }

@@ -31,7 +31,7 @@ pub(super) struct Layout {
 }
 
 /// Where both stand while they are walked side by side.
-struct Place {
+struct Cursor {
     path: String,
     native: usize,
     kernel_bit: usize,
@@ -41,7 +41,7 @@ impl Layout {
     /// Of a structure as we declare it and as the kernel does.
     pub(super) fn new(ours: &Type, kernel: &Type) -> Layout {
         let mut fields = Vec::new();
-        walk(ours, kernel, None, Place { path: String::new(), native: 0, kernel_bit: 0 }, &mut fields);
+        walk(ours, kernel, None, Cursor { path: String::new(), native: 0, kernel_bit: 0 }, &mut fields);
         Layout { fields, native_bytes: size_and_align(ours).0, kernel_bytes: kernel.bytes() }
     }
 
@@ -68,14 +68,14 @@ impl Layout {
 }
 
 /// `bits` if the kernel's is a bit-field.
-fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Place, fields: &mut Vec<Field>) {
+fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Cursor, fields: &mut Vec<Field>) {
     match (ours, kernel) {
         (Type::Structure { members, .. }, Type::Structure { members: kernel, .. }) => {
             walk_members(members, kernel, &at, fields);
         }
         (Type::Array { element, count }, Type::Array { element: kernel, count: kernel_count }) => {
             for i in 0..*count.min(kernel_count) {
-                let place = Place {
+                let place = Cursor {
                     path: format!("{}[{i}]", at.path),
                     native: at.native + i * size_and_align(element).0,
                     kernel_bit: at.kernel_bit + 8 * i * kernel.bytes(),
@@ -95,7 +95,7 @@ fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Place, fields: &mut
     }
 }
 
-fn walk_members(ours: &[Member], kernel: &[Member], at: &Place, fields: &mut Vec<Field>) {
+fn walk_members(ours: &[Member], kernel: &[Member], at: &Cursor, fields: &mut Vec<Field>) {
     let separator = if at.path.is_empty() { "" } else { "." };
     let mut end = at.native;
     for member in ours {
@@ -103,7 +103,7 @@ fn walk_members(ours: &[Member], kernel: &[Member], at: &Place, fields: &mut Vec
         let native = end.next_multiple_of(align);
         end = native + size;
         if let Some((bit, found)) = find(kernel, &member.name) {
-            let place = Place {
+            let place = Cursor {
                 path: format!("{}{separator}{}", at.path, member.name),
                 native,
                 kernel_bit: at.kernel_bit + bit,

@@ -15,7 +15,7 @@ use self::tin::{Shared, Taken, Tin};
 use super::hash::Salt;
 use super::packets::Total;
 use super::{Qdisc, Skb};
-use crate::Draws;
+use crate::Rng;
 use scenario::queue;
 use scenario::units::{Nanos, Rate};
 
@@ -36,14 +36,14 @@ pub struct Cake {
 
 impl Cake {
     /// An empty one before a device of this MTU.
-    pub fn new(parameters: &queue::Cake, mtu: u32, mut draws: Draws) -> Cake {
+    pub fn new(parameters: &queue::Cake, mtu: u32, mut rng: Rng) -> Cake {
         let rate = parameters.bandwidth.map(|Rate(bits)| bits / 8);
         let tins: Vec<Tin> = shares(parameters.diffserv)
             .into_iter()
             .map(|share| Tin::new(rate.map(|rate| share.of(rate)), share.quantum, parameters.rtt, mtu))
             .collect();
         let shaper = Shaper { pace: tins[0].pace, time_next_packet: 0, failsafe_next_packet: 0 };
-        let salt = Salt::new(&mut draws);
+        let salt = Salt::new(&mut rng);
         Cake {
             tins,
             tin_of: code_points(parameters.diffserv),
@@ -54,7 +54,7 @@ impl Cake {
                 shaper,
                 salt,
                 total: Total::default(),
-                draws,
+                rng,
             },
             memory_limit: memory_limit(parameters, rate, mtu),
             current: 0,
@@ -146,7 +146,7 @@ impl Qdisc for Cake {
         shared.total.add(&skb);
         tin.packets += 1;
         tin.flows[n].packets.push(skb);
-        tin.activate(n, shared.flow_mode, &mut shared.draws);
+        tin.activate(n, shared.flow_mode, &mut shared.rng);
         while self.shared.total.memory > self.memory_limit {
             self.drop_from_the_longest(now, dropped);
         }
@@ -162,7 +162,7 @@ impl Qdisc for Cake {
             while let Some(n) = tin.next_flow(first) {
                 first = false;
                 if tin.flows[n].deficit <= 0 {
-                    tin.end_turn(n, shared.flow_mode, &mut shared.draws);
+                    tin.end_turn(n, shared.flow_mode, &mut shared.rng);
                     continue;
                 }
                 match tin.take(n, now, shared, dropped) {
@@ -215,7 +215,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn cake(parameters: queue::Cake) -> Cake {
-        Cake::new(&parameters, 1500, crate::draws(1, 1))
+        Cake::new(&parameters, 1500, crate::rng(1, 1))
     }
 
     fn shaped(mbit: u64) -> queue::Cake {

@@ -1,13 +1,13 @@
 //! A tin of CAKE: flows that take turns so that hosts get equal shares (DRR++), each with COBALT.
 
 use super::shaper::{Pace, Shaper, Wire};
-use crate::Draws;
+use crate::Rng;
 use crate::qdisc::Skb;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::cobalt::{Cobalt, Law};
 use crate::qdisc::hash::Salt;
 use crate::qdisc::packets::{Packets, Total};
-use crate::qdisc::set_hash::{self, Place, QUEUES};
+use crate::qdisc::set_hash::{self, Lookup, QUEUES};
 use rand::RngCore;
 use scenario::queue::FlowMode;
 use scenario::units::Nanos;
@@ -58,7 +58,7 @@ impl Hosts {
 
     /// The place of a host; one without bulk flows gives its own to another.
     fn place_of(&mut self, hash: u32) -> u16 {
-        let (Place::Known(place) | Place::Free(place) | Place::Shared(place)) =
+        let (Lookup::Known(place) | Lookup::Free(place) | Lookup::Shared(place)) =
             set_hash::find(hash, |n| self.tags[n] == hash, |n| self.bulk_flows[n] == 0);
         self.tags[place] = hash;
         place as u16
@@ -136,8 +136,8 @@ impl Tin {
         }
         let place = set_hash::find(hash, |n| self.tags[n] == hash, |n| self.flows[n].set == Set::Unused);
         let (place, is_taken_over) = match place {
-            Place::Known(place) => (place, self.flows[place].set == Set::Unused),
-            Place::Free(place) | Place::Shared(place) => (place, true),
+            Lookup::Known(place) => (place, self.flows[place].set == Set::Unused),
+            Lookup::Free(place) | Lookup::Shared(place) => (place, true),
         };
         self.tags[place] = hash;
         if is_taken_over {
@@ -177,7 +177,7 @@ impl Tin {
     /// What a flow may send in a turn: the less the more flows its busier host has. The parts of a byte are made up for
     /// at random.
     #[inline]
-    fn quantum_of(&self, n: usize, mode: FlowMode, draws: &mut Draws) -> i64 {
+    fn quantum_of(&self, n: usize, mode: FlowMode, rng: &mut Rng) -> i64 {
         let flow = &self.flows[n];
         let mut load = 1;
         if mode.flows() && mode.sources() {
@@ -186,12 +186,12 @@ impl Tin {
         if mode.flows() && mode.destinations() {
             load = load.max(self.destinations.bulk_flows[flow.destination as usize]);
         }
-        ((self.flow_quantum * (65_535 / load as u32) + (draws.next_u32() >> 16)) >> 16) as i64
+        ((self.flow_quantum * (65_535 / load as u32) + (rng.next_u32() >> 16)) >> 16) as i64
     }
 
     /// A flow that has a packet again.
     #[inline]
-    pub(super) fn activate(&mut self, n: usize, mode: FlowMode, draws: &mut Draws) {
+    pub(super) fn activate(&mut self, n: usize, mode: FlowMode, rng: &mut Rng) {
         match self.flows[n].set {
             Set::Unused | Set::Decaying => {
                 if self.flows[n].set == Set::Decaying {
@@ -200,7 +200,7 @@ impl Tin {
                 self.chains.move_to_back(NEW, n);
                 self.flows[n].set = Set::Sparse;
                 self.sparse += 1;
-                self.flows[n].deficit = self.quantum_of(n, mode, draws);
+                self.flows[n].deficit = self.quantum_of(n, mode, rng);
             }
             Set::SparseWait => {
                 self.sparse -= 1;
@@ -218,7 +218,7 @@ impl Tin {
 
     /// A flow that has had its turn: it waits for the next among the old ones.
     #[inline]
-    pub(super) fn end_turn(&mut self, n: usize, mode: FlowMode, draws: &mut Draws) {
+    pub(super) fn end_turn(&mut self, n: usize, mode: FlowMode, rng: &mut Rng) {
         if self.flows[n].set == Set::Sparse {
             if self.flows[n].packets.is_empty() {
                 self.flows[n].set = Set::SparseWait;
@@ -227,7 +227,7 @@ impl Tin {
                 self.make_bulk(n, mode);
             }
         }
-        self.flows[n].deficit += self.quantum_of(n, mode, draws);
+        self.flows[n].deficit += self.quantum_of(n, mode, rng);
         self.chains.move_to_back(OLD, n);
     }
 
@@ -270,7 +270,7 @@ impl Tin {
             shared.total.remove(&skb);
             self.packets -= 1;
             let bulk_flows = if shared.ingress { self.bulk } else { 0 };
-            let drop = flow.cobalt.should_drop(&self.law, now, &mut skb, bulk_flows, &mut shared.draws);
+            let drop = flow.cobalt.should_drop(&self.law, now, &mut skb, bulk_flows, &mut shared.rng);
             if !drop || flow.packets.is_empty() {
                 return Taken::Packet(skb);
             }
@@ -322,7 +322,7 @@ pub(super) struct Shared {
     pub(super) shaper: Shaper,
     pub(super) salt: Salt,
     pub(super) total: Total,
-    pub(super) draws: Draws,
+    pub(super) rng: Rng,
 }
 
 #[cfg(test)]

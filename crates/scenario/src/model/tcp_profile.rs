@@ -3,9 +3,9 @@
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The switches of a TCP stack. `Stack::LINUX` is what a current Linux does.
+/// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stack {
+pub struct TcpProfile {
     /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
     pub sack: bool,
     /// Timestamps option (RFC 7323).
@@ -45,9 +45,9 @@ pub struct Stack {
     pub rto_min: Nanos,
 }
 
-impl Stack {
+impl TcpProfile {
     /// Profile `linux`.
-    pub const LINUX: Stack = Stack {
+    pub const LINUX: TcpProfile = TcpProfile {
         sack: true,
         timestamps: true,
         tcp_usec_ts: false,
@@ -68,7 +68,7 @@ impl Stack {
         rto_min: Nanos::from_millis(200),
     };
     /// Profile `sack`: RFC 6675 recovery on a textbook stack.
-    pub const SACK: Stack = Stack {
+    pub const SACK: TcpProfile = TcpProfile {
         rack: false,
         tlp: false,
         prr: false,
@@ -77,8 +77,8 @@ impl Stack {
         quick_ack: false,
         sack_compression: false,
         cwnd_validation: false,
-        ..Stack::LINUX
+        ..TcpProfile::LINUX
     };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
-    pub const NEWRENO: Stack = Stack { sack: false, timestamps: false, ..Stack::SACK };
+    pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
 }

@@ -1,0 +1,35 @@
+//! Random numbers: where every draw of a run comes from.
+
+use rand::RngCore;
+
+/// The generator of every draw of a run: seeded, portable, the same on every machine.
+pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A generator of its own for one purpose of one run, so that a draw more here changes nothing there.
+pub fn rng(seed: u64, purpose: u64) -> Rng {
+    use rand::SeedableRng;
+    // Multiplying by an odd constant keeps (seed, purpose) pairs apart; the generator's own seeding mixes the bits.
+    Rng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose))
+}
+
+/// A number from 0 to `most`, any as likely as another.
+pub fn up_to(most: u64, rng: &mut Rng) -> u64 {
+    ((u128::from(rng.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
+}
+
+/// From 0 up to but without 1.
+pub(crate) fn uniform(rng: &mut Rng) -> f64 {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    (rng.next_u64() >> 11) as f64 * STEP
+}
+
+/// With mean 1.
+pub(crate) fn exponential(rng: &mut Rng) -> f64 {
+    -libm::log(1.0 - uniform(rng))
+}
+
+/// With mean 0 and standard deviation 1 (Box and Muller).
+pub fn normal(rng: &mut Rng) -> f64 {
+    let radius = (2.0 * exponential(rng)).sqrt();
+    radius * libm::cos(std::f64::consts::TAU * uniform(rng))
+}

@@ -1,0 +1,221 @@
+"""`unbloat check FILE`: whether a scenario or a congestion control will do, before anything is run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from unbloat import _core
+from unbloat._core import Error, InputError, RunError
+from unbloat.cli.options import JsonOption, listed
+from unbloat.cli.terminal import say, say_json
+from unbloat.system import compiler_warnings
+
+WRONG = 2
+RUNS = "runs on "
+PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
+"""Where a sentence about a control has it from: the trial's text, which nobody has seen."""
+EXAMPLES = """\
+unbloat check my-line.toml
+unbloat check ./mine.bpf.c
+unbloat check ./mine.bpf.c --kernel 6.1,6.12"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question, its answer, and what there is to say about it."""
+
+    what: str
+    answer: str
+    """yes, no, or ? where it could not be found out."""
+    why: str = ""
+
+
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or a .bpf.c file.", show_default=False)],
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            metavar="RELEASE|FILE,...",
+            help="Kernels whose verifier a congestion control is shown to, in guests (default: those that are on this "
+            "machine, or else the distribution's).",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> int | None:
+    """Check a scenario, or whether simulator and kernels take a control.
+
+    A scenario: every cell is read, and it is said where it can run. A congestion control: both compilers, with their
+    warnings; a short run in the simulator; the verifiers of kernels in guests, without root. The status is 2 if
+    anything is wrong.
+    """
+    is_control = file.partition("#")[0].endswith(".c")
+    if kernel and not is_control:
+        raise InputError("check --kernel: only a congestion control is shown to kernels")
+    findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
+    say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(screen(findings))
+    return WRONG if is_wrong(findings) else None
+
+
+def is_wrong(findings: list[Finding]) -> bool:
+    """Tell whether something does not do: a scenario may well run in one place only."""
+    places = [finding for finding in findings if finding.what.startswith(RUNS)]
+    rest = [finding for finding in findings if finding not in places]
+    runs_nowhere = bool(places) and not any(finding.answer == "yes" for finding in places)
+    return runs_nowhere or any(finding.answer == "no" for finding in rest)
+
+
+def screen(findings: list[Finding]) -> str:
+    """Draw what was found."""
+    lines = []
+    for finding in findings:
+        lines.append(f"{finding.answer}: {finding.what}")
+        lines += [f"    {line}" for line in finding.why.splitlines()]
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- A scenario
+
+
+def of_scenario(file: str) -> Iterator[Finding]:
+    """Read it, and ask for each backend."""
+    from unbloat.scenario.checks import BACKENDS
+    from unbloat.scenario.source import source_of
+
+    cells = source_of(file).cells()
+    axes = ", ".join(axis for axis, _ in cells[0].axes)
+    runs = f"{len(cells)} runs over {axes}" if axes else "one run"
+    yield Finding("can be read", "yes", f"{runs}, {cells[0].duration_s:g} s each")
+    for doubt in dict.fromkeys(doubt for cell in cells for doubt in cell.doubts):
+        yield Finding("is meant so", "?", doubt)
+    for control in dict.fromkeys(str(control) for cell in cells for control in cell.own_controls):
+        yield from compiled(control)
+    for on in BACKENDS:
+        yield asked(f"{RUNS}{on}", partial(ask_all, cells, on))
+
+
+def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
+    """Raise `InputError` if this backend lacks something that one of the cells asks for."""
+    for cell in cells:
+        cell.check(on)
+        if on == "simulator":
+            refuse_the_kernels_own(cell)
+
+
+def refuse_the_kernels_own(cell: _core.Cell) -> None:
+    """Raise `InputError` if a flow has a congestion control that only kernels have."""
+    for number, group in enumerate(json.loads(cell.json())["flows"]):
+        if name := group["cc"]["source"].get("Kernel"):
+            place = cell.locate(f"flows.{number}.cc")
+            raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
+
+
+# ---------------------------------------------------------------- A congestion control
+
+
+def of_control(control: str, kernels: list[str]) -> Iterator[Finding]:
+    """Compile it for both, run it for a moment, show it to kernels."""
+    findings = list(compiled(control))
+    yield from findings
+    if findings[-1].answer == "yes":
+        from unbloat.scenario.catalogue import trial
+
+        (cell,) = trial(control)
+        yield from taken_by(control, cell, kernels)
+
+
+def compiled(control: str) -> Iterator[Finding]:
+    """Compile it for the simulator and run it for a moment; compile it for kernels."""
+    from unbloat.scenario.catalogue import trial
+    from unbloat.system.paths import ALGORITHMS
+
+    (cell,) = trial(control)
+    yield asked(f"{control} compiles for the simulator, and runs there", lambda: run_apart(control))
+    yield asked(f"{control} compiles for kernels", lambda: cell.objects(ALGORITHMS))
+
+
+def run_apart(control: str) -> None:
+    """Run it for a moment, in a process of its own: it may end that."""
+    from unbloat.runs.experiment import run
+    from unbloat.scenario.catalogue import trial_text
+
+    run(trial_text(control), cache=False, progress=False)
+
+
+def asked(what: str, question: Callable[[], object]) -> Finding:
+    """Answer a question by trying; what compilers warn of is said with it."""
+    try:
+        with warnings_caught() as warnings:
+            question()
+    except InputError as error:
+        return Finding(what, "no", PLACE.sub("", str(error)))
+    except Error as error:
+        return Finding(what, "?", PLACE.sub("", str(error)))
+    return Finding(what, "yes", "\n".join(warnings))
+
+
+@contextmanager
+def warnings_caught() -> Iterator[list[str]]:
+    """Collect what compilers warn of, in this process or in others that it starts, in place of showing it."""
+    caught: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: caught.append(record.getMessage())  # type: ignore[method-assign]
+    propagates, compiler_warnings.log.propagate = compiler_warnings.log.propagate, False
+    compiler_warnings.log.addHandler(handler)
+    try:
+        yield caught
+    finally:
+        compiler_warnings.log.removeHandler(handler)
+        compiler_warnings.log.propagate = propagates
+        for path, text in _core.take_warnings():
+            caught.append(f"{path}: the compiler warns:\n{text.rstrip()}")
+
+
+def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Finding]:
+    """Run it for a moment in a guest of each kernel."""
+    from unbloat.guest import guest
+
+    for wanted in kernels or releases_here():
+        try:
+            release = guest.kernel_named(wanted).release
+        except Error as error:
+            yield Finding(f"{f'Linux {wanted}' if wanted else 'a kernel'} takes {control}", "?", str(error))
+            continue
+        finding = asked(f"Linux {release} takes {control}", partial(run_in_guest, cell, wanted))
+        # Warnings were said before.
+        yield replace(finding, why="") if finding.answer == "yes" else finding
+
+
+def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
+    """Run it there."""
+    from unbloat.guest import guest
+    from unbloat.runs.progress import Waiting
+    from unbloat.scenario.recording import Recording
+
+    with closing(Waiting()) as wait:
+        prepared = guest.prepare(kernel, wait)
+    try:
+        guest.run(prepared, cell, Recording(), lambda share: None)
+    except RunError as error:  # What libbpf does not know how to load, such as a function that no kernel has.
+        raise InputError(str(error)) from None
+
+
+def releases_here() -> list[str | None]:
+    """List the kernels that need not be fetched, the newest of each series; without any, the distribution's own."""
+    from unbloat.guest.kernels import OLDEST, kernels_here, numbers
+
+    series = {
+        numbers(kernel.release)[:2]: kernel.release
+        for kernel in sorted(kernels_here(), key=lambda kernel: numbers(kernel.release))
+        if numbers(kernel.release)[:2] >= OLDEST
+    }
+    return [*series.values()] or [None]

@@ -1,0 +1,85 @@
+"""`unbloat export RESULTS`: tables for spreadsheets and papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from unbloat._core import InputError
+from unbloat.cli.terminal import plain, tell
+
+if TYPE_CHECKING:
+    from unbloat.results.results import Results
+
+EXAMPLES = """\
+unbloat export results/ --csv -o flows.csv
+unbloat export results/ --csv --table links
+unbloat export sweep/ --latex -o table.tex"""
+
+TableName = Literal["flows", "links", "runs", "stats"]
+
+
+def command(
+    results: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULTS",
+            help="A folder that `-o` wrote (or one above several), or a file that `--json` printed.",
+            show_default=False,
+        ),
+    ],
+    csv: Annotated[bool, typer.Option("--csv", help="As comma-separated values, with every column.")] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="As a table of LaTeX, with the columns that the screen has.")
+    ] = False,
+    table: Annotated[
+        TableName | None,
+        typer.Option(
+            "--table",
+            metavar="flows|links|runs|stats",
+            help="What has a row: each flow, link or run, or each cell with means and intervals (default: stats where "
+            "cells are repeated, else flows).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it (default: print it).")
+    ] = None,
+) -> None:
+    """Write results as CSV or LaTeX."""
+    if csv == latex:
+        raise InputError("export: say --csv or --latex")
+    from unbloat.results.results import read
+
+    found = read(results)
+    chosen = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
+    text = as_csv(found, chosen) if csv else as_latex(found, chosen)
+    if output:
+        output.write_text(text, encoding="utf-8")
+        tell(f"wrote {output}")
+    else:
+        typer.echo(plain(text), nl=False)
+
+
+def as_csv(results: Results, table: TableName) -> str:
+    """Give a table with all of its columns."""
+    frame = results.stats() if table == "stats" else getattr(results, table)
+    return str(frame.to_csv(index=False))
+
+
+def as_latex(results: Results, table: TableName) -> str:
+    """Give a table as the screen has it."""
+    from unbloat.report import run_table, sweep_table
+    from unbloat.report.table import latex
+
+    match table:
+        case "flows":
+            columns = run_table.flows_columns(results)
+        case "links":
+            columns = run_table.links_columns(results)
+        case "stats":
+            columns = sweep_table.columns_of(results)
+        case "runs":
+            raise InputError("export --latex: runs have no table on the screen: choose flows, links or stats")
+    return f"{latex(columns)}\n"

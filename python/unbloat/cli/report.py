@@ -1,0 +1,95 @@
+"""`unbloat report RESULTS|PAPER`: one page to look at, to print and to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unbloat._core import InputError
+from unbloat.cli.options import CacheOption, JobsOption, keeping_runs
+from unbloat.cli.terminal import tell
+
+if TYPE_CHECKING:
+    from unbloat.report.page import Page
+
+NAME = "report.html"
+EXAMPLES = """\
+unbloat run home-dsl --cc cubic,vegas -o home && unbloat report home
+unbloat report sweep/ -o sweep.html
+unbloat report cubic-plus"""
+
+
+def command(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULTS|PAPER",
+            help="A folder that `-o` wrote (or one above several), a file that `--json` printed; or a paper from "
+            "`unbloat list`, or a folder with a published.toml.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The page (default: report.html beside the results, or in results/PAPER).",
+        ),
+    ] = None,
+    jobs: JobsOption = None,
+    cache: CacheOption = None,
+) -> None:
+    """Write results, or a paper that is repeated, as one HTML page.
+
+    The page needs nothing else: no script, no font, no picture from anywhere. A paper's runs are done first, as far as
+    none are kept.
+    """
+    path = Path(what)
+    if is_paper(path):
+        from unbloat.papers import report_page
+        from unbloat.papers.reproduce import paper_of, reproduce
+
+        paper = paper_of(what)
+        file = checked(output or Path("results") / paper.name / NAME)
+        with keeping_runs(cache):
+            page = report_page.page_of(reproduce(paper, extra_tables=True, cache=cache, jobs=jobs))
+    else:
+        from unbloat.report import results_page
+        from unbloat.results.results import read
+
+        found = read(path)
+        file = checked(output or (path if path.is_dir() else path.parent) / NAME)
+        page = results_page.page_of(found)
+    write(page, file)
+
+
+def is_paper(path: Path) -> bool:
+    """Tell a paper, by its folder or its name, from results; raises `InputError` for what is neither."""
+    from unbloat.cli.options import paper_names
+
+    if path.exists():
+        return (path / "published.toml").exists()
+    names = paper_names("")
+    if str(path) not in names:
+        raise InputError(f"report: {path} is neither a file or folder of results nor a paper, of which there are "
+                         f"{', '.join(names)}")  # fmt: skip
+    return True
+
+
+def checked(file: Path) -> Path:
+    """Refuse a name that is no page's before anything is simulated for it."""
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"report: -o {file}: a page's name ends in .html")
+    if file.is_dir():
+        raise InputError(f"report: -o {file}: this is a folder")
+    return file
+
+
+def write(page: Page, file: Path) -> None:
+    """Write it, and say where it is."""
+    page.write(file)
+    tell(f"wrote {file}")

@@ -1,0 +1,53 @@
+"""`--rtt`: a path's round-trip time, as delays of the link that all flows share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unbloat import _core
+from unbloat._core import InputError
+from unbloat.scenario.source import source_of
+
+
+def cases(scenario: str, overrides: Mapping[str, object], times: Sequence[str]) -> dict[str, object]:
+    """Give the keys that make the round-trip time of every flow's empty path each of these.
+
+    The shared link gets half of it in each direction, less what the senders' own links add. Raises `InputError` for
+    a network without one such link, and for a time that is too short.
+    """
+    link, access_ns = _shared_link(scenario, overrides)
+    keys = (f"link.{link}.delay", f"link.{link}.reverse.delay")
+    delays = [_delay(time, access_ns) for time in times]
+    if len(times) == 1:
+        return dict.fromkeys(keys, delays[0])
+    listed = [{"label": time, **dict.fromkeys(keys, delay)} for time, delay in zip(times, delays, strict=True)]
+    return {"sweep.rtt": listed}
+
+
+def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, int]:
+    """Find the one link of the scenario; give its name and the delay of the senders' own links, one way."""
+    data: dict[str, Any] = json.loads(source_of(scenario, overrides).cells()[0].json())
+    if len(data["links"]) != 1:
+        names = ", ".join(link["forward"]["name"] for link in data["links"])
+        raise InputError(f"--rtt: {scenario} has the links {names}: set the delay of each with --set link.NAME.delay")
+    delays = {group["access"]["delay"] for group in data["flows"]}
+    if len(delays) > 1:
+        raise InputError(
+            f"--rtt: the flows of {scenario} have round-trip times of their own, because their access links differ: "
+            "set --set link.bottleneck.delay"
+        )
+    return data["links"][0]["forward"]["name"], delays.pop()
+
+
+def _delay(time: str, access_ns: int) -> str:
+    """Give the link's delay in one direction, in the scenario's words."""
+    try:
+        rtt_ns = _core.duration_ns(time)
+    except InputError as error:
+        raise InputError(f"--rtt: {error}") from None
+    delay_ns = rtt_ns / 2 - access_ns
+    if delay_ns < 0:
+        raise InputError(f"--rtt: {time} is too short: the senders' own links take {2 * access_ns / 1e6:g}ms of it")
+    return f"{delay_ns / 1000:.10g}us"

@@ -1,0 +1,194 @@
+"""A repeated paper as one HTML page: main claims first, what it printed beside what was measured, figures, reasons."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+
+from unbloat._core import __version__
+from unbloat.papers import extra_tables, figures, ratios, tables
+from unbloat.papers.judge import Judged, JudgedPaper
+from unbloat.papers.reproduce import Reproduction
+from unbloat.papers.verdicts import VERDICTS
+from unbloat.report.drawing import inline
+from unbloat.report.page import Page, Section
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.scenario.identity import code_hash
+
+KEPT = 12
+"""Letters of a hash that a page shows."""
+APART = ("direction only", "not reproduced")
+"""Verdicts that want a reason."""
+FEWEST = 4
+"""Fewer ratios than this are not summed up."""
+
+
+def page_of(found: Reproduction, *, now: datetime | None = None) -> Page:
+    """Lay a paper out; `now` is when the page is made."""
+    itself, *readings = found.judged
+    drawn, *beyond = _pictures(found)
+    every = [picture for picture in drawn if picture.file == ratios.file_of(found.paper)]
+    sections = [
+        Section("Main claims", tables.main_claims(itself)),
+        Section("Every number in one picture", every),
+        Section("Figures", [picture for picture in drawn if picture not in every]),
+        Section("Published beside measured", list(_tables(itself))),
+        Section("What did not come out as published, and why", _reasons(itself)),
+        Section("Unsound or undecided", _open(found.judged)),
+        *(_reading(judged, pictures) for judged, pictures in zip(readings, beyond, strict=True)),
+        Section("Beyond the paper", [_beyond(*table) for table in found.extra_tables]),
+        Section("Run it again", list(_again(found))),
+    ]
+    made = f"Made by unbloat {__version__}, {(now or datetime.now(UTC)):%Y-%m-%d %H:%M} UTC"
+    paper = found.paper
+    return Page("unbloat · a paper repeated", paper.title, _asked(found), answer_of(itself), sections, made)
+
+
+def write(found: Reproduction, file: Path) -> None:
+    """Write the page."""
+    page_of(found).write(file)
+
+
+# ---------------------------------------------------------------- Question and answer
+
+
+def _asked(found: Reproduction) -> list[Part]:
+    paper = found.paper
+    changed = ", ".join(f"`{key} = {value}`" for key, value in paper.changed.items())
+    facts = [
+        ("The paper", f"{paper.authors}: {paper.title}. {paper.where}"),
+        ("The question", "Do its numbers and its statements come out when its experiments are run again?"),
+        ("Asked for", f"only `{paper.asked}`" if paper.asked else ""),
+        ("Changed", changed),
+        ("Runs", f"{len(paper.scenarios())} scenarios, each cell with {paper.seeds} seeds"),
+        ("Reproduced is", _bounds(found)),
+    ]
+    return [Facts([(term, said) for term, said in facts if said])]
+
+
+def _bounds(found: Reproduction) -> str:
+    bounds = found.paper.bounds
+    return (
+        f"a number within {100 * bounds.relative:g} % of the published one, or within its rounding (an index within "
+        f"{bounds.index:g}), and a statement that holds as it is written; these rules are older than the runs"
+    )
+
+
+def answer_of(judged: JudgedPaper) -> list[str]:
+    """Give the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
+    everything, main = judged.claims(), judged.main()
+    sentences = [f"Of the paper's {len(main)} main claims, {_counted(main)}."] if main else []
+    sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")
+    return [*sentences, _nearness(judged)]
+
+
+def _counted(claims: Sequence[Judged]) -> str:
+    """Say how many of them have each verdict."""
+    words = {"reproduced": "reproduced", "direction only": "right in direction only", "unsound": "from unsound runs"}
+    parts = []
+    for verdict in [*VERDICTS, "unsound"]:
+        number = sum(claim.verdict == verdict for claim in claims)
+        if number or verdict == "reproduced":
+            parts.append(f"{number or 'none'} {'is' if number < 2 else 'are'} {words.get(verdict, verdict)}")
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+
+
+def _nearness(judged: JudgedPaper) -> str:
+    """Say how near the numbers are, and what has no reason."""
+    numbers = [ratio for each in ratios.numbers_of(judged) if not math.isnan(ratio := ratios.ratio_of(each))]
+    parts = []
+    if len(numbers) >= FEWEST:
+        low, _, high = quantiles(numbers, n=4)
+        middle = f"the middle half of all between {low:.2f} and {high:.2f} times"
+        parts.append(f"The median number is {median(numbers):.2f} times the published one, {middle}")
+    apart = [each for each in judged.claims() if each.verdict in APART]
+    if apart:
+        explained = sum(bool(each.reason) for each in apart)
+        found = "all" if explained == len(apart) else f"{explained} of"
+        parts.append(f"a reason was found for {found} the {len(apart)} that came out otherwise")
+    sentence = "; ".join(parts) or "nothing came out otherwise"
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+# ---------------------------------------------------------------- Sections
+
+
+def _pictures(found: Reproduction) -> list[list[Picture]]:
+    """Draw the pictures of the paper, then those of each reading."""
+    numbers = count()
+    pairs = zip(found.judged, found.measurements, strict=True)
+    return [[_picture(each, next(numbers)) for each in figures.drawn(*pair)] for pair in pairs]
+
+
+def _picture(drawn: figures.Drawn, number: int) -> Picture:
+    return Picture(drawn.name, drawn.title, inline(drawn.canvas, drawn.title, number), is_wide=True)
+
+
+def _tables(judged: JudgedPaper) -> Iterator[Part]:
+    """Fold every table and the statements, each with its counts."""
+    yield tables.LEGEND
+    for (_, rows), table in zip(judged.tables, tables.tables_of(judged), strict=True):
+        claims = [cell for row in rows for column in row.judged for cell in column if cell]
+        yield Fold(f"{table.title} {_brackets(claims)}", [table])
+    if statements := tables.statements_of(judged):
+        claims = [each for _, group in judged.statements for _, each in group]
+        yield Fold(f"Statements of the text {_brackets(claims)}", statements)
+
+
+def _brackets(claims: Sequence[Judged]) -> str:
+    reproduced = sum(claim.verdict == "reproduced" for claim in claims)
+    return f"({reproduced} of {len(claims)} reproduced)"
+
+
+def _reasons(judged: JudgedPaper) -> list[Part]:
+    """Fold the reasons: each stands before what it is about."""
+    reasons = tables.reasons_of(judged)
+    apart = sum(claim.verdict in APART for claim in judged.claims())
+    title = f"{_number(len(reasons), 'reason')} for {_number(apart, 'number or statement', 'numbers and statements')}"
+    return [Fold(title, [Listing("", reasons)])] if reasons else []
+
+
+def _number(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
+def _open(papers: Sequence[JudgedPaper]) -> list[Part]:
+    claims = [each for judged in papers for each in judged.claims()]
+    undecided = [f"`{each.id}`" for each in claims if each.verdict == "undecided"]
+    unsound = [f"`{each.id}`: {each.reason}" for each in claims if each.verdict == "unsound"]
+    parts: list[Part] = []
+    if undecided:
+        parts.append(
+            "Undecided is where the interval of what was measured crosses a bound; more seeds would decide it."
+        )
+        parts.append(Fold(f"{len(undecided)} undecided", [", ".join(undecided)]))
+    if unsound:
+        parts.append(Listing("From unsound runs, and not judged", unsound))
+    return parts or ["Nothing: every run is sound, and no interval crosses a bound."]
+
+
+def _reading(judged: JudgedPaper, pictures: Sequence[Part]) -> Section:
+    """Lay another reading of the paper out."""
+    reading = judged.paper.reading
+    assert reading
+    parts: list[Part] = [reading.text.strip(), *answer_of(judged), *pictures, *_tables(judged)]
+    return Section(reading.title, [*parts, *_reasons(judged)])
+
+
+def _beyond(table: extra_tables.ExtraTable, laid: list[Table]) -> Fold:
+    parts = [part for part in extra_tables.report_of(table, laid).parts if not isinstance(part, Heading)]
+    return Fold(table.title, parts)
+
+
+def _again(found: Reproduction) -> Iterator[Part]:
+    paper = found.paper
+    options = [f"--table {paper.asked}" if not paper.exactly else f"--claim {paper.asked}"] if paper.asked else []
+    options += [f"--set {key}={value}" for key, value in paper.changed.items()]
+    yield Code(" ".join(["unbloat", "reproduce", paper.name, *options, "--page"]))
+    host = f"{platform.system()} {platform.release()}, {platform.machine()}, Python {platform.python_version()}"
+    yield Facts([("unbloat", __version__), ("Hash of its code", code_hash()[:KEPT]), ("Machine", host)])

@@ -1,0 +1,186 @@
+"""The TOML files of a paper's folder, read into records; what is wrong is told with its file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from unbloat._core import InputError
+
+Keys = Sequence[str | int]
+"""Where something stands: names of tables and keys, and numbers of a list's entries from 0."""
+T = TypeVar("T")
+
+
+class PaperError(InputError):
+    """A paper's folder that cannot be used: file, line, key and what is allowed, in one sentence."""
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """A file that could be parsed."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+    def convert(self, kind: type[T]) -> T:
+        """Make the record of it; raises `PaperError` for what is missing, unknown or of another type."""
+        try:
+            return msgspec.convert(self.data, kind)
+        except msgspec.ValidationError as error:
+            raise self._explained(str(error), kind) from None
+
+    def wrong(self, keys: Keys, sentence: str) -> PaperError:
+        """Give the error for what stands at a key."""
+        where = f"{self.path}:{line_of(self.text, keys)}" if keys else str(self.path)
+        return PaperError(": ".join(filter(None, [where, shortened(".".join(map(str, keys))), sentence])))
+
+    def _explained(self, message: str, kind: type) -> PaperError:
+        """Say in words what msgspec found, such as "Expected `str`, got `float` - at `$.tables[0].title`"."""
+        what, _, place = message.partition(" - at ")
+        keys = _keys_of(place)
+        if found := re.fullmatch(r"Object missing required field `(.*)`", what):
+            return self.wrong(keys, f"`{found[1]}` is missing")
+        if found := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
+            known = _type_at(kind, keys)
+            assert isinstance(known, inspect.StructType)
+            names = ", ".join(field.name for field in known.fields)
+            return self.wrong([*keys, found[1]], f"there is no such key; there are {names}")
+        if what.startswith("Invalid enum value"):
+            choice = _type_at(kind, keys)
+            assert isinstance(choice, inspect.LiteralType)
+            words = ", ".join(sorted(str(value) for value in choice.values if value))
+            return self.wrong(keys, f"must be one of {words}, not {shortened(str(_at(self.data, keys)))}")
+        if found := re.fullmatch(r"Expected `([^`]*)`, got .*", what):
+            return self.wrong(keys, f"must be {_in_words(found[1])}, not {shortened(repr(_at(self.data, keys)))}")
+        if found := re.fullmatch(r"Expected `\w+` ([<>]=?) (.*)", what):
+            bound = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}[found[1]]
+            return self.wrong(keys, f"must be {bound} {found[2]}, not {shortened(repr(_at(self.data, keys)))}")
+        return self.wrong(keys, f"{what[0].lower()}{what[1:]}")
+
+
+def read(path: Path, what: str) -> TomlFile:
+    """Read a file; raises `PaperError` if it is not there, saying what it is, or is no TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return TomlFile(path, text, tomllib.loads(text))
+    except FileNotFoundError:
+        raise PaperError(f"{path}: no such file; {what}") from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
+        where, why = (f"{path}:{found[2]}", found[1]) if found else (str(path), str(error))
+        raise PaperError(f"{where}: this is no TOML: {why}") from None
+    except (OSError, ValueError, RecursionError) as error:  # A `ValueError` says that it is no UTF-8.
+        raise PaperError(f"{path}: {error}") from None
+
+
+LONGEST = 80
+
+
+def shortened(text: str) -> str:
+    """Quote the beginning of what is long; line ends do not break the sentence."""
+    text = text.replace("\n", "\\n")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
+# ---------------------------------------------------------------- What msgspec says
+
+
+def _keys_of(place: str) -> list[str | int]:
+    """Read a place such as `$.tables[0].title`; it ends where a key of a free table would stand, `[...]`."""
+    keys: list[str | int] = []
+    for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", place):
+        if index == "...":
+            break
+        keys.append(name or int(index))
+    return keys
+
+
+def _at(data: Any, keys: Keys) -> Any:
+    for key in keys:
+        data = data[key]
+    return data
+
+
+def _in_words(types: str) -> str:
+    words = {
+        "str": "a text in quotes",
+        "int": "a whole number",
+        "float": "a number",
+        "bool": "true or false",
+        "array": "a list",
+        "object": "a table",
+    }
+    named = [words.get(each, each) for each in types.split(" | ") if each != "null"]
+    return " or ".join(named)
+
+
+def _type_at(kind: type, keys: Keys) -> inspect.Type:
+    """Give what may stand at a key."""
+    found: inspect.Type = inspect.type_info(kind)
+    for key in keys:
+        if isinstance(found, inspect.UnionType):
+            found = next(each for each in found.types if isinstance(each, inspect.StructType | inspect.ListType))
+        if isinstance(found, inspect.StructType):
+            found = next(field.type for field in found.fields if field.name == key)
+        elif isinstance(found, inspect.ListType):
+            found = found.item_type
+    return found
+
+
+# ---------------------------------------------------------------- Lines
+
+
+def line_of(text: str, keys: Keys) -> int:
+    """Find the line on which a key, or the entry of a list, begins.
+
+    TOML is parsed without positions here. But the beginning of a file, cut at the end of a line and with its open
+    brackets closed, is TOML too; the first such beginning that holds the key ends with the key's line.
+    """
+    lines = text.split("\n")
+
+    def holds(end: int, wanted: Keys) -> bool:
+        beginning = "\n".join(lines[:end])
+        try:
+            _at(tomllib.loads(beginning + _closing(beginning)), wanted)
+        except (ValueError, LookupError, TypeError):
+            return False
+        return True
+
+    present = next((keys[:end] for end in range(len(keys), 0, -1) if holds(len(lines), keys[:end])), [])
+    return 1 + bisect_left(range(1, len(lines) + 1), True, key=lambda end: holds(end, present))
+
+
+_TOKENS = re.compile(
+    r'"""(?:\\.|(?!""").)*(?P<basic>"{3,5}|\Z)'
+    r"|'''(?:(?!''').)*(?P<literal>'{3,5}|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+    r"|\#[^\n]*"
+    r"|[\[\]{}]",
+    re.DOTALL,
+)
+_CLOSED_BY = {"[": "]", "{": "}"}
+
+
+def _closing(beginning: str) -> str:
+    """Give what closes the strings and brackets that are open at the end of a beginning."""
+    closing: list[str] = []
+    for token in _TOKENS.finditer(beginning):
+        word = token[0]
+        if word in _CLOSED_BY:
+            closing.append(_CLOSED_BY[word])
+        elif closing and word == closing[-1]:
+            closing.pop()
+        elif token["basic"] == "" or token["literal"] == "":
+            return "".join(["\n", word[0] * 3, *reversed(closing)])
+    return "\n" + "".join(reversed(closing))

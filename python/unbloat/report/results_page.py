@@ -1,0 +1,207 @@
+"""Results as a page: what was asked, the answer, pictures, tables, what is open, and how to run it again."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from unbloat._core import __version__
+from unbloat.report import answer, run_table, sweep_table
+from unbloat.report.drawing import inline
+from unbloat.report.page import Page, Section
+from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
+from unbloat.report.table import Column
+from unbloat.results.metrics import METRICS
+from unbloat.results.record import SEED, why_unsound
+from unbloat.results.results import Results
+
+LISTED = 20
+"""Not more runs than this are named one by one."""
+ROWS = 400
+"""Longer tables of single flows are left to the result files."""
+KEPT = 12
+"""Letters of a hash that a page shows."""
+OVER_TIME = {
+    "queue": "The bottleneck's queue over time",
+    "goodput": "Goodput of each flow over time",
+    "rtt": "Round-trip times over time",
+    "cwnd": "Congestion windows over time",
+}
+
+
+def page_of(results: Results) -> Page:
+    """Lay results out."""
+    found = answer.answer_of(results)
+    sections = [
+        Section("Pictures", list(_pictures(results))),
+        Section("Numbers", list(_tables(results))),
+        Section("Unsound or undecided", _doubts(results, found.undecided)),
+        Section("Run it again", list(_again(results))),
+    ]
+    return Page("unbloat · results", _title(results), _asked(results), found.sentences, sections, _made(results))
+
+
+def _title(results: Results) -> str:
+    return str(results.records[0].run["scenario"]) if results.records else results.about.source or "A scenario"
+
+
+# ---------------------------------------------------------------- What was asked
+
+
+def _asked(results: Results) -> list[Part]:
+    about = results.about
+    facts = [("What runs", sentence)] if (sentence := _first_words(about.scenario)) else []
+    facts += [(f"The link {name}", said) for name, said in _links(about.scenario)]
+    changed = {key: value for key, value in about.overrides.items() if not key.startswith("sweep.")}
+    facts += [(f"Changed: `{key}`", f"`{value}`") for key, value in changed.items()]
+    facts += [(f"Compared: `{axis}`", ", ".join(labels)) for axis, labels in _axes(results).items()]
+    return [Facts([*facts, ("Runs", _runs(results))])]
+
+
+def _first_words(scenario: str) -> str:
+    """Give what a scenario's file says of itself at its head."""
+    words = []
+    for line in scenario.splitlines():
+        if not line.startswith("#"):
+            break
+        words.append(line.lstrip("# ").rstrip())
+    return " ".join(words).partition("  ")[0]
+
+
+def _links(scenario: str) -> Iterator[tuple[str, str]]:
+    """Say of each link how it is set, in the file's own words."""
+    try:
+        links = tomllib.loads(scenario).get("link", {})
+    except tomllib.TOMLDecodeError:
+        return
+    for name, link in links.items():
+        yield name, ", ".join(_settings(link))
+
+
+def _settings(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value, f"{before}{key} ")
+        elif not isinstance(value, list):
+            yield f"{before}{key} {value}"
+
+
+def _axes(results: Results) -> dict[str, list[str]]:
+    """Give the axes and their labels."""
+    labels: dict[str, dict[str, None]] = {}
+    for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
+        for axis, label in axes.items():
+            labels.setdefault(axis, {})[label] = None
+    return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= LISTED}
+
+
+def _runs(results: Results) -> str:
+    total = len(results.records) + len(results.failures)
+    cells = len(results.cells)
+    parts = [str(total) if cells == 1 else f"{total}, {'one' if cells == total else total // cells} of each cell"]
+    if results.records:
+        run = results.records[0].run
+        parts += [f"{run['duration_s']:g} s each", " ".join(filter(None, (_where(run["on"]), run.get("kernel"))))]
+    return ", ".join(parts)
+
+
+def _where(on: str) -> str:
+    return {"simulator": "simulated", "kernel": "real Linux TCP, on", "vm": "in a guest, on"}.get(on, on)
+
+
+# ---------------------------------------------------------------- Pictures and tables
+
+
+def _pictures(results: Results) -> Iterator[Picture]:
+    if not results.has_series:
+        return
+    for number, (kind, caption) in enumerate(OVER_TIME.items()):
+        yield Picture("", caption, inline(results.plot(kind), f"{caption}: {_title(results)}", number))
+
+
+def _tables(results: Results) -> Iterator[Part]:
+    if not results.records:
+        return
+    cells = sweep_table.columns_of(results)
+    is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
+    title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
+    yield Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
+    details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
+    for name, columns_of in details.items():
+        columns = columns_of(results)
+        rows = len(columns[0].cells)
+        if 0 < rows <= ROWS:
+            yield Fold(f"{name} ({rows} rows)", [Table(_renamed(columns), name)])
+        elif rows:
+            yield f"{name}: {rows} rows, which stand in the result files."
+    yield Fold("What the numbers mean", [Facts(list(_meanings()))])
+
+
+def _renamed(columns: Sequence[Column]) -> list[Column]:
+    """Say of what a percentile is, where a page has no head above several columns."""
+    named = []
+    of = ""
+    for column in columns:
+        head = column.head
+        if head in ("RTT mean", "queueing delay"):
+            of = head.removesuffix(" mean")
+        elif head in ("p50", "p95", "p99", "max"):
+            head = f"{of} {head}"
+        named.append(Column(head, column.unit, column.cells, column.is_right))
+    return named
+
+
+def _meanings() -> Iterator[tuple[str, str]]:
+    shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.SHOWN, *run_table.REAL_COLUMNS)
+    for name in dict.fromkeys(shown):
+        metric = METRICS[name]
+        yield f"{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
+
+
+# ---------------------------------------------------------------- What is open, how to repeat it
+
+
+def _doubts(results: Results, undecided: Sequence[str]) -> list[Part]:
+    parts: list[Part] = []
+    if undecided:
+        parts.append(Listing("Undecided, because the interval of the lead holds 0", _some(undecided)))
+    unsound = [
+        f"{sweep_table.place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
+        for record in results.records
+        if not record.is_sound
+    ]
+    failed = [f"{sweep_table.place(each.axes)}seed {each.seed}: {each.reason}" for each in results.failures]
+    for head, sentences in (("Unsound, and not counted", unsound), ("Failed", failed)):
+        if sentences:
+            parts.append(Listing(head, _some(sentences)))
+    if remarks := results.remarks():
+        parts.append(Listing("To be known", remarks))
+    if not parts:
+        parts.append("Every run finished and is sound, and nothing that is compared is left open.")
+    return parts
+
+
+def _some(sentences: Sequence[str]) -> list[str]:
+    more = [f"and {len(sentences) - LISTED} more"] if len(sentences) > LISTED else []
+    return [*sentences[:LISTED], *more]
+
+
+def _again(results: Results) -> Iterator[Part]:
+    about = results.about
+    if about.command:
+        yield Code(about.command)
+    facts = [("unbloat", about.version), ("Hash of its code", about.code[:KEPT]), ("Kernel", ", ".join(about.kernel))]
+    facts += [(f"Hash of `{name}`", hashed[:KEPT]) for name, hashed in about.controls.items()]
+    facts += [("Machine", ", ".join(filter(None, map(str, about.host.values())))), ("Time", about.time)]
+    if known := [(term, said) for term, said in facts if said]:
+        yield Facts(known)
+    if about.scenario:
+        # Where it lies on this machine is nobody else's business.
+        name = f" `{PurePath(about.source).name}`" if about.source else ""
+        yield Fold(f"The scenario{name}", [Code(about.scenario.strip())])
+
+
+def _made(results: Results) -> str:
+    return f"Made by unbloat {__version__}" + (f" from runs of {results.about.time}" if results.about.time else "")

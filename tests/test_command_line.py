@@ -1,0 +1,399 @@
+"""The command line itself: its help, its names, its options in short, what it does when something is misspelled."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import unbloat as ub
+from conftest import SMALL, Cli
+from unbloat.cli.app import COMMANDS, app
+from unbloat.cli.help import Entry, examples_of
+from unbloat.system.paths import ALGORITHMS, SCENARIOS
+
+HEAVY = ("pandas", "pyarrow", "matplotlib", "dask", "distributed", "scipy", "numpy", "rich", "asyncio")
+NAMES = [entry.name for entry in COMMANDS]
+
+
+def context_of(entry: Entry) -> click.Context:
+    return click.Context(entry.command(), info_name=entry.name, parent=click.Context(click.Command("unbloat")))
+
+
+# ---------------------------------------------------------------- Help
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=NAMES)
+def test_the_list_of_commands_says_what_each_says_of_itself(entry: Entry) -> None:
+    assert (entry.command().help or "").partition("\n")[0] == entry.about
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=NAMES)
+def test_examples_are_commands_that_there_are(entry: Entry) -> None:
+    """They are read as the command line reads them; what they do is not done."""
+    examples = examples_of(entry.command())
+    assert examples
+    for example in examples:
+        words = shlex.split(re.sub(r".*\$\((.*?)\).*", r"\1", example))
+        words = words[words.index("unbloat") + 1 :]
+        assert words[0] in NAMES, example
+        if words[0] == entry.name:
+            entry.command().make_context(entry.name, words[1:])
+
+
+@pytest.mark.parametrize("command", ["", *NAMES])
+def test_help_fits_80_columns_and_every_option_is_explained(cli: Cli, command: str) -> None:
+    done = cli(*command.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "Examples:" in done.stdout and "unbloat" in done.stdout
+    assert "\033" not in done.stdout
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=NAMES)
+def test_every_argument_and_option_has_a_sentence(entry: Entry) -> None:
+    for parameter in entry.command().get_params(context_of(entry)):
+        assert getattr(parameter, "help", None), parameter.name
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["--version"], ["run", "--help"]])
+def test_what_is_asked_for_often_loads_no_large_library(words: list[str], small: Path) -> None:
+    script = f"""
+import sys
+from unbloat.cli.entry import main
+sys.argv = ["unbloat", *{words!r}]
+try:
+    main()
+finally:
+    print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def on_a_terminal(*words: str, folder: Path | None = None, **environment: str) -> str:
+    """Call `unbloat` with a terminal of 80 columns for its output; give what it wrote there."""
+    here, there = pty.openpty()
+    whole = {**os.environ, "TERM": "xterm", "COLUMNS": "80", **environment}
+    command = [sys.executable, "-m", "unbloat", *words]
+    with subprocess.Popen(command, stdout=there, stderr=there, stdin=there, env=whole, cwd=folder) as process:
+        os.close(there)
+        said = b""
+        while True:
+            try:
+                part = os.read(here, 1 << 16)
+            except OSError:  # The other end is closed.
+                break
+            if not part:
+                break
+            said += part
+    os.close(here)
+    assert process.returncode == 0
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_has_colours_unless_its_user_wants_none() -> None:
+    assert "\033[1mExperiments" in on_a_terminal("--help")
+    assert "\033[" not in on_a_terminal("--help", NO_COLOR="1")
+
+
+def widest(screen: str) -> int:
+    """The longest line, as a terminal shows it in the end, when the bar is gone; the tests' long paths do not count."""
+    lines = [re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", line) for line in screen.split("\n")]
+    return max(len(re.sub(r"/\S{60,}", "", line.rpartition("\r")[2])) for line in lines)
+
+
+def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) -> None:
+    loss = ["--set", "link.bottleneck.loss=0.1%", "-t", "3s"]
+    said = on_a_terminal("run", str(sweep), "--cc", "reno,cubic_plus", *loss)
+    assert widest(said) <= 80 and said.count("goodput") == 1 and "RTT mean" in said
+    said = on_a_terminal("sweep", str(sweep), "-n", "3", "-o", "out", *loss, folder=tmp_path)
+    assert widest(said) <= 80 and "±" in said
+    assert widest(on_a_terminal("compare", str(tmp_path / "out"), "--between", "cc=reno,cubic")) <= 80
+    for words in (["doctor"], ["list"], ["keys"], ["show", "cake"], ["cache"]):
+        assert widest(on_a_terminal(*words)) <= 80, words
+
+
+def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
+    said = cli("run", sweep, "--set", "sweep.flows.0.cc=['reno', 'cubic', 'vegas']").stdout
+    (heads,) = [line for line in said.splitlines() if "goodput" in line]
+    assert "cwnd" in heads
+
+
+# ---------------------------------------------------------------- Slips
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["runn"], "there is no command runn (did you mean run?); `unbloat --help` lists them"),
+        (
+            ["run", "--figur", "x"],
+            "unbloat run has no option --figur (did you mean --figure?); `unbloat run --help` has",
+        ),
+        (["run"], "unbloat run needs SCENARIO; `unbloat run --help` has more"),
+        (["run", "home-dls"], "no scenario of that name in `unbloat list` (did you mean home-dsl?)"),
+        (["run", "home-dsl", "--cc", "cubicplus"], "cubic_plus"),
+        (["run", "home-dsl", "--set", "link.bottleneck.rat=1mbit"], "rate"),
+        (["run", "home-dsl", "--set", "link.bottleneck.queue.kind=fq_codl"], "fq_codel"),
+        (["list", "cubicplus"], "(did you mean cubic_plus?)"),
+        (["list", "fq_codl"], "(did you mean fq_codel?)"),
+        (["list", "scenaros"], "(did you mean scenarios?)"),
+        (["keys", "flow"], "(did you mean flows?)"),
+        (["keys", "recieve_window"], "(did you mean receive_window?)"),
+        (["run", "home-dsl", "-j", "0"], "there must be at least one process"),
+        (["run", "home-dsl", "-j", "-1"], "there must be at least one process"),
+        (["run", "home-dsl", "--seed", "one"], "--seed"),
+        (["run", "home-dsl", "--cc", "cubic,,reno"], "--cc: there is nothing between two commas"),
+        (["run", "home-dsl", "--figure", "nowhere/x.svg"], "--figure: there is no folder nowhere to write x.svg to"),
+        (["compare", "--packets", "a.pcapng"], "compare --packets takes two packet traces, A and B"),
+        (["attach", "reno", "some.slice", "--everyone"], "--everyone means the root group, and some.slice is another"),
+    ],
+)
+def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[str], said: str) -> None:
+    done = cli(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and done.stderr.startswith("unbloat: ")
+    assert done.stderr.count("\n") == 1 or "--set" in words
+
+
+def test_help_and_version_are_commands_too(cli: Cli) -> None:
+    assert cli("help", "run").stdout == cli("run", "--help").stdout
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("version").stdout == cli("--version").stdout
+
+
+def test_alone_it_says_what_there_is(cli: Cli) -> None:
+    done = cli()
+    assert done.returncode == 2
+    assert "Experiments:" in done.stdout and "Examples:" in done.stdout
+
+
+# ---------------------------------------------------------------- Completion
+
+
+def completions(*words: str) -> list[str]:
+    """Ask as bash does."""
+    line = " ".join(["unbloat", *words])
+    environment = {
+        **os.environ,
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words)),
+        "_UNBLOAT_COMPLETE": "complete_bash",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "unbloat"], capture_output=True, text=True, check=False, env=environment
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["sw"], ["sweep"]),
+        (["run", "home-d"], ["home-dsl", "home-dsl-both-ways"]),
+        (["run", "home-dsl", "--cc", "cubic_"], ["cubic_plus"]),
+        (["run", "home-dsl", "--cc", "vegas,cubic_"], ["vegas,cubic_plus"]),
+        (["run", "home-dsl", "--set", "link.bottleneck.ra"], ["link.bottleneck.rate=", "link.bottleneck.rates="]),
+        (["run", "home-dsl", "--fig"], ["--figure"]),
+        (["reproduce", "clp"], ["clpc"]),
+        (["show", "fq_c"], ["fq_codel"]),
+        (["keys", "lognor"], ["lognormal"]),
+        (
+            ["sweep", "home-dsl", "-m", "goodput,queue_delay_p"],
+            [f"goodput,queue_delay_p{share}" for share in (50, 95, 99)],
+        ),
+    ],
+)
+def test_a_shell_completes(words: list[str], offered: list[str]) -> None:
+    assert completions(*words) == offered
+
+
+# ---------------------------------------------------------------- Options in short
+
+
+def runs(cli: Cli, *words: object) -> list[dict[str, object]]:
+    done = cli("run", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, object]] = json.loads(done.stdout)["runs"]
+    return found
+
+
+def test_several_controls_are_run_side_by_side(cli: Cli, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine, or not.bpf.c").write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    found = runs(cli, small, "--cc", "reno,vegas", "--cc", "./mine, or not.bpf.c")
+    assert [run["axes"] for run in found] == [
+        {"flows.*.cc": "reno"},
+        {"flows.*.cc": "vegas"},
+        {"flows.*.cc": "./mine, or not.bpf.c"},
+    ]
+
+
+def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> None:
+    found = runs(cli, sweep, "--cc", "vegas,bbr", "--set", "link.bottleneck.queue.limit=30kb")
+    assert [(run["axes"], run["flows"][0]["cc"]) for run in found] == [  # type: ignore[index]
+        ({"flows.0.cc": "vegas"}, "vegas"),
+        ({"flows.0.cc": "bbr"}, "bbr"),
+    ]
+    sweep.write_text(sweep.read_text().replace("[sweep]", '[[flows]]\ncc = "reno"\n[sweep]'))
+    done = cli("run", sweep, "--cc", "vegas,bbr")
+    assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
+    with pytest.raises(ub.InputError, match="has a sweep over flows"):
+        ub.run(sweep, cc=["vegas", "bbr"])
+
+
+def test_one_control_needs_no_grid(cli: Cli, sweep: Path) -> None:
+    assert [run["axes"] for run in runs(cli, sweep, "--cc", "vegas")] == [
+        {"link.bottleneck.queue.limit": "15kb"},
+        {"link.bottleneck.queue.limit": "60kb"},
+    ]
+
+
+def test_a_round_trip_time_is_that_of_the_empty_path(cli: Cli, small: Path, tmp_path: Path) -> None:
+    # A window that never fills the link sees the path alone, but for its own packets' transmission.
+    slow = tmp_path / "slow.toml"
+    slow.write_text(
+        SMALL.replace('cc = "reno"', 'cc = "reno"\nsize = "1b"\naccess = { rate = "1gbit", delay = "3ms" }')
+    )
+    for file in (small, slow):
+        found = runs(cli, file, "--rtt", "20ms,100ms", "--set", "flows.0.size=1b")
+        assert [run["axes"] for run in found] == [{"rtt": "20ms"}, {"rtt": "100ms"}]
+        rtts = [run["flows"][0]["rtt_ms_mean"] for run in found]  # type: ignore[index]
+        assert rtts[0] == pytest.approx(20, abs=0.5) and rtts[1] == pytest.approx(100, abs=0.5)
+    (one,) = runs(cli, slow, "--rtt", "20ms")
+    assert one["axes"] == {} and one["flows"][0]["rtt_ms_mean"] == pytest.approx(20, abs=0.5)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("change", "rtt", "said"),
+    [
+        ("", "soon", "--rtt: "),
+        ('access = { rate = "1gbit", delay = "30ms" }', "40ms", "40ms is too short: the senders' own links take 60ms"),
+        (
+            '[[flows]]\ncc = "reno"\naccess = { rate = "1gbit", delay = "1ms" }',
+            "40ms",
+            "have round-trip times of their own",
+        ),
+        ('[link.second]\nrate = "1mbit"\ndelay = "1ms"\nqueue = {}', "40ms", "has the links bottleneck, second"),
+    ],
+)
+def test_a_round_trip_time_that_cannot_be(cli: Cli, small: Path, change: str, rtt: str, said: str) -> None:
+    small.write_text(f"{SMALL}\n{change}\n")
+    done = cli("run", small, "--rtt", rtt)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_duration_and_backend_have_short_names(cli: Cli, small: Path) -> None:
+    (run,) = runs(cli, small, "-t", "1s", "--on", "sim", "-C", "cubic")
+    assert (run["duration_s"], run["on"]) == (1.0, "simulator")
+
+
+def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> None:
+    said = cli("sweep", sweep, "--metrics", "goodput,rtt_ms_p95").stdout
+    heads = next(line for line in said.splitlines() if "goodput" in line)
+    assert "RTT" in heads and "loss" not in heads
+    done = cli("sweep", sweep, "-m", "godput")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "godput is no metric (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr
+
+
+def test_what_was_written_is_said(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "-o", "out", "--figure", "x.svg")
+    assert done.stderr == "unbloat: wrote out\nunbloat: wrote x.svg\n"
+
+
+# ---------------------------------------------------------------- Looking things up
+
+
+def test_a_kind_can_be_listed_alone(cli: Cli) -> None:
+    said = cli("list", "scenarios").stdout
+    assert "home-dsl" in said and "cubic_plus" not in said
+    names = [entry["name"] for entry in json.loads(cli("list", "scenarios", "--json").stdout)["scenarios"]]
+    assert names == sorted(names) and "home-dsl" in names
+
+
+def test_one_thing_as_json_is_one_thing(cli: Cli) -> None:
+    (thing,) = json.loads(cli("list", "cubic_plus", "--json").stdout)["things"]
+    assert (thing["name"], thing["kind"]) == ("cubic_plus", "mechanisms")
+    assert any(parameter["name"] == "threshold" for parameter in thing["parameters"])
+
+
+def test_a_paper_does_not_hide_the_control_of_its_name(cli: Cli) -> None:
+    said = cli("list", "clpc").stdout
+    assert "target = 25ms" in said and "Computer Communications" in said
+
+
+def test_a_file_of_ones_own_is_shown(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("const volatile __u32 gain = 7;\n")
+    text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
+    (tmp_path / "mine.bpf.c").write_text(re.sub(r"(#include <bpf/bpf_tracing.h>)", r'\1\n#include "own.h"', text))
+    said = cli("list", "./mine.bpf.c")
+    assert "Parameters" in said.stdout and "gain = 7" in said.stdout, said.stderr
+    (tmp_path / "mine.bpf.c").write_text("nonsense\n" + text)
+    said = cli("show", "./mine.bpf.c")
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "mine.bpf.c does not compile" in said.stderr and "unbloat-show" not in said.stderr
+
+
+def test_a_scenario_is_shown_with_file_links_and_flows(cli: Cli, sweep: Path) -> None:
+    said = " ".join(cli("show", "home-dsl").stdout.split())
+    assert str((SCENARIOS / "home-dsl.toml").resolve()) in said
+    assert "rate 1mbit" in said and "queue.limit 256kb" in said and "size 500kb" in said
+    said = cli("show", sweep).stdout
+    assert "flows.0.cc: labels reno, cubic" in said
+    assert cli("show", "--path", "reno").stdout == f"{(ALGORITHMS / 'congestion' / 'reno.bpf.c').resolve()}\n"
+
+
+def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
+    found = json.loads(cli("list", "--json").stdout)
+    from unbloat.cli.listing import page, things
+
+    for kind in ("scenarios", "queues", "links", "papers"):
+        for entry in found[kind]:
+            assert entry["name"] in "".join(map(page, things(entry["name"])))
+
+
+def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
+    said = " ".join(cli("list", "codel").stdout.split())
+    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
+
+
+def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:
+    said = cli("keys", "flows").stdout
+    assert "count (integer, 1 to 1000000; default 1): number of flows in the group" in said
+    assert "link.NAME" not in said
+    assert "[codel]" in cli("keys", "target").stdout
+    every = cli("keys").stdout
+    assert "[link.NAME.reverse]" in every and "[flows]" in every
+    (key,) = json.loads(cli("keys", "receive_window", "--json").stdout)["keys"]
+    assert key["section"] == "flows"
+
+
+# ---------------------------------------------------------------- Interruptions
+
+
+def test_only_commands_that_keep_runs_say_so() -> None:
+    """Before, `load` and `run --no-cache` said that runs were kept."""
+    import signal
+
+    from unbloat.cli.options import keeping_runs
+
+    for cache, notes in ((None, ["the runs that were finished are kept"]), (False, [])):
+        with pytest.raises(KeyboardInterrupt) as caught, keeping_runs(cache):
+            signal.raise_signal(signal.SIGINT)
+        assert getattr(caught.value, "__notes__", []) == notes
+
+
+def test_the_program_is_the_app() -> None:
+    """Whatever makes pages of the commands reads this."""
+    import typer
+
+    command = typer.main.get_command(app)
+    assert isinstance(command, click.Group)
+    assert command.list_commands(click.Context(command)) == NAMES

@@ -1,0 +1,80 @@
+"""The pages that are made from the code have all that the code has; the lesson runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from traitlets.config import Config
+from unbloat import _core
+from unbloat.results.metrics import METRICS
+from unbloat.system.paths import ALGORITHMS
+
+ROOT = Path(__file__).parents[1]
+LESSON = ROOT / "docs/tutorials/bufferbloat.ipynb"
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+
+
+def test_every_key_has_a_row_under_its_section() -> None:
+    from site_reference import KINDS, scenario_keys
+
+    page = scenario_keys()
+    keys = json.loads(_core.scenario_keys())
+    assert len(re.findall(r"^\| `", page, re.MULTILINE)) == len(keys)
+    for key in keys:
+        assert f"| `{key['name']}` |" in page and key["meaning"].replace("|", "\\|") in page
+    assert {key["kind"] for key in keys if isinstance(key["kind"], str)} == set(KINDS)
+    assert '| `delay` | a time: `"10ms"`, 0s to 3600s | required | propagation, one way |' in page
+
+
+def test_every_metric_has_a_row() -> None:
+    from site_reference import metrics
+
+    assert set(METRICS) <= set(re.findall(r"^\| `(\w+)` \|", metrics(), re.MULTILINE))
+
+
+def test_every_control_has_its_text_and_every_parameter_a_row() -> None:
+    from site_reference import controls
+
+    page = controls()
+    for control in json.loads(_core.mechanisms(ALGORITHMS)):
+        part = page.partition(f"\n## {control['name']}\n")[2].partition("\n## ")[0]
+        assert control["prose"].strip() in part
+        names = [parameter["name"] for parameter in control.get("parameters", [])]
+        assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == names
+
+
+def test_links_of_the_checkout_become_those_of_the_site() -> None:
+    from site_pages import LINK, turned
+
+    known = {"reference/metrics.md", "papers/README.md", "tutorials/bufferbloat.md", "agreement/README.md"}
+
+    def on_site(link: str, here: str) -> str:
+        found = LINK.fullmatch(link)
+        assert found
+        return turned(found, here, known)
+
+    assert on_site("[a](../../papers/README.md#b)", "how-to/paper.md") == "[a](../papers/README.md#b)"
+    assert on_site("[a](../docs/reference/metrics.md)", "papers/README.md") == "[a](../reference/metrics.md)"
+    assert on_site("[a](../docs/agreement)", "papers/README.md") == "[a](../agreement/README.md)"
+    assert on_site("[a](bufferbloat.ipynb)", "tutorials/first-run.md") == "[a](bufferbloat.md)"
+    assert on_site("[the build](../../Makefile)", "how-to/paper.md") == "the build"
+    assert on_site("[a](nothing.md)", "how-to/paper.md") == "[a](nothing.md)", "the strict build names it"
+    assert on_site("[a](https://example.net/)", "how-to/paper.md") == "[a](https://example.net/)"
+
+
+def test_the_lesson_runs_and_draws() -> None:
+    notebook = nbformat.read(LESSON, as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are made, not kept"
+    NotebookClient(notebook, timeout=600, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
+    for cell in notebook.cells:
+        if ".plot(" in cell.source:
+            assert any("image/svg+xml" in output.get("data", {}) for output in cell.outputs), cell.source

@@ -1,0 +1,136 @@
+"""What scripts go by: `compare --check` and `reproduce --check`, and one object of JSON from every command."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+
+def saved(cli: Cli, folder: Path, scenario: Path, name: str, *words: str) -> Path:
+    file = folder / f"{name}.json"
+    file.write_text(cli("run", scenario, "--json", *words).stdout)
+    return file
+
+
+def test_compare_ends_with_1_where_something_is_outside_and_that_is_asked(
+    cli: Cli, small: Path, tmp_path: Path
+) -> None:
+    a = saved(cli, tmp_path, small, "a")
+    near = saved(cli, tmp_path, small, "near", "--set", "link.bottleneck.rate=3.9mbit")
+    far = saved(cli, tmp_path, small, "far", "--set", "link.bottleneck.rate=2mbit")
+    assert cli("compare", a, a, "--check").returncode == 0
+    assert cli("compare", a, far).returncode == 0
+    assert cli("compare", a, far, "--check").returncode == 1
+    # Nearly a tenth less: the tolerance decides.
+    strict = ["--tolerance", "goodput=1%", "--tolerance", "losses=9x", "--tolerance", "retransmissions=9x"]
+    assert cli("compare", a, near, "--check", *strict).returncode == 1
+    loose = ["--tolerance", "goodput=20%", "--tolerance", "queue_delay=50%", *strict[2:]]
+    done = cli("compare", a, near, "--check", *loose)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_repeats_the_command_with_its_tolerances(cli: Cli, small: Path, tmp_path: Path) -> None:
+    a = saved(cli, tmp_path, small, "a")
+    cli("compare", a, a, "--tolerance", "goodput=1%", "--tolerance", "losses=2x", "--page", "page.md")
+    command = f"unbloat compare {a} {a} --page page.md --tolerance goodput=1% --tolerance losses=2x"
+    assert command in (tmp_path / "page.md").read_text()
+
+
+def test_unsound_runs_and_lone_cells_do_not_pass(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    a = saved(cli, tmp_path, sweep, "a")
+    one = saved(cli, tmp_path, sweep, "one", "--cc", "reno")
+    assert cli("compare", a, a, "--check").returncode == 0
+    data = json.loads(a.read_text())
+    data["runs"].pop()
+    (tmp_path / "fewer.json").write_text(json.dumps(data))
+    assert cli("compare", a, "fewer.json", "--check").returncode == 1
+    data = json.loads(a.read_text())
+    data["runs"][0] |= {"sound": False, "unsound_because": "a test says so"}
+    (tmp_path / "unsound.json").write_text(json.dumps(data))
+    assert cli("compare", a, "unsound.json", "--check").returncode == 1
+    assert cli("compare", a, one, "--check").returncode == 2, "nothing in common"
+
+
+def test_sweeps_that_differ_by_chance_only_pass(cli: Cli, small: Path, tmp_path: Path) -> None:
+    for name, words in (
+        ("a", []),
+        ("other-seeds", ["--seed", "7"]),
+        ("faster", ["--set", "link.bottleneck.rate=6mbit"]),
+    ):
+        done = cli("sweep", small, "-n", "5", "-t", "20s", "--set", "link.bottleneck.loss=1%", "-o", name, *words)
+        assert done.returncode == 0, done.stderr
+    assert cli("compare", "a", "a", "--check").returncode == 0
+    assert cli("compare", "a", "faster", "--check").returncode == 1
+    # Of single runs nobody knows whether it is chance.
+    for name in ("one", "another"):
+        cli("sweep", small, "--set", "link.bottleneck.loss=1%", "--seed", str(len(name)), "-o", name)
+    assert cli("compare", "one", "one", "--check").returncode == 0
+    assert cli("compare", "one", "another", "--check").returncode == 1
+
+
+@pytest.mark.parametrize("words", [["--tolerance", "goodput"], ["--tolerance", "speed=5%"]])
+def test_a_tolerance_that_is_none(cli: Cli, small: Path, tmp_path: Path, words: list[str]) -> None:
+    a = saved(cli, tmp_path, small, "a")
+    done = cli("compare", a, a, *words)
+    assert (done.returncode, done.stdout) == (2, "") and "tolerance" in done.stderr
+
+
+def test_reproduce_ends_with_1_where_something_is_not_reproduced_and_that_is_asked(cli: Cli, tmp_path: Path) -> None:
+    cli("new", "paper", "mine")
+    found = json.loads(cli("reproduce", "./mine", "--json").stdout)
+    verdicts = {claim["id"]: claim["verdict"] for claim in found["claims"]}
+    file = tmp_path / "mine" / "published.toml"
+    measured = {claim["id"]: claim["measured"] for claim in found["claims"]}
+    text = file.read_text()
+    for claim in verdicts:
+        if claim.endswith(("reno", "cubic")):
+            text = text.replace('"9.6"', f'"{float(measured[claim]):.2f}"', 1)
+    file.write_text(text)
+    assert set(json.loads(cli("reproduce", "./mine", "--json").stdout)["counts"]) > {"reproduced"}
+    assert cli("reproduce", "./mine", "--check", "--table", "table1").returncode == 0
+    file.write_text(text.replace('published = ["', 'published = ["4', 1))
+    assert cli("reproduce", "./mine", "--table", "table1").returncode == 0
+    assert cli("reproduce", "./mine", "--check", "--table", "table1").returncode == 1
+
+
+def test_json_of_a_reproduction_writes_no_figures_unasked(cli: Cli, tmp_path: Path) -> None:
+    cli("new", "paper", "mine")
+    published = tmp_path / "mine" / "published.toml"
+    figure = """
+[[figures]]
+id = "figure1"
+title = "Goodput"
+kind = "bars"
+quantity = "throughput"
+unit = "Mb/s"
+groups = ["reno", "cubic"]
+bars = [{ name = "flow" }]
+panels = [{ name = "small", scenario = "one-flow", at = ["30kb"] }]
+"""
+    published.write_text(published.read_text() + figure)
+    assert cli("reproduce", "./mine", "--json").returncode == 0
+    assert not (tmp_path / "results").exists()
+    done = cli("reproduce", "./mine", "--json", "-o", "figures")
+    assert done.returncode == 0 and (tmp_path / "figures" / "figure1.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["list", "queues"],
+        ["show", "clpc"],
+        ["keys", "flows"],
+        ["cache"],
+        ["doctor"],
+        ["clean"],
+        ["check", "small.toml"],
+        ["run", "small.toml"],
+        ["sweep", "small.toml", "-n", "2"],
+    ],
+)
+def test_every_command_prints_one_object(cli: Cli, small: Path, words: list[str]) -> None:
+    done = cli(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), dict)

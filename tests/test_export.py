@@ -1,0 +1,71 @@
+"""`unbloat export`: the numbers that were saved, for spreadsheets and for papers."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from unbloat.report.table import Column, latex
+
+
+@pytest.fixture
+def swept(cli: Cli, sweep: Path, tmp_path: Path) -> Path:
+    done = cli("sweep", sweep, "-n", "3", "--set", "link.bottleneck.loss=0.1%", "-o", "swept")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "swept"
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_every_flow_with_the_numbers_that_json_has(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    printed = cli("run", sweep, "--json", "-o", "ran").stdout
+    found = rows(cli("export", "ran", "--csv").stdout)
+    flows = [flow for run in json.loads(printed)["runs"] for flow in run["flows"]]
+    assert [float(row["goodput_mbps"]) for row in found] == [flow["goodput_mbps"] for flow in flows]
+    assert found[0]["flows.0.cc"] == "reno" and len(found) == 4
+    # What `--json` printed is results too.
+    (tmp_path / "ran.json").write_text(printed)
+    again = rows(cli("export", "ran.json", "--csv").stdout)
+    assert [row["goodput_mbps"] for row in again] == [row["goodput_mbps"] for row in found]
+
+
+def test_repeated_cells_are_exported_with_their_intervals(cli: Cli, swept: Path, tmp_path: Path) -> None:
+    found = rows(cli("export", swept, "--csv").stdout)
+    goodputs = [row for row in found if row["metric"] == "goodput_mbps" and row["of"] == "all flows"]
+    assert len(goodputs) == 4
+    assert all(float(row["ci95_low"]) <= float(row["mean"]) <= float(row["ci95_high"]) for row in goodputs)
+    for table, number in (("runs", 12), ("flows", 12), ("links", 24)):
+        assert len(rows(cli("export", swept, "--csv", "--table", table).stdout)) == number
+    done = cli("export", swept, "--latex", "-o", "table.tex")
+    assert (done.stdout, done.stderr) == ("", "unbloat: wrote table.tex\n")
+    lines = (tmp_path / "table.tex").read_text().splitlines()
+    assert lines[1].startswith(r"\begin{tabular}{ll") and r"\toprule" in lines and lines[-1] == r"\end{tabular}"
+    body = lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]
+    assert len(body) == 4 and all(line.endswith(r" \\") for line in body) and r"$\pm$" in body[0]
+    assert len({line.count("&") for line in lines if "&" in line}) == 1
+
+
+def test_latex_s_own_characters_are_escaped() -> None:
+    text = latex([Column("50_%", "ms", ["a&b", r"c\d"]), Column("x^2", "", ["{~}", "#$"])])
+    assert r"50\_\% & x\textasciicircum{}2 \\" in text
+    assert r"a\&b & \{\textasciitilde{}\} \\" in text and r"c\textbackslash{}d & \#\$ \\" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "say --csv or --latex"),
+        (["--csv", "--latex"], "say --csv or --latex"),
+        (["--latex", "--table", "runs"], "choose flows, links or stats"),
+        (["--csv", "--table", "cells"], "'flows', 'links', 'runs', 'stats'"),
+    ],
+)
+def test_wrong_input(cli: Cli, small: Path, words: list[str], said: str) -> None:
+    cli("run", small, "-o", "ran")
+    done = cli("export", "ran", *words)
+    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
+    assert cli("export", "nowhere", "--csv").returncode == 2

@@ -1,0 +1,112 @@
+"""The register of metrics: everything that results hold is in it, and everybody uses its words."""
+
+from pathlib import Path
+
+import pytest
+import unbloat as ub
+from unbloat.comparison.tolerance import criteria_of
+from unbloat.papers.quantities import QUANTITIES, MeasuredRun
+from unbloat.report.run_table import text_of
+from unbloat.report.sweep_table import text_of as sweep_text_of
+from unbloat.results.metrics import BY_KEY, COLUMNS, METRICS, folded
+from unbloat.results.reference import markdown
+
+TWO = '\n[[flows]]\ncc = "cubic"\nsize = "300kb"\n'
+
+
+def described(table: str) -> set[str]:
+    metrics = {"runs": "run", "flows": "flow", "links": "link"}
+    own = {name for name, metric in METRICS.items() if metric.of == metrics.get(table)}
+    return own | {column.name for each in ("every table", table) for column in COLUMNS[each]}
+
+
+def test_every_column_is_defined(small: Path) -> None:
+    lossy = {"link.bottleneck.loss": "1%", "link.bottleneck.duplicate": "1%"}
+    swept = ub.sweep(small.read_text() + TWO, lossy, repeat=2)
+    tables = {
+        **{"runs": swept.runs, "flows": swept.flows, "links": swept.links, "stats": swept.stats()},
+        **{"flow_series": swept.series("flows"), "link_series": swept.series("links")},
+        **{"rtt_distribution": swept.series("rtt"), "queue_delay_distribution": swept.series("queue_delay")},
+    }
+    assert tables.keys() | {"every table"} == COLUMNS.keys()
+    for name, table in tables.items():
+        assert set(table) <= described(name), name
+        assert described(name) - set(table) <= {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound", "scenario"}, name
+
+
+def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:
+    page = markdown()
+    for metric in METRICS.values():
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| `{metric.name}` | `{metric.key}` |"))
+        assert f"| {metric.heading} | {metric.unit} |" in line and metric.definition in line
+        assert metric.definition.endswith(".") and (metric.of != "flow") == (metric.fold is None)
+    for columns in COLUMNS.values():
+        for column in columns:
+            assert f"| `{column.name}` | {column.definition} |" in page
+    assert all(line.count("|") in (0, 3, 6, 7) for line in page.replace("\\|", "").splitlines())
+
+
+def test_units_end_the_names() -> None:
+    endings = {"Mbit/s": "mbps", "packets": "packets", "%": "percent", "ms": "ms", "us": "us", "s": "s", "B": "bytes"}
+    counts = {"timeouts", "jain_index", "drops", "wire_losses", "duplicates", "marks"}
+    for metric in METRICS.values():
+        assert metric.name in counts or endings[metric.unit] in metric.name.split("_"), metric.name
+
+
+def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
+    assert "goodput can exceed the link's rate" in METRICS["goodput_mbps"].definition
+    results = ub.run(small)
+    (record,) = results
+    assert "Goodput above throughput" not in text_of(results) + str(ub.compare(results, results))
+    flow = record.run["flows"][0]
+    ahead = ub.Results([ub.Record({}, record.run | {"flows": [flow | {"goodput_mbps": 4.02, "throughput_mbps": 4.0}]})])
+    for said in (text_of(ahead), str(ub.compare(results, ahead))):
+        assert "Goodput above throughput, and maybe above the link's rate: data that had" in " ".join(said.split())
+
+
+def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> None:
+    run = ub.run(small.read_text() + TWO)[0].run
+    measured = MeasuredRun({}, 1, run)
+    shared = QUANTITIES.keys() & BY_KEY.keys()
+    assert {"goodput", "throughput", "loss", "retransmissions", "completion", "rtt", "queue_delay", "jain"} <= shared
+    for key in shared - {"completion"}:
+        (criterion,) = (each for each in criteria_of({key: "1%"}) if each.name == key)
+        assert criterion.take(run) == pytest.approx(QUANTITIES[key].take(measured, {})), key
+        assert QUANTITIES[key].unit.replace("Mb/s", "Mbit/s") in (BY_KEY[key].unit, "index"), key
+
+
+def test_flows_fold_as_the_register_says() -> None:
+    flows = [
+        {"goodput_mbps": 1.0, "sent_packets": 100, "lost_packets": 10, "rtt_ms_max": 30.0, "completion_s": 2.0},
+        {"goodput_mbps": 2.0, "sent_packets": 300, "lost_packets": 10, "rtt_ms_max": 20.0, "completion_s": None},
+    ]
+    together = folded(flows)
+    assert (together["goodput_mbps"], together["loss_percent"], together["rtt_ms_max"]) == (3.0, 5.0, 30.0)
+    assert together["completion_s"] is None and together["rtt_ms_mean"] is None
+    assert folded(flows[:1])["completion_s"] == 2.0
+
+
+def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
+    text = text_of(ub.run(small))
+    for name in ("goodput_mbps", "retransmitted_packets", "utilisation_percent", "queue_delay_ms_mean", "drops"):
+        assert METRICS[name].heading in text, name
+    assert "cc" in text and not any(word in text for word in ("control", "resent", "waiting", "used"))
+
+
+def test_a_sweep_s_table_tells_flows_with_several_controls_apart(small: Path) -> None:
+    """The question of most studies: ours against CUBIC in the same run."""
+    swept = ub.sweep(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}, repeat=2)
+    lines = [line.split() for line in sweep_text_of(swept).splitlines()[5:8]]
+    stats = swept.stats().set_index(["of", "metric"])["mean"]
+    assert [line[:2] for line in lines] == [["2", "all"], ["0", "reno"], ["1", "cubic"]]
+    assert float(lines[1][2]) == pytest.approx(stats["flow 0", "goodput_mbps"], rel=0.05)
+    alone = sweep_text_of(ub.sweep(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}, repeat=2))
+    assert "flow" not in alone
+
+
+def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
+    swept = ub.sweep(small, {"link.bottleneck.loss": "1%"}, repeat=2)
+    text = sweep_text_of(swept, ["rtt_p95", "queue_bytes_mean"])
+    assert "p95" in text and "queue" in text and "goodput" not in text
+    with pytest.raises(ub.InputError, match="speed is no metric; there are goodput, throughput"):
+        sweep_text_of(swept, ["speed"])

@@ -1,0 +1,126 @@
+"""Pages of the documentation that are not files of docs/: a hook of MkDocs.
+
+Some are made from the code: the keys of a scenario, the metrics, the command line, the congestion controls. One is the
+notebook of docs/tutorials, run. Others stand beside what they describe, such as papers/README.md. Links in
+all of them are those of the checkout, so that they work there too; on the site they are turned to its pages.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+from nbclient import NotebookClient
+from nbconvert import MarkdownExporter
+from traitlets.config import Config
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from site_reference import command_line, controls, metrics, scenario_keys  # noqa: E402
+
+GENERATED = {
+    "reference/command-line.md": command_line,
+    "reference/controls.md": controls,
+    "reference/metrics.md": metrics,
+    "reference/scenario-keys.md": scenario_keys,
+}
+BESIDE = ["CHANGELOG.md", "CONTRIBUTING.md", "*/README.md", "papers/*/*.md", "papers/*/figures/*.svg"]
+"""Files outside of docs/ that belong to the site."""
+LESSON = "tutorials/bufferbloat"
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
+CODE = re.compile(r"^(```.*?^```|~~~.*?^~~~)$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def beside() -> list[str]:
+    """List those files, as the checkout and the site both call them."""
+    files = {file for pattern in BESIDE for file in ROOT.glob(pattern)}
+    names = sorted(file.relative_to(ROOT).as_posix() for file in files)
+    return [name for name in names if not name.startswith("docs/")]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Give each paper its place among the pages: to add one is to add a folder."""
+    pages = [name for name in beside() if name.startswith("papers/") and name.endswith(".md")]
+    folders = sorted({name.split("/")[1] for name in pages if name.count("/") == 2})
+    papers: list[Any] = ["papers/README.md"]
+    for folder in folders:
+        own = [f"papers/{folder}/{name}.md" for name in ("README", "kernel", "vm")]
+        papers.append({folder: [page for page in own if page in pages]})
+    for part in config.nav or []:
+        if isinstance(part, dict) and "Papers" in part:
+            part["Papers"] = papers
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages that are made, and those from elsewhere."""
+    for place, page in GENERATED.items():
+        files.append(File.generated(config, place, content=page()))
+    for place, content in lesson():
+        files.append(File.generated(config, place, content=content))
+    for name in beside():
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    for file in files:
+        if file.src_uri.endswith((".toml", ".ipynb")):
+            file.inclusion = InclusionLevel.EXCLUDED
+    return files
+
+
+def lesson() -> Iterator[tuple[str, str | bytes]]:
+    """Run the notebook; give its page and its pictures."""
+    notebook = nbformat.read(ROOT / f"docs/{LESSON}.ipynb", as_version=4)
+    NotebookClient(notebook, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
+    page, resources = MarkdownExporter().from_notebook_node(notebook)
+    yield f"{LESSON}.md", page
+    for name, picture in resources["outputs"].items():
+        yield posixpath.join(posixpath.dirname(LESSON), name), picture
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn the links of the checkout to the site's."""
+    here = page.file.src_uri
+    known = {file.src_uri for file in files if file.inclusion is not InclusionLevel.EXCLUDED}
+    return "".join(
+        text if is_code else LINK.sub(lambda link: turned(link, here, known), text) for is_code, text in split(markdown)
+    )
+
+
+def split(markdown: str) -> Iterator[tuple[bool, str]]:
+    """Tell code from prose."""
+    end = 0
+    for code in CODE.finditer(markdown):
+        yield False, markdown[end : code.start()]
+        yield True, code[0]
+        end = code.end()
+    yield False, markdown[end:]
+
+
+def turned(link: re.Match[str], here: str, known: set[str]) -> str:
+    """Give a link as it is on the site; one to a file that is no page there becomes its text."""
+    target, anchor = link["target"], link["anchor"] or ""
+    if ":" in target or target.startswith("/"):
+        return link[0]
+    in_checkout = posixpath.normpath(posixpath.join(posixpath.dirname(repository_path(here)), target))
+    on_site = in_checkout.removeprefix("docs/").removesuffix(".ipynb")
+    on_site = f"{on_site}.md" if on_site == LESSON else on_site
+    for place in (on_site, f"{on_site}/README.md"):
+        if place in known:
+            relative = posixpath.relpath(place, posixpath.dirname(here) or ".")
+            return f"{link['image']}[{link['text']}]({relative}{anchor})"
+    if (ROOT / in_checkout).exists():
+        return link["text"]
+    return link[0]
+
+
+def repository_path(here: str) -> str:
+    """Tell where a page lies in the checkout."""
+    return here if (ROOT / here).exists() and here not in GENERATED else f"docs/{here}"

@@ -1,0 +1,154 @@
+"""The reference pages that are made from the code, as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import click
+from typer.main import get_command
+from unbloat import _core
+from unbloat.cli.app import app
+from unbloat.results.reference import markdown as results_tables
+from unbloat.system.paths import ALGORITHMS
+
+Key = dict[str, Any]
+
+HELP_WIDTH = 100
+
+KINDS = {
+    "drift": 'a drift: `"100ppm"`, `"-20ppm"`',
+    "flag": "`true` or `false`",
+    "frequency": 'a number a second: `"10/s"`',
+    "integer": "a whole number",
+    "limit": 'a size, packets, or the bandwidth-delay product: `"500kb"`, `"300p"`, `"1bdp"`',
+    "loss": 'a percentage or a model: `"1%"`, `{ p = "1%", r = "30%" }`',
+    "names": 'a list of names: `["home", "core"]`',
+    "number": "a number",
+    "offset": 'a time, also below zero: `"10ms"`, `"-10ms"`',
+    "profile": "`linux`, `sack`, `newreno`, or a table of switches",
+    "rate": 'a rate: `"2mbit"`',
+    "share": 'a percentage: `"1%"`',
+    "size": 'a size: `"500kb"`',
+    "sizes": 'a size, or a table of kind `pareto`, `lognormal`, `exponential`: `"500kb"`',
+    "start": 'a time, or a range to draw from: `"10ms"`, `"0s..1s"`',
+    "table": "a table",
+    "tables": "a list of tables",
+    "text": "a string",
+    "time": 'a time: `"10ms"`',
+}
+"""What a key of each kind is written as."""
+
+SECTIONS = {
+    "": ("The experiment", "At the top of the file."),
+    "link": ("`[link]`", "One table for each link."),
+    "link.NAME": ("`[link.NAME]`", "A link's forward direction, from senders to receivers."),
+    "link.NAME.reverse": ("`[link.NAME.reverse]`", "Its reverse direction."),
+    "rates": ("`rates`", "Each entry of `rates`, in either direction of a link."),
+    "outages": ("`outages`", "Each entry of `outages`, in either direction of a link."),
+    "loss": ("`loss` as a table", "In place of a percentage, in either direction of a link."),
+    "queue": ("`queue` of kind `droptail`", "The default kind, in either direction of a link and in `flows.access`."),
+    "flows": ("`[[flows]]`", "Each group of flows."),
+    "arrivals": ("`flows.arrivals`", ""),
+    "pareto": ("`flows.size` of kind `pareto`", ""),
+    "lognormal": ("`flows.size` of kind `lognormal`", ""),
+    "exponential": ("`flows.size` of kind `exponential`", ""),
+    "access": ("`flows.access`", ""),
+    "clock": ("`flows.clock`", ""),
+    "profile": ("`profile` as a table", "In place of a profile's name, at the top of the file or in a group of flows."),
+}
+
+
+def scenario_keys() -> str:
+    """Describe every key of a scenario, a table for each section, from the register of the core."""
+    keys: list[Key] = json.loads(_core.scenario_keys())
+    parts = [
+        "# Scenario keys",
+        "Every key that a scenario file may hold, made from the register by which the file is read. "
+        "[How to write a scenario](../how-to/scenario.md) explains them by example; `--set KEY=VALUE` sets any of them "
+        "on the command line, where `KEY` is the path with dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
+    ]
+    for section, own in groupby(keys, key=lambda key: key["section"]):
+        title, about = SECTIONS.get(section) or (f"`queue` of kind `{section}`", "")
+        parts += [
+            f"## {title}",
+            *([about] if about else []),
+            table(("key", "value", "default", "meaning"), map(row, own)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def row(key: Key) -> tuple[str, str, str, str]:
+    """Give a key's row of the table."""
+    kind, absence = key["kind"], key["absence"]
+    value = " or ".join(f"`{choice}`" for choice in kind["choice"]) if isinstance(kind, dict) else KINDS[kind]
+    if key["range"]:
+        value += f", {key['range'].replace('..', ' to ')}"
+    default = absence if isinstance(absence, str) else absence.get("means") or f"`{absence['default']}`"
+    return f"`{key['name']}`", value, default, key["meaning"]
+
+
+def controls() -> str:
+    """Describe the congestion controls that come along, each as its file does, with its parameters."""
+    parts = [
+        "# Congestion controls",
+        "The controls that come with unbloat, made from the files in `algorithms/congestion/`. Each file opens with "
+        "the text below. `params` in a flow group sets parameters, and so does `unbloat load --param`.",
+    ]
+    for control in json.loads(_core.mechanisms(ALGORITHMS)):
+        parts += [f"## {control['name']}", f"```text\n{control['prose'].strip()}\n```"]
+        rows = [
+            (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"])
+            for each in control.get("parameters", [])
+        ]
+        if rows:
+            parts.append(table(("parameter", "default", "range", "meaning"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def bounds(parameter: Key) -> str:
+    """Give the values that a parameter may have."""
+    least, most = parameter["lowest"], parameter["highest"]
+    return "`true` or `false`" if least == "false" else f"{least} to {most}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Draw a table."""
+    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def metrics() -> str:
+    """Describe every table of results with its columns, from the register that feeds them all."""
+    about = (
+        "Every table of results with its columns, made from the register that they take their words from. A metric's "
+        "*column* stands in data frames, Parquet files and JSON; its *short name* in claims and tolerances. All "
+        "metrics count after the warm-up. [Results](results.md) explains what surprises."
+    )
+    return f"# Metrics\n\n{about}\n\n{results_tables()}\n"
+
+
+def command_line() -> str:
+    """Describe every command by its help."""
+    commands = get_command(app)
+    top = click.Context(commands, info_name="unbloat", terminal_width=HELP_WIDTH)
+    assert isinstance(commands, click.Group)
+    parts = [
+        "# Command line",
+        "Every command with the help that `unbloat COMMAND --help` prints. The exit status is 0 if all went well, 1 if "
+        "a run failed or a check found something, 2 if the input is wrong, 130 after Ctrl-C. Results go to standard "
+        "output, messages and progress to standard error.",
+        help_of(commands, top),
+    ]
+    for name in commands.list_commands(top):
+        command = commands.get_command(top, name)
+        assert command
+        parts += [f"## {name}", help_of(command, click.Context(command, info_name=name, parent=top))]
+    return "\n\n".join(parts) + "\n"
+
+
+def help_of(command: click.Command, context: click.Context) -> str:
+    """Give a command's help, as a block."""
+    return f"```text\n{click.unstyle(command.get_help(context)).strip()}\n```"
