@@ -20,7 +20,7 @@ def inline(figure: Figure, alt: str, number: int) -> str:
 
     What is its title stands below it on a page.
     """
-    if figure.get_suptitle():
+    if figure.get_suptitle().strip():
         figure.suptitle("")
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):

@@ -154,11 +154,11 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
     Colours tell runs apart, where they differ in more than the seed, and dashes their flows; colours those of a lone
     run, and where there are many flows, their groups.
     """
-    wheres = [names.run_label(record) for record in results.records]
-    places = list(dict.fromkeys(wheres))
+    wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
+    places = list(dict.fromkeys(wheres.values()))
     for key, rows in table.groupby(["run", "flow"], sort=True):
         number, flow = cast("tuple[int, int]", key)
-        run, where = results.records[number].run, wheres[number]
+        run, where = results.by_number[number].run, wheres[number]
         groups = list(dict.fromkeys(map(names.flow_group, run["flows"])))
         group = names.flow_group(run["flows"][flow])
         place = flow if len(run["flows"]) <= len(COLOURS) else groups.index(group)
@@ -170,8 +170,8 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
 
 def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Give a line for each run and each link whose queue is not almost empty beside the others."""
-    wheres = [names.run_label(record) for record in results.records]
-    places = list(dict.fromkeys(wheres))
+    wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
+    places = list(dict.fromkeys(wheres.values()))
     links = busy_links(results.records)
     for place, name in enumerate(links):
         for key, rows in table[table["link"] == name].groupby("run", sort=True):
