@@ -1,15 +1,55 @@
-"""Figures: written in every format, the same each time, with units on their axes and a name on each line."""
+"""Figures: written in every format, the same each time, readable: names beside what they name, none on another."""
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import unbloat as ub
-from conftest import Cli
-from unbloat.report.figures import KINDS, delay_ms, save, spaced
+from conftest import SMALL, Cli
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Bbox
+from unbloat import _core
+from unbloat.report.figures.draw import OVER_TIME, WITHIN_RUNS, panels_of
+from unbloat.report.figures.lines import Line, band_of, smooth, spaced
+from unbloat.report.figures.names import facts_of
+from unbloat.report.figures.series import delay_ms
+from unbloat.report.figures.style import Width, save
 
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+WIDTHS: list[Width] = ["page", "slide", "column"]
+UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s"}
+
+
+def line(x: object, y: object) -> Line:
+    return Line("", (), 0, 0, np.array(x, dtype=float), np.array(y, dtype=float))
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def extents(figure: Figure) -> list[tuple[str, Bbox]]:
+    """Where every text of a figure stands once it is laid out, in pixels."""
+    figure.draw_without_rendering()
+    found = [text for text in figure.findobj(Text) if isinstance(text, Text)]
+    shown = [text for text in found if text.get_visible() and text.get_text().strip()]
+    # The extent of an annotation has its leader in it.
+    return [(text.get_text(), Text.get_window_extent(text)) for text in shown]
+
+
+def is_whole(figure: Figure) -> bool:
+    """Tell whether all that is drawn lies in the picture."""
+    figure.draw_without_rendering()
+    drawn, room = figure.get_tightbbox(), figure.bbox_inches
+    spare = 0.02
+    return bool(drawn.x0 > -spare and drawn.y0 > -spare and drawn.x1 < room.x1 + spare and drawn.y1 < room.y1 + spare)
+
+
+# ---------------------------------------------------------------- Files
 
 
 @pytest.mark.parametrize("kind", MAGIC)
@@ -20,18 +60,87 @@ def test_every_format_is_written(cli: Cli, small: Path, tmp_path: Path, kind: st
     assert file.stat().st_size > 5000
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_figure_is_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for file in files:
+        save(ub.run(small).plot("queue"), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert b"Matplotlib" not in files[0].read_bytes(), "another version of Matplotlib is no other figure"
+
+
+def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="cwnd, rtt, queue, queue_delay, goodput"):
+        ub.run(small).plot("pie")
+    with pytest.raises(ub.InputError, match="width: poster is none of page, slide, column"):
+        ub.run(small).plot("cwnd", width="poster")  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- What can be read
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_off(width: Width, sweep: Path) -> None:
+    results = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms", "name": "a rather long name " * 4})
+    for kinds in [list(OVER_TIME), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
+        assert is_whole(results.plot(*kinds, width=width)), kinds
+    assert is_whole(results.plot("heatmap", width=width))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_name_of_a_line_lies_on_another(width: Width, sweep: Path) -> None:
+    figure = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms"}).plot("cwnd", "queue_delay", width=width)
+    boxes = [(text, box) for text, box in extents(figure) if any(text in texts(axes) for axes in figure.axes)]
+    assert len(boxes) > 8
+    for (a, first), (b, second) in combinations(boxes, 2):
+        overlap = Bbox.intersection(first, second)
+        assert overlap is None or overlap.height < 0.25 * min(first.height, second.height), (a, b)
+
+
+def test_type_is_as_large_as_the_place_asks_for(small: Path) -> None:
+    results = ub.run(small)
+    sizes = {}
+    for width in WIDTHS:
+        figure = results.plot(width=width)
+        sizes[width] = figure.get_size_inches()[0]
+        smallest = min(text.get_fontsize() for text in figure.findobj(Text) if isinstance(text, Text))
+        assert smallest >= {"page": 7.5, "slide": 15, "column": 6}[width]
+    assert sizes["slide"] == pytest.approx(13.33) and sizes["column"] < 3.5
+    slide = results.plot("cwnd", width="slide").get_size_inches()
+    assert slide[0] / slide[1] == pytest.approx(16 / 9, rel=0.01)
+
+
+def test_logarithms_are_no_formulas(small: Path) -> None:
+    figure = ub.run(small).plot("queue_delay_ccdf")
+    assert not [text for text, _ in extents(figure) if "$" in text]
+
+
+def test_the_title_says_what_the_path_is() -> None:
+    run = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"})
+    assert facts_of(run.records) == "1 Mbit/s · RTT 32 ms · buffer 256 KB (64 BDP) · cubic"
+    figure = run.plot("cwnd")
+    assert {"home DSL", facts_of(run.records)} <= {text.strip() for text, _ in extents(figure)}
+    swept = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "sweep.link.bottleneck.rate": ["1mbit", "2mbit"],
+                                "flows.1.start": "1s"})  # fmt: skip
+    assert facts_of(swept.records) == "RTT 32 ms · cubic", "what differs is not said"
+
+
+# ---------------------------------------------------------------- Time series
+
+
+@pytest.mark.parametrize("kind", [*OVER_TIME, *WITHIN_RUNS])
 def test_every_kind_has_a_line_and_units(small: Path, kind: str) -> None:
     (panel,) = ub.run(small, {"flows.0.count": 2}).plot(kind).axes
-    assert all(len(line.get_xdata()) > 10 for line in panel.lines) and panel.lines
-    units = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s"}.get(kind, "ms")
-    assert f"({units})" in panel.get_xlabel() + panel.get_ylabel()
+    assert panel.lines
+    assert f"({UNITS.get(kind, 'ms')})" in panel.get_xlabel() + panel.get_ylabel()
+
+
+def test_usually_the_queue_is_in_milliseconds() -> None:
+    assert "queue_delay" in panels_of([]) and "queue" not in panels_of([])
 
 
 def test_a_queue_in_milliseconds_is_its_bytes_over_the_rate(small: Path) -> None:
     """A link of 4 Mbit/s that is busy sends 500 bytes a millisecond."""
-    results = ub.run(small, series="10ms")
-    link = results.series("links")
+    link = ub.run(small, series="10ms").series("links")
     link = link[(link["link"] == "bottleneck") & link["time_s"].between(1, 1.5)]
     assert (link["queue_bytes"] > 5000).all()
     assert delay_ms(link)[:-10] == pytest.approx(link["queue_bytes"].to_numpy()[:-10] / 500, abs=3.1)
@@ -45,26 +154,156 @@ def test_a_queue_waits_for_a_link_that_is_down() -> None:
     assert delay_ms(link) == pytest.approx([500, 0, 3500, 2500, 1500, 500, np.nan], nan_ok=True)
 
 
-def test_lines_are_named_beside_them_in_their_colour(sweep: Path) -> None:
+def test_what_bounds_a_series_is_drawn(small: Path) -> None:
+    """4 Mbit/s, 20 ms there and back and 30 KB: a full buffer takes 60 ms; 20 ms hold 10 000 bytes."""
+    marks = {"queue_delay": ("full buffer", 60), "queue": ("buffer", 30), "rtt": ("empty path", 20)}
+    marks |= {"goodput": ("link rate", 4), "cwnd": ("bandwidth-delay product", 10_000 / 1500)}
+    figure = ub.run(small).plot(*marks)
+    for panel, (name, height) in zip(figure.axes, marks.values(), strict=True):
+        levels = [line.get_ydata()[0] for line in panel.lines if len(set(line.get_ydata())) == 1]
+        assert levels == [pytest.approx(height)] and name in texts(panel)
+
+
+def test_a_bound_far_above_the_data_does_not_squeeze_them(small: Path) -> None:
+    (panel,) = ub.run(small, {"link.bottleneck.queue.limit": "30mb", "duration": "1s"}).plot("queue").axes
+    highest = max(panel.lines[0].get_ydata())
+    assert panel.get_ylim()[1] < 2 * highest and "buffer at 3e+04, far above" in texts(panel)
+
+
+def test_the_warm_up_is_shaded(small: Path) -> None:
+    panels = ub.run(small, {"warmup": "500ms"}).plot("cwnd", "rtt").axes
+    for panel in panels:
+        (shade,) = panel.patches
+        assert shade.get_extents().transformed(panel.transData.inverted()).intervalx == pytest.approx([0, 0.5])
+    assert not ub.run(small).plot("cwnd").axes[0].patches
+
+
+def test_a_recorded_link_shows_what_it_could_carry() -> None:
+    results = ub.run("mobile-lte", {"duration": "10s", "warmup": "1s"}, series="100ms")
+    link = results.series("links").query("link == 'bottleneck'")
+    assert (link["throughput_mbps"] <= link["capacity_mbps"] + 1e-9).all()
+    used = link["throughput_mbps"].sum() / link["capacity_mbps"].sum()
+    assert used == pytest.approx(results.links["utilisation_percent"][0] / 100, abs=0.1)
+    (panel,) = results.plot("goodput").axes
+    assert panel.collections and "shaded: what the link could carry" in texts(panel)
+
+
+def test_names_stand_where_lines_end(tmp_path: Path) -> None:
+    """A flow that stops in the middle has its name there, one that goes on beside the panel."""
+    file = tmp_path / "named.toml"
+    file.write_text(SMALL + 'name = "backup"\n[[flows]]\nname = "photo"\ncc = "cubic"\nstop = "1s"\n')
+    (panel,) = ub.run(file).plot("cwnd").axes
+    ends = {text.get_text(): text.xy[0] for text in panel.texts if isinstance(text, Annotation)}
+    assert ends["photo"] == pytest.approx(1, abs=0.3)
+    assert ends["backup"] == pytest.approx(2, abs=0.05)
+
+
+def test_lines_are_named_in_their_colour_and_dashes(sweep: Path) -> None:
     (panel,) = ub.run(sweep).plot("cwnd").axes
+    named = {text.get_text(): text for text in panel.texts if isinstance(text, Annotation)}
+    assert named.keys() >= {"reno 15kb", "cubic 60kb"}
     colours = {line.get_color() for line in panel.lines}
-    assert len(colours) == 4
-    assert {note.get_color() for note in panel.texts} == colours
-    assert {note.get_text() for note in panel.texts} >= {"reno 15kb", "cubic 60kb"}
+    assert len({text.get_color() for text in named.values()}) == 5
+    assert {text.get_color() for text in named.values()} <= colours
+    dashed = {text.arrow_patch.get_linestyle() for text in named.values() if text.arrow_patch}
+    assert len(dashed) > 1, "the leader of a limit is dashed"
 
 
-def test_the_same_figure_is_the_same_bytes(small: Path, tmp_path: Path) -> None:
-    files = [tmp_path / "a.svg", tmp_path / "b.svg"]
-    for file in files:
-        save(ub.run(small).plot("queue"), file)
-    assert files[0].read_bytes() == files[1].read_bytes()
+def test_the_same_cell_of_another_seed_looks_the_same(small: Path) -> None:
+    results = ub.run(small, {"link.bottleneck.loss": "0.5%", "sweep.seed": [1, 2, 3]})
+    (panel,) = results.plot("cwnd").axes
+    lines = [line for line in panel.lines if len(line.get_xdata()) > 10]
+    assert len(lines) == 3 and len({line.get_color() for line in lines}) == 1
 
 
-def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
-    with pytest.raises(ub.InputError, match="cwnd, rtt, queue, queue_delay, goodput"):
-        ub.run(small).plot("pie")
+def test_both_directions_are_drawn_where_both_have_a_queue() -> None:
+    results = ub.run("home-dsl-both-ways", {"duration": "10s", "flows.0.start": "3s"})
+    (panel,) = results.plot("queue_delay").axes
+    assert {"forward", "reverse", "full buffer (forward)"} <= set(texts(panel))
+    (panel,) = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"}).plot("queue_delay").axes
+    assert "reverse" not in texts(panel)
+
+
+def test_many_flows_are_bands(small: Path) -> None:
+    overrides = {"flows.0.name": "pages", "flows.0.arrivals": {"rate": "30/s"}, "flows.0.size": "5kb"}
+    (panel,) = ub.run(small, overrides).plot("cwnd").axes
+    flows = [line for line in panel.lines if len(set(line.get_ydata())) > 1]
+    assert len(flows) == 1 and len(panel.collections) == 1
+    (name,) = [text for text in texts(panel) if text.startswith("pages")]
+    assert int(name.removeprefix("pages (").removesuffix(")")) > 12
+
+
+def test_a_band_is_of_the_lines_that_there_are() -> None:
+    lines = [line([0, 10], [level, level]) for level in range(11)]
+    lines.append(line([5, 10], [100, 100]))
+    x, low, middle, high = band_of(lines)
+    before, behind = x < 4, x > 6
+    assert low[before] == pytest.approx(1) and middle[before] == pytest.approx(5) and high[before] == pytest.approx(9)
+    assert middle[behind] == pytest.approx(5.5)
+    gap = band_of([line([0, 1], [1, 1]), line([9, 10], [3, 3])])
+    assert np.isnan(gap[2][(gap[0] > 2) & (gap[0] < 8)]).all()
+
+
+def test_short_and_long_lines_are_averaged_over_the_same_time() -> None:
+    long, short = smooth([line(np.arange(600), np.arange(600) % 2), line(np.arange(60), np.arange(60) % 2)])
+    assert np.diff(long.x) == pytest.approx(10) and np.diff(short.x) == pytest.approx(10)
+    assert short.y == pytest.approx(0.5)
 
 
 def test_names_keep_their_distance() -> None:
-    assert spaced([0.5, 0.5, 0.52], 0.1) == pytest.approx([0.5, 0.6, 0.7])
-    assert spaced([0.95, 0.97], 0.1) == pytest.approx([0.9, 1.0])
+    assert spaced([0.5, 0.5, 0.52], [0.1, 0.1, 0.1]) == pytest.approx([0.5, 0.6, 0.7])
+    assert spaced([0.95, 0.97], [0.1, 0.1]) == pytest.approx([0.85, 0.95])
+    assert spaced([0.0, 0.5], [0.2, 0.1]) == pytest.approx([0.1, 0.5])
+    crowded = spaced([0.5] * 20, [0.1] * 20)
+    assert crowded[0] > 0 and crowded[-1] < 1 and np.diff(crowded) == pytest.approx(0.05)
+
+
+# ---------------------------------------------------------------- Distributions
+
+
+def test_a_distribution_begins_where_its_values_do(small: Path) -> None:
+    results = ub.run(small, {"link.bottleneck.delay": "500ms", "duration": "10s"})
+    (panel,) = results.plot("rtt_cdf").axes
+    assert panel.get_xlim()[0] > 900
+    share = panel.lines[0].get_ydata()
+    assert share[0] == 0 and share[-1] == 1 and (np.diff(share) >= 0).all()
+
+
+def test_a_tail_is_what_is_above(small: Path) -> None:
+    results = ub.run(small)
+    whole, tail = (results.plot(kind).axes[0] for kind in ("rtt_cdf", "rtt_ccdf"))
+    assert tail.get_yscale() == "log"
+    known = np.isfinite(tail.lines[0].get_ydata())
+    sums = whole.lines[0].get_ydata()[known] + tail.lines[0].get_ydata()[known]
+    assert sums == pytest.approx(1)
+
+
+def test_distributions_of_many_flows_are_put_together(small: Path) -> None:
+    overrides = {"flows.0.name": "pages", "flows.0.arrivals": {"rate": "30/s"}, "flows.0.size": "5kb"}
+    results = ub.run(small, overrides)
+    (panel,) = results.plot("rtt_cdf").axes
+    assert len(panel.lines) == 1
+    box = results.plot("rtt_box").axes[0]
+    assert [label.get_text() for label in box.get_yticklabels()] == ["pages"]
+
+
+# ---------------------------------------------------------------- Names in scenarios
+
+
+def test_a_name_is_in_the_records_and_changes_nothing_else(small: Path) -> None:
+    plain, named = (ub.run(small, overrides).records[0].run for overrides in ({}, {"flows.0.name": "backup"}))
+    assert named["flows"][0].pop("name") == "backup" and plain == named
+    cells = [_core.load(small, overrides)[0] for overrides in ([], [("flows.0.name", "backup")])]
+    assert cells[0].settings() == cells[1].settings(), "a name does not change the seeds of a sweep"
+    assert (
+        '"name":"backup"' in cells[1].json() and cells[0].json().count('"name"') == cells[1].json().count('"name"') - 1
+    )
+
+
+def test_names_and_paths_are_read_back(small: Path, tmp_path: Path) -> None:
+    results = ub.run(small, {"flows.0.name": "backup"}, series=True)
+    results.save(tmp_path / "saved")
+    back = ub.read(tmp_path / "saved")
+    assert back.records[0].run["flows"][0]["name"] == "backup"
+    assert facts_of(back.records) == facts_of(results.records) == "4 Mbit/s · RTT 20 ms · buffer 30 KB (3 BDP) · reno"
+    assert "full buffer" in texts(back.plot("queue_delay").axes[0])

@@ -18,6 +18,7 @@ pub mod register;
 mod resolved;
 mod rng;
 mod section;
+pub mod setup;
 pub mod skb;
 mod sweep;
 mod trace;

@@ -36,6 +36,7 @@ COMMANDS = [
     Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
     Entry("new", FILES, "Begin a scenario, a congestion control or a paper, from a template."),
     Entry("check", FILES, "Check a scenario, or whether simulator and kernels take a control."),
+    Entry("plot", FILES, "Draw saved results: over time, distributions, sweeps, two sets."),
     Entry("report", FILES, "Write results, or a paper that is repeated, as one HTML page."),
     Entry("export", FILES, "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),

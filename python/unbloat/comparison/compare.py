@@ -23,6 +23,9 @@ from unbloat.results.statistics import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
+
+    from unbloat.report.figures.style import Width
 
 Source = Results | str | Path
 """Results, or a file or folder of them."""
@@ -117,6 +120,27 @@ class Comparison:
     def report(self) -> Report:
         """Lay it out as text, Markdown, HTML or JSON."""
         return report_of(self)
+
+    def plot(self, *, width: Width = "page", metrics: Sequence[str] = (), title: str | None = None) -> Figure:
+        """Draw B over A with the tolerance around equality, or each cell's change with its interval.
+
+        Parameters
+        ----------
+        width : {"page", "slide", "column"}
+            Where it is looked at: size and type go by it.
+        metrics : sequence of str
+            Which of the compared metrics, a panel each.
+        title : str, optional
+            In place of the names of both sets.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        """
+        from unbloat.comparison.figures import draw  # matplotlib takes a while to load
+
+        return draw(self.parts[0], width, metrics, title)
 
     def __str__(self) -> str:
         return self.report().text()

@@ -9,7 +9,7 @@ from html import escape
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from unbloat.report.figures import LOOK
+from unbloat.report.figures.style import LOOK
 
 COLOURS = {"#ffffff": "var(--paper)", "#000000": "var(--ink)", "#e6e6e6": "var(--grid)", "#0072b2": "var(--blue)"}
 """Colours of a figure that the page sets, since it is dark where the reader wants it so."""
@@ -20,7 +20,7 @@ def inline(figure: Figure, alt: str, number: int) -> str:
 
     What is its title stands below it on a page.
     """
-    if figure.get_suptitle():
+    if figure.get_suptitle().strip():
         figure.suptitle("")
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):

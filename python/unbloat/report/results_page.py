@@ -24,7 +24,7 @@ ROWS = 400
 KEPT = 12
 """Letters of a hash that a page shows."""
 OVER_TIME = {
-    "queue": "The bottleneck's queue over time",
+    "queue_delay": "Queueing delay over time",
     "goodput": "Goodput of each flow over time",
     "rtt": "Round-trip times over time",
     "cwnd": "Congestion windows over time",
@@ -118,7 +118,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
     if not results.has_series:
         return
     for number, (kind, caption) in enumerate(OVER_TIME.items()):
-        yield Picture("", caption, inline(results.plot(kind), f"{caption}: {_title(results)}", number))
+        yield Picture("", caption, inline(results.plot(kind, title=""), f"{caption}: {_title(results)}", number))
 
 
 def _tables(results: Results) -> Iterator[Part]:

@@ -1,0 +1,113 @@
+"""Pictures of comparisons: agreement within tolerances, changes with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from matplotlib.figure import Figure
+
+from unbloat._core import InputError
+from unbloat.comparison import tolerance
+from unbloat.comparison.difference import SweepComparison
+from unbloat.comparison.tolerance import Comparison, Criterion, Near
+from unbloat.report.figures import agreement, comparison
+from unbloat.report.figures.agreement import Pair
+from unbloat.report.figures.comparison import Change
+from unbloat.report.figures.style import SIZES, Size, Width, canvas, drawing
+from unbloat.report.figures.values import metrics_named, quantity
+from unbloat.results.metrics import ALL, Metric
+from unbloat.results.results import Results
+
+
+def draw(
+    compared: Comparison | SweepComparison, width: Width = "page", metrics: Sequence[str] = (), title: str | None = None
+) -> Figure:
+    """Draw a panel for each metric: B over A within tolerances, or the change from A to B with its interval.
+
+    `metrics` chooses among those that were compared.
+    """
+    size = SIZES[width]
+    sides = (str(compared.sides[0]), str(compared.sides[1]))
+    head = f"{sides[1]} against {sides[0]}" if title is None else title
+    with drawing(size):
+        if isinstance(compared, Comparison):
+            return _agreement(compared, metrics, head, size)
+        return _changes(compared, metrics_named(metrics), head, size)
+
+
+def agreement_of(
+    a: Results,
+    b: Results,
+    names: tuple[str, str],
+    width: Width = "page",
+    metrics: Sequence[str] = (),
+    title: str | None = None,
+) -> Figure:
+    """Draw two sets within the usual tolerances, sweeps too; raises `InputError` if they have no cell in common."""
+    return draw(tolerance.compare(names, a.records, b.records), width, metrics, title)
+
+
+def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: Size) -> Figure:
+    wanted = {metric.key for metric in metrics_named(metrics)} if metrics else None
+    criteria = [each for each in compared.criteria if wanted is None or each.name in wanted]
+    if not criteria:
+        raise InputError(f"metric: compared were {', '.join(each.name for each in compared.criteria)}")
+    unsound = sum(cell.verdict == "unsound" for cell in compared.cells)
+    facts = f"{len(compared.cells)} cells{f', {unsound} of them unsound and left out' if unsound else ''}"
+    # Both axes have the same scale: a panel is about as high as it is wide.
+    across = 1 if size.width < 5 else 2
+    figure, axes = canvas(size, [0.8 * size.width / across / size.panel] * len(criteria), title, facts, across)
+    names = (_place(compared, 0), _place(compared, 1))
+    for place, criterion in zip(axes, criteria, strict=True):
+        pairs = pairs_of(compared, criterion)
+        is_near = _without_packets(criterion.near)
+        agreement.draw(pairs, quantity(criterion.metric), names, is_near, str(criterion.near), place, size)
+    return figure
+
+
+def _without_packets(near: Near) -> Callable[[float, float], bool]:
+    """Give a tolerance without what packets' transmission times add, which differ from cell to cell."""
+    return lambda a, b: near(a, b, 0.0)
+
+
+def _place(compared: Comparison, side: int) -> str:
+    a, b = compared.sides
+    mine = compared.sides[side]
+    return mine.on if mine.on and a.on != b.on else mine.name
+
+
+def pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
+    """Give the values of a criterion in each cell that is sound on both sides."""
+    found = []
+    for cell in compared.cells:
+        for each in cell.compared:
+            values = (each.a.mean, each.b.mean)
+            if each.criterion == criterion and not cell.unsound and None not in values:
+                a, b = (float(value or 0.0) for value in values)
+                if math.isfinite(a) and math.isfinite(b):
+                    name = " ".join(cell.place.axes.values()) or cell.place.scenario
+                    found.append(Pair(name, a, b, each.is_near, each.is_explained))
+    return found
+
+
+def _changes(compared: SweepComparison, metrics: Sequence[Metric], title: str, size: Size) -> Figure:
+    panels = [changes_of(compared, metric) for metric in metrics]
+    figure, axes = canvas(size, [size.rows_of_text(len(found)) for found in panels], title)
+    for place, metric, found in zip(axes, metrics, panels, strict=True):
+        comparison.draw(found, metric, ("A", "B"), place, size)
+    return figure
+
+
+def changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
+    """Give the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
+    found = []
+    for cell in compared.cells:
+        for each in cell.metrics:
+            is_meant = each.name == metric.name and each.of in (ALL, cell.link)
+            if is_meant and each.difference is not None and each.a.mean:
+                base = abs(each.a.mean) / 100
+                width = each.difference.half_width
+                name = " ".join(cell.place.axes.values())
+                found.append(Change(name, each.difference.mean / base, None if width is None else width / base))
+    return found

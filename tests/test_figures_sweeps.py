@@ -1,0 +1,215 @@
+"""Figures of sweeps and of two sets: what stands where, with which interval, and what cannot be drawn."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import unbloat as ub
+from conftest import Cli
+from matplotlib.container import BarContainer, ErrorbarContainer
+from unbloat.comparison.figures import agreement_of
+from unbloat.report.figures.agreement import edges_of
+from unbloat.report.figures.comparison import changes
+from unbloat.report.figures.delay_throughput import ellipse
+from unbloat.report.figures.sweeps import short_name
+from unbloat.report.figures.values import metrics_named, quantity, reach
+from unbloat.results.metrics import BY_KEY
+from unbloat.results.statistics import estimate
+
+LOSSY = {"link.bottleneck.loss": "0.5%", "duration": "3s"}
+LIMITS = {"sweep.link.bottleneck.queue.limit": ["60kb", "15kb"], "sweep.flows.0.cc": ["reno", "cubic"]}
+
+
+@pytest.fixture
+def grid(small: Path) -> ub.Results:
+    return ub.sweep(small, {**LOSSY, **LIMITS}, repeat=3)
+
+
+def interval(grid: ub.Results, cc: str, limit: str) -> tuple[float, float]:
+    wanted = {"flows.0.cc": cc, "link.bottleneck.queue.limit": limit}
+    values = [r.run["flows"][0]["goodput_mbps"] for r in grid if r.axes == wanted]
+    found = estimate(values)
+    assert found.mean is not None and found.half_width is not None
+    return found.mean, found.half_width
+
+
+def test_lines_stand_at_the_numbers_of_the_axis_with_their_intervals(grid: ub.Results) -> None:
+    (panel,) = grid.plot("lines", metrics=["goodput"]).axes
+    curves = [each for each in panel.containers if isinstance(each, ErrorbarContainer)]
+    assert len(curves) == 2
+    for curve, cc in zip(curves, ("reno", "cubic"), strict=True):
+        line, _, (bars,) = curve.lines
+        assert line.get_xdata().tolist() == [15_000, 60_000], "in order, whatever order the sweep has"
+        for place, limit in enumerate(("15kb", "60kb")):
+            mean, half_width = interval(grid, cc, limit)
+            assert line.get_ydata()[place] == pytest.approx(mean)
+            assert bars.get_segments()[place][:, 1] == pytest.approx([mean - half_width, mean + half_width])
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["15kb", "60kb"]
+    assert panel.get_xlabel() == "queue limit" and panel.get_ylabel() == "goodput (Mbit/s)"
+    legend = panel.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["reno", "cubic"]
+
+
+def test_bars_stand_beside_each_other(grid: ub.Results) -> None:
+    (panel,) = grid.plot("bars", metrics=["goodput"], x="cc").axes
+    bars = [bar for each in panel.containers if isinstance(each, BarContainer) for bar in each]
+    spans = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars)
+    assert len(spans) == 4 and all(left[1] <= right[0] for left, right in pairwise(spans))
+    assert bars[0].get_height() == pytest.approx(interval(grid, "reno", "60kb")[0])
+
+
+def test_a_heat_map_has_the_means_in_its_fields(grid: ub.Results) -> None:
+    figure = grid.plot("heatmap", metrics=["goodput"], x="cc")
+    panel = figure.axes[0]
+    means = np.array([[interval(grid, cc, limit)[0] for cc in ("reno", "cubic")] for limit in ("15kb", "60kb")])
+    assert np.asarray(panel.images[0].get_array()) == pytest.approx(means)
+    assert [text.get_text() for text in panel.texts] == [f"{mean:.3g}" for mean in means.flatten()]
+
+
+def test_single_runs_have_no_interval(small: Path) -> None:
+    (panel,) = ub.run(small, LIMITS).plot("lines", metrics=["goodput"]).axes
+    for curve in panel.containers:
+        (bars,) = curve.lines[2]
+        assert all(np.ptp(segment[:, 1]) == 0 for segment in bars.get_segments())
+
+
+def test_an_interval_ends_where_values_do() -> None:
+    """Three of Jain's indices: 0.9 to 1.1 by Student's t, and none is above 1."""
+    found = estimate([0.96, 0.98, 1.0])
+    assert found.high is not None and found.high > 1
+    down, up = reach([found], BY_KEY["jain"])[:, 0]
+    assert up == pytest.approx(0.02) and down == pytest.approx(found.half_width)
+    assert reach([estimate([0.0, 0.0, 0.3])], BY_KEY["loss"])[0, 0] == pytest.approx(0.1)
+
+
+def test_groups_of_flows_are_drawn_apart_by_their_names(small: Path) -> None:
+    text = small.read_text() + 'name = "backup"\n[[flows]]\nname = "video"\ncc = "cubic"\n'
+    results = ub.run(text, {"sweep.link.bottleneck.rate": ["4mbit", "8mbit"]})
+    figure = results.plot("lines", metrics=["goodput", "queue_delay"])
+    legends = [panel.get_legend() for panel in figure.axes]
+    assert [[text.get_text() for text in legend.get_texts()] for legend in legends if legend] == [["backup", "video"]]
+    flows = [[flow["goodput_mbps"] for flow in record.run["flows"]] for record in results]
+    drawn = [each.lines[0].get_ydata().tolist() for each in figure.axes[0].containers]
+    assert drawn == [pytest.approx(list(values)) for values in zip(*flows, strict=True)]
+
+
+def test_delay_falls_to_the_right_and_goodput_rises(grid: ub.Results) -> None:
+    (panel,) = grid.plot("delay_throughput").axes
+    left, right = panel.get_xlim()
+    assert left > right >= 0 and len(panel.patches) == 4
+    middles = {text.get_text(): text for text in panel.texts}
+    assert middles.keys() >= {"15kb reno", "60kb cubic"}
+
+
+def test_an_ellipse_is_one_standard_deviation() -> None:
+    rng = np.random.default_rng(1)
+    cloud = rng.normal(size=(4000, 2)) * [3, 1] @ np.array([[0.8, 0.6], [-0.6, 0.8]])
+    shape = ellipse(cloud)
+    assert shape is not None
+    assert shape[:2] == pytest.approx((6, 2), rel=0.05)
+    assert shape[2] % 180 == pytest.approx(np.degrees(np.arctan2(0.6, 0.8)), abs=2)
+    assert ellipse(np.ones((5, 2))) is None, "repeats that are the same do not scatter"
+
+
+def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
+    box, curve = grid.plot("box", "ecdf", metrics=["goodput"]).axes
+    labels = [label.get_text() for label in box.get_yticklabels()]
+    assert labels == ["60kb reno", "60kb cubic", "15kb reno", "15kb cubic"]
+    medians = [np.median([r.run["flows"][0]["goodput_mbps"] for r in grid if list(r.axes.values()) == label.split()])
+               for label in labels]  # fmt: skip
+    drawn = [line.get_xdata()[0] for line in box.lines if line.get_color() == "black" and line.get_linewidth() > 1.3]
+    assert drawn == pytest.approx(medians)
+    assert [len(line.get_xdata()) for line in curve.lines] == [4] * 4, "three runs, and where the least begins"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "how", "sentence"),
+    [
+        (["lines"], {"metrics": ["speed"]}, "metric: speed is none of goodput"),
+        (["lines"], {"x": "rate"}, "rate names 0 axes of the sweep"),
+        (["comparison"], {}, "comparison: draws two sets"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(grid: ub.Results, kinds: list[str], how: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ub.InputError, match=sentence):
+        grid.plot(*kinds, **how)  # type: ignore[arg-type]
+
+
+def test_a_run_without_a_sweep_has_no_axis(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="no sweep, or too few axes"):
+        ub.run(small).plot("lines")
+    with pytest.raises(ub.InputError, match="no sweep, or too few axes"):
+        ub.run(small, {"sweep.flows.0.cc": ["reno", "cubic"]}).plot("heatmap")
+
+
+def test_quantities_and_axes_have_words_and_units() -> None:
+    words = [
+        quantity(metric) for metric in metrics_named(["rtt", "rtt_p95", "queue_delay_max", "jain", "loss_percent"])
+    ]
+    assert words == ["RTT (ms)", "RTT p95 (ms)", "queueing delay max (ms)", "Jain index", "loss (%)"]
+    assert [short_name(axis) for axis in ("flows.0.cc", "link.bottleneck.queue.limit", "losses", "flows.*.cc")] == [
+        *("cc", "queue limit", "losses", "cc")
+    ]
+
+
+# ---------------------------------------------------------------- Two sets
+
+
+def test_a_comparison_is_the_change_with_its_interval(small: Path) -> None:
+    a, b = (ub.sweep(small, {**LOSSY, "link.bottleneck.rate": rate, **LIMITS}, repeat=3) for rate in ("4mbit", "2mbit"))
+    found = changes(a.records, b.records, BY_KEY["goodput"])
+    assert len(found) == 4 and all(-80 < change.percent < -20 and change.is_clear for change in found)
+    (panel,) = a.plot("comparison", other=b, metrics=["goodput"]).axes
+    points = [each.lines[0].get_xdata()[0] for each in panel.containers]
+    assert points == pytest.approx([change.percent for change in found])
+    assert [label.get_text() for label in panel.get_yticklabels()] == [change.cell for change in found]
+    again = a.compare(b).plot(metrics=["goodput"]).axes[0]
+    assert [each.lines[0].get_xdata()[0] for each in again.containers] == pytest.approx(points)
+
+
+def test_agreement_tells_near_from_far(small: Path) -> None:
+    a = ub.run(small, LIMITS)
+    b = ub.run(small, {**LIMITS, "link.bottleneck.rate": "2mbit"})
+    same, other = (agreement_of(a, each, ("a", "b"), metrics=["goodput"]).axes[0] for each in (a, b))
+    for panel, words in ((same, ["within: 4"]), (other, ["outside: 4"])):
+        legend = panel.get_legend()
+        assert legend is not None and [text.get_text() for text in legend.get_texts()] == words
+    assert a.compare(b).plot().axes, "runs are compared within tolerances"
+
+
+def test_the_edges_of_a_tolerance_are_found() -> None:
+    low, high = edges_of(100.0, lambda a, b: abs(b - a) <= 0.1 * a, 1.0, 1000.0)
+    assert (low, high) == pytest.approx((90, 110))
+    assert edges_of(100.0, lambda a, b: True, 1.0, 1000.0) == (1.0, 1000.0)
+
+
+# ---------------------------------------------------------------- The command
+
+
+def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--set", 'sweep.flows.0.cc=["reno", "cubic"]', "-o", tmp_path / "a").returncode == 0
+    for kinds in (["queue_delay", "goodput"], ["bars"], ["ccdf"]):
+        file = tmp_path / f"{kinds[0]}.svg"
+        done = cli("plot", tmp_path / "a", *kinds, "-o", file, "--width", "column")
+        assert done.returncode == 0 and f"wrote {file}" in done.stderr
+        assert file.stat().st_size > 5000
+    two = cli("plot", tmp_path / "a", "agreement", "--against", tmp_path / "a", "-o", tmp_path / "two.pdf")
+    assert two.returncode == 0 and (tmp_path / "two.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["pie", "-o", "x.svg"], "plot: pie is none of cwnd, rtt"),
+        (["cwnd", "-o", "x.gif"], "x.gif: the ending: gif is none of svg, png, pdf"),
+        (["cwnd", "-o", "x.svg", "--width", "wall"], "'wall' is not one of"),
+        (["lines", "-o", "x.svg", "--metric", "speed"], "metric: speed is none of goodput"),
+        (["agreement", "-o", "x.svg"], "name the other with --against"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_refused_before_anything_is_read(
+    cli: Cli, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    done = cli("plot", tmp_path / "none", *arguments)
+    assert done.returncode == 2 and sentence in done.stderr
