@@ -122,7 +122,7 @@ check-guest: boot-guest
 # The picture of the README.
 figures: build
 	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
-		--series 200ms --figure docs/home-dsl.svg --plot queue,cwnd
+		--series 200ms --figure docs/home-dsl.svg --plot queue_delay
 
 format: build
 	cargo fmt --all

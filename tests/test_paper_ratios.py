@@ -13,7 +13,7 @@ from unbloat.papers import ratios
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.paper import Paper
 from unbloat.papers.verdicts import Bounds, Verdict
-from unbloat.report.figures import LOOK
+from unbloat.report.figures.style import LOOK
 
 PAPER = Paper("p", "t", "a", "w", Path(), Bounds(0.1, 0.03), 3, 3, {}, [], [], [], [])
 

@@ -17,7 +17,7 @@ from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
-from unbloat.report.figures import COLOURS, LOOK
+from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import estimate
 
 BOUNDS = Bounds(relative=0.1, index=0.03)

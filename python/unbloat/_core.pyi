@@ -80,7 +80,7 @@ class Cell:
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def settings(self) -> str:
-        """Give the scenario as JSON without its name and its congestion controls; a sweep hashes it for seeds."""
+        """Give the scenario as JSON without names and congestion controls; a sweep hashes it for seeds."""
     def portable(self) -> str:
         """Give it for another process, which finds everything in it: `resolved` reads it there."""
     def run(

@@ -35,6 +35,7 @@ pub fn flow_record(
             rtt_ms_p99: rtt.quantile_ms(0.99),
             rtt_ms_max: rtt.max_ms(),
         },
+        setup: scenario::setup::FlowSetup::default(),
     }
 }
 

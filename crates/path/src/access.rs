@@ -112,6 +112,7 @@ impl AccessPort {
                 queue_delay_ms_max: (self.packets > 0).then(|| self.longest_wait.0 as f64 / 1e6),
                 ..Default::default()
             },
+            setup: scenario::setup::LinkSetup::default(),
         }
     }
 }

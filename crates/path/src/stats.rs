@@ -149,6 +149,7 @@ impl LinkStats {
                 queue_delay_ms_p99: delay.quantile_ms(0.99),
                 queue_delay_ms_max: delay.max_ms(),
             },
+            setup: scenario::setup::LinkSetup::default(),
         }
     }
 }

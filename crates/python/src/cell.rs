@@ -129,12 +129,14 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The scenario as JSON without its name and its congestion controls: what the seeds of a sweep are a hash of.
+    /// The scenario as JSON without names and congestion controls: what the seeds of a sweep are a hash of.
     fn settings(&self) -> String {
         let mut json = serde_json::to_value(&self.0.scenario).expect("a scenario has no maps but those with text keys");
         json.as_object_mut().expect("a scenario is a table").remove("name");
         for group in json["flows"].as_array_mut().expect("flows are a list") {
-            group.as_object_mut().expect("a group of flows is a table").remove("cc");
+            let group = group.as_object_mut().expect("a group of flows is a table");
+            group.remove("cc");
+            group.remove("name");
         }
         json.to_string()
     }
@@ -190,8 +192,9 @@ impl Cell {
         }
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         let options = Options { series: series_ns.map(Nanos), pcap, pcap_links, pcap_headers_only };
-        let outcome = py.detach(|| self.outcome(backend, &library, &options, progress))?;
-        let series = outcome.series.as_ref().map(|series| columns::tables(py, series));
+        let mut outcome = py.detach(|| self.outcome(backend, &library, &options, progress))?;
+        outcome.run.describe(&self.0.scenario);
+        let series = outcome.series.as_ref().map(|series| columns::tables(py, series, &self.0.scenario));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 
@@ -258,6 +261,8 @@ struct Record<'a> {
     data_packets: u64,
     /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
     packet_ms: Option<f64>,
+    /// The first part of the run, which the statistics leave out.
+    warmup_s: f64,
     /// How many flows each group has; they are numbered group by group.
     groups: Vec<usize>,
 }
@@ -268,6 +273,7 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         version: env!("CARGO_PKG_VERSION"),
         data_packets: outcome.data_packets,
         packet_ms: scenario.packet_time().map(Nanos::as_millis_f64),
+        warmup_s: scenario.warmup.as_secs_f64(),
         groups: scenario.openings().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")

@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use scenario::model::Scenario;
 use scenario::records::{Distribution, FlowSeries, LinkSeries, Series};
+use scenario::units::Nanos;
 
 /// A number that stands in a column; a missing one is not-a-number.
 trait Number: Copy {
@@ -29,10 +31,10 @@ number!(Option<f64>, "<f8", |value| value.unwrap_or(f64::NAN));
 number!(Option<u32>, "<f8", |value| value.map_or(f64::NAN, f64::from));
 
 /// `{table: {column: (dtype, bytes)}}`.
-pub fn tables<'py>(py: Python<'py>, series: &Series) -> PyResult<Bound<'py, PyDict>> {
+pub fn tables<'py>(py: Python<'py>, series: &Series, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     tables.set_item("flows", flows(py, &series.flows)?)?;
-    tables.set_item("links", links(py, &series.links)?)?;
+    tables.set_item("links", links(py, &series.links, scenario)?)?;
     tables.set_item("rtt", distribution(py, &series.rtt)?)?;
     tables.set_item("queue_delay", distribution(py, &series.queue_delay)?)?;
     Ok(tables)
@@ -42,7 +44,7 @@ macro_rules! table {
     ($py:expr, $rows:expr, [$($column:ident),*]) => {{
         let table = PyDict::new($py);
         $(put(&table, stringify!($column), &$rows.$column)?;)*
-        Ok(table)
+        PyResult::Ok(table)
     }};
 }
 
@@ -64,8 +66,24 @@ fn flows<'py>(py: Python<'py>, rows: &FlowSeries) -> PyResult<Bound<'py, PyDict>
     )
 }
 
-fn links<'py>(py: Python<'py>, rows: &LinkSeries) -> PyResult<Bound<'py, PyDict>> {
-    table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])
+fn links<'py>(py: Python<'py>, rows: &LinkSeries, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
+    let table = table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])?;
+    put(&table, "capacity_mbps", &capacities(rows, scenario))?;
+    Ok(table)
+}
+
+/// What each link could have sent in the step that ends at each sample; none of an access link.
+fn capacities(rows: &LinkSeries, scenario: &Scenario) -> Vec<Option<f64>> {
+    let links: Vec<_> = scenario.directions().collect();
+    let mut before = vec![Nanos::ZERO; links.len()];
+    let capacity = |(time_s, link): (&f64, &u32)| {
+        let model = links.get(*link as usize)?;
+        let now = Nanos((time_s * 1e9).round() as u64);
+        let from = std::mem::replace(&mut before[*link as usize], now);
+        let seconds = now.since(from).as_secs_f64();
+        (seconds > 0.0).then(|| model.capacity_bits(from, now) / seconds / 1e6)
+    };
+    rows.time_s.iter().zip(&rows.link).map(capacity).collect()
 }
 
 fn distribution<'py>(py: Python<'py>, rows: &Distribution) -> PyResult<Bound<'py, PyDict>> {

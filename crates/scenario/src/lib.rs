@@ -18,6 +18,7 @@ mod red;
 pub mod register;
 mod resolved;
 mod section;
+pub mod setup;
 pub mod skb;
 mod sweep;
 mod trace;

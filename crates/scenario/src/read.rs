@@ -188,6 +188,7 @@ impl Reader {
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);
         FlowGroup {
+            name: group.read("name"),
             cc: self.congestion_control(group),
             count: group.need::<u64>("count") as u32,
             arrivals: arrivals(group),

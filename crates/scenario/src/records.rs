@@ -1,6 +1,7 @@
 //! What a run is asked for and what it leaves behind, whichever backend makes it. Units stand in the names; the names
 //! are part of the interface.
 
+use crate::setup::{FlowSetup, LinkSetup};
 use crate::units::Nanos;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ pub struct Flow {
     /// Round-trip times as the sender's TCP samples them; none without a sample.
     #[serde(flatten)]
     pub rtt: RttStats,
+    /// What the scenario says about it (`Run::describe`).
+    #[serde(flatten)]
+    pub setup: FlowSetup,
 }
 
 /// Distribution of round-trip times.
@@ -123,6 +127,9 @@ pub struct Link {
     /// From arrival in the queue to the start of transmission.
     #[serde(flatten)]
     pub queue_delay: QueueDelayStats,
+    /// What the scenario says about it (`Run::describe`).
+    #[serde(flatten)]
+    pub setup: LinkSetup,
 }
 
 /// Distribution of queueing delays.

@@ -498,3 +498,15 @@ fn a_huge_limit_gives_a_huge_window() {
         assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
     }
 }
+
+/// A name is for tables and figures: a scenario without one is written as before, so that it keeps its hash.
+#[test]
+fn flows_may_have_names() {
+    let named = only(SAMPLE, &[("flows.0.name", "backup")]);
+    let scenario = only(SAMPLE, &[]);
+    assert_eq!((named.flows[0].name.as_deref(), scenario.flows[0].name.as_deref()), (Some("backup"), None));
+    let group = serde_json::to_value(&scenario.flows[0]).unwrap();
+    assert!(!group.as_object().unwrap().contains_key("name"));
+    let named: Scenario = serde_json::from_value(serde_json::to_value(&named).unwrap()).unwrap();
+    assert_eq!(named.flows[0].name.as_deref(), Some("backup"));
+}

@@ -66,7 +66,7 @@ def command(
         typer.Option(
             "--plot",
             metavar="KIND,...",
-            help="What to draw: cwnd, rtt, queue, goodput, rtt_cdf, queue_delay_cdf, cdf.",
+            help="What to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -125,9 +125,9 @@ def check_figure(figure: Path | None, kinds: list[str]) -> None:
     if kinds and not figure:
         raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
     if figure:
-        from unbloat.report.figures import check
+        from unbloat.report.figures.draw import check
 
-        check(kinds, figure)
+        check(kinds, file=figure)
         if not figure.absolute().parent.is_dir():
             raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
@@ -138,7 +138,7 @@ def write(results: Results, output: Path | None, figure: Path | None, kinds: lis
         results.save(output)
         tell(f"wrote {output}")
     if figure:
-        from unbloat.report.figures import save
+        from unbloat.report.figures.style import save
 
         save(results.plot(*kinds), figure)
         tell(f"wrote {figure}")

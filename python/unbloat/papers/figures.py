@@ -21,7 +21,7 @@ from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
-from unbloat.report.figures import COLOURS, LOOK
+from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import Estimate, estimate
 
 

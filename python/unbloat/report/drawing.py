@@ -9,9 +9,15 @@ from html import escape
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from unbloat.report.figures import LOOK
+from unbloat.report.figures.style import LOOK
 
-COLOURS = {"#ffffff": "var(--paper)", "#000000": "var(--ink)", "#e6e6e6": "var(--grid)", "#0072b2": "var(--blue)"}
+COLOURS = {
+    "#ffffff": "var(--paper)",
+    "#000000": "var(--ink)",
+    "#e6e6e6": "var(--grid)",
+    "#0072b2": "var(--blue)",
+    "#6e6e6e": "var(--muted)",
+}
 """Colours of a figure that the page sets, since it is dark where the reader wants it so."""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
@@ -13,9 +14,13 @@ from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
 from unbloat.report.table import Column
-from unbloat.results.metrics import METRICS
+from unbloat.results.axes import base_values
+from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, why_unsound
 from unbloat.results.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LISTED = 20
 """Not more runs than this are named one by one."""
@@ -23,11 +28,16 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
+OF_CELLS = {
+    "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
+    "goodput": ("Goodput of each cell", ("goodput",)),
+    "queue_delay": ("Mean queueing delay of each cell", ("queue_delay",)),
+}
 OVER_TIME = {
-    "queue": "The bottleneck's queue over time",
+    "queue_delay": "Queueing delay over time",
     "goodput": "Goodput of each flow over time",
-    "rtt": "Round-trip times over time",
     "cwnd": "Congestion windows over time",
+    "queue_delay_cdf": "How many of the packets wait how long",
 }
 
 
@@ -115,10 +125,26 @@ def _where(on: str) -> str:
 
 
 def _pictures(results: Results) -> Iterator[Picture]:
-    if not results.has_series:
-        return
-    for number, (kind, caption) in enumerate(OVER_TIME.items()):
-        yield Picture("", caption, inline(results.plot(kind), f"{caption}: {_title(results)}", number))
+    numbers = count()
+    title = _title(results)
+    for caption, figure in _figures(results):
+        yield Picture("", caption, inline(figure, f"{caption}: {title}", next(numbers)))
+
+
+def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
+    if len(results.cells) > 1 and len(results.records) > 1:
+        for kind, (caption, metrics) in OF_CELLS.items():
+            drawn = kind if not metrics else "lines" if _has_numbers(results) else "bars"
+            yield caption, results.plot(drawn, metrics=metrics, width="column", title="")
+    if results.has_series and 0 < len(results.records) <= MANY:
+        for kind, caption in OVER_TIME.items():
+            yield caption, results.plot(kind, width="column", title="")
+
+
+def _has_numbers(results: Results) -> bool:
+    """Tell whether an axis has numbers, so that something can be drawn over it."""
+    return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 
 def _tables(results: Results) -> Iterator[Part]:

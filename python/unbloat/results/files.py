@@ -226,7 +226,7 @@ def _checked(record: Record) -> Record:
     for part, needed in (("flows", COUNTED), ("links", ("queue_delay_ms_mean",))):
         for row in run[part]:
             for name, value in row.items():
-                right = isinstance(value, str) if name in NAMES else is_number(value)
+                right = isinstance(value, NAMES[name]) if name in NAMES else is_number(value)
                 _require(right, f"{part}: {name}")
             missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
             _require(not missing, f"{part}: {', '.join(missing)}")
@@ -235,7 +235,7 @@ def _checked(record: Record) -> Record:
     return record
 
 
-NAMES = ("cc", "link")
+NAMES: dict[str, Any] = {"cc": str, "link": str, "name": str | None, "queue": str | None}
 """What in the rows of flows and links is a word."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 """What every flow has."""

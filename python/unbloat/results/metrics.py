@@ -145,7 +145,13 @@ RUN_METRICS = tuple(
 )
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS)}
 """Every metric by the name of its column."""
-NUMBERS = METRICS.keys() | {"duration_s", "packet_ms", "data_packets", "mean", "deviation", "ci95_low", "ci95_high"}
+NUMBERS = (
+    METRICS.keys()
+    | {"duration_s", "packet_ms", "data_packets", "mean", "deviation", "ci95_low", "ci95_high"}
+    | {
+        *("warmup_s", "base_rtt_ms", "rate_mbps", "rate_mbps_mean", "limit_bytes", "limit_packets"),
+    }
+)
 """Columns that hold numbers, or nothing."""
 BY_KEY = {metric.key: metric for metric in METRICS.values()}
 """Every metric by its short name."""
@@ -184,15 +190,23 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("version", "Version of unbloat."),
         Column("data_packets", "Data packets sent by all flows, warm-up included."),
         Column("packet_ms", "Transmission time of a full-sized packet at the bottleneck; empty without a fixed rate."),
+        Column("warmup_s", "The first part of the run, which the statistics leave out."),
         Column("groups", "Number of flows in each group (`[[flows]]`) of the scenario, in its order."),
         Column("failed", "Why the run has no result; empty otherwise."),
     ),
     "flows": (
         Column("flow", "Number of the flow, from 0, group by group."),
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
+        Column("name", "Name of its group in the scenario; absent where none has one."),
+        Column("base_rtt_ms", "Round-trip time of the empty path: propagation to the receiver and back."),
     ),
     "links": (
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
+        Column("rate_mbps", "Rate of the link; empty if it varies."),
+        Column("rate_mbps_mean", "The same in the mean over the run."),
+        Column("queue", "Kind of the queue, as the scenario calls it."),
+        Column("limit_bytes", "Room for waiting packets; empty for a queue whose limit is counted otherwise."),
+        Column("limit_packets", "The same in packets."),
     ),
     "stats": (
         Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
@@ -221,6 +235,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("queue_packets", "Packets that wait in the queue."),
         Column("drops", "Packets dropped since the start of the run."),
         Column("throughput_mbps", "Bytes transmitted over the step that ends here."),
+        Column("capacity_mbps", "What the link could have transmitted in that step; empty for an access link."),
     ),
     "rtt_distribution": (
         Column("flow", "Number of the flow."),
@@ -246,7 +261,10 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     if 1 < len(flows) <= MANY:
         yield from ((f"flow {flow['flow']}", folded([flow])) for flow in flows)
     bottleneck = run["links"][0]
-    yield bottleneck["link"], {name: value for name, value in bottleneck.items() if name != "link"}
+    yield (
+        bottleneck["link"],
+        {metric.name: bottleneck[metric.name] for metric in LINK_METRICS if metric.name in bottleneck},
+    )
 
 
 def folded(flows: Sequence[Row]) -> Metrics:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from unbloat.comparison.compare import Comparison
     from unbloat.comparison.tolerance import Tolerance
+    from unbloat.report.figures.style import Width
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""
@@ -234,22 +235,49 @@ class Results:
 
         return compare(self, other, between=between, tolerance=tolerance)
 
-    def plot(self, *kinds: str) -> Figure:
+    def plot(
+        self,
+        *kinds: str,
+        other: Results | None = None,
+        width: Width = "page",
+        metrics: Sequence[str] = (),
+        x: str | None = None,
+        y: str | None = None,
+        title: str | None = None,
+    ) -> Figure:
         """Draw the runs.
 
         Parameters
         ----------
         *kinds : str
-            `cwnd`, `rtt`, `queue`, `goodput`, `rtt_cdf`, `queue_delay_cdf`: a panel each.
+            A panel each. Over time: `cwnd`, `rtt`, `queue` (bytes), `queue_delay`, `goodput`. Distributions within
+            runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on. Metrics over a sweep:
+            `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over delay, with an ellipse
+            for repeats: `delay_throughput`. Two sets: `comparison`.
+        other : Results, optional
+            The second set of a `comparison`.
+        width : {"page", "slide", "column"}
+            Where it is looked at: size and type go by it.
+        metrics : sequence of str
+            What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
+        x, y : str, optional
+            The axes of the sweep that run across, and up in a heat map.
+        title : str, optional
+            In place of the scenario's name.
 
         Returns
         -------
         matplotlib.figure.Figure
 
-        """
-        from unbloat.report.figures import draw  # matplotlib takes a while to load
+        Examples
+        --------
+        >>> r.plot("queue_delay", "goodput").savefig("home.pdf")
+        >>> s.plot("lines", metrics=["goodput"], x="rate", width="column")
 
-        return draw(self, kinds)
+        """
+        from unbloat.report.figures.draw import Choice, draw  # matplotlib takes a while to load
+
+        return draw(self, kinds, Choice(width, metrics, x, y, title), other)
 
     def to_html(self, file: str | Path | None = None) -> str:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.

@@ -87,6 +87,7 @@ prop_compose! {
         let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
         let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
         FlowGroup {
+            name: None,
             cc: control(&cc),
             count,
             arrivals: None,

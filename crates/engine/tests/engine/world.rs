@@ -80,6 +80,7 @@ pub enum Seen {
 /// One endless flow of 1500-byte packets.
 pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup {
+        name: None,
         cc: control(cc),
         count: 1,
         arrivals: None,

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 /// `count` flows that differ in their start time only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowGroup {
+    /// What tables and figures call its flows; `None` = by the congestion control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
     /// scenario's folder by the reader).
     pub cc: CongestionControl,

@@ -13,6 +13,7 @@ const SIZES_RANGE: &str = "1b..1000000gb";
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "flows":
+        "name" = Text, Means("the congestion control's name") => "what tables and figures call the group's flows";
         "cc" = Text, Required =>
             "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \
             several), or kernel:NAME for the running kernel's own";

@@ -1,0 +1,1 @@
+"""Pictures of results: one kind of picture, one module."""

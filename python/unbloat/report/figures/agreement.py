@@ -1,0 +1,91 @@
+"""Agreement: one set's values over another's, with the tolerance around their equality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from unbloat.report.figures.style import GREY, Size, Style, colour, note
+
+NAMED = 6
+"""Not more of the points outside are named."""
+POINTS = 200
+"""Of the edge of a tolerance."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A metric of one cell in both sets."""
+
+    cell: str
+    a: float
+    b: float
+    is_near: bool
+    is_explained: bool = False
+    """It is known why it is not near."""
+
+
+def draw(
+    pairs: Sequence[Pair],
+    quantity: str,
+    names: tuple[str, str],
+    is_near: Callable[[float, float], bool],
+    tolerance: str,
+    axes: Axes,
+    size: Size,
+) -> None:
+    """Draw B over A on logarithmic axes; what lies in the shaded band is within the tolerance.
+
+    Values of zero have no place on such an axis: they stand at its foot.
+    """
+    positive = [value for pair in pairs for value in (pair.a, pair.b) if value > 0]
+    low, high = (min(positive) / 1.6, max(positive) * 1.6) if positive else (0.1, 1.0)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    grid = np.geomspace(low, high, POINTS)
+    edges = np.array([edges_of(value, is_near, low, high) for value in grid])
+    axes.fill_between(grid, edges[:, 0], edges[:, 1], color="#D9D9D9", linewidth=0, zorder=1)
+    axes.plot(grid, grid, color=GREY, linewidth=0.6 * size.line, zorder=1.5)
+    kinds = (
+        ("within", "o", colour(0), [pair for pair in pairs if pair.is_near]),
+        ("outside, explained", "^", colour(4), [pair for pair in pairs if not pair.is_near and pair.is_explained]),
+        ("outside", "s", colour(1), [pair for pair in pairs if not pair.is_near and not pair.is_explained]),
+    )
+    for name, marker, hue, members in kinds:
+        if members:
+            x, y = ([max(getattr(pair, side), low) for pair in members] for side in "ab")
+            style: Style = {"color": hue, "markersize": 2.8 * size.line, "alpha": 0.75, "markeredgewidth": 0}
+            axes.plot(x, y, marker, linestyle="none", label=f"{name}: {len(members)}", **style)
+    _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)
+    axes.legend(loc="upper left", handletextpad=0.2, borderaxespad=0.2)
+    axes.set_xlabel(f"{quantity}, {names[0]}")
+    axes.set_ylabel(names[1])
+    note(axes, f"shaded: {tolerance}", (0.99, 0.02), ha="right", va="bottom")
+
+
+def edges_of(a: float, is_near: Callable[[float, float], bool], low: float, high: float) -> tuple[float, float]:
+    """Find the least and the greatest value that is near `a`, by halving, between `low` and `high`."""
+    return _edge(a, low, is_near), _edge(a, high, is_near)
+
+
+def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> float:
+    near, far = a, end
+    if is_near(a, far):
+        return far
+    for _ in range(40):
+        middle = (near * far) ** 0.5
+        near, far = (middle, far) if is_near(a, middle) else (near, middle)
+    return near
+
+
+def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
+    """Name the cells whose values lie farthest apart."""
+    apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))
+    for number, pair in enumerate(apart[:NAMED]):
+        at = (max(pair.a, low), max(pair.b, low))
+        above = pair.b >= pair.a
+        offset = (-4, 5 + 4 * (number % 2)) if above else (4, -9 - 4 * (number % 2))
+        style: Style = {"ha": "right" if above else "left", "fontsize": 0.8 * size.small, "color": GREY}
+        axes.annotate(pair.cell, at, xytext=offset, textcoords="offset points", **style)

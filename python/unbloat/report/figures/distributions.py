@@ -1,0 +1,174 @@
+"""Distributions: of the round-trip times and queueing delays within runs, and of metrics over flows and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from unbloat._core import InputError
+from unbloat.report.figures.lines import Line
+from unbloat.report.figures.series import flow_lines, link_lines
+from unbloat.report.figures.style import Size, Style, colour, dashes, name_above
+from unbloat.report.figures.values import quantity, values_of
+from unbloat.results.metrics import MANY, Metric
+
+if TYPE_CHECKING:
+    from unbloat.results.results import Results
+
+WHISKERS = (5, 25, 50, 75, 95)
+"""Percentiles of a box: ends of the whiskers, of the box, and the middle."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of values, each up to the upper edge of its bin."""
+
+    label: str
+    hue: int
+    dash: int
+    upper: np.ndarray
+    count: np.ndarray
+
+    @property
+    def share(self) -> np.ndarray:
+        """The share of the values that lie at or under each edge."""
+        cumulative: np.ndarray = np.cumsum(self.count) / np.sum(self.count)
+        return cumulative
+
+    def percentiles(self, wanted: Sequence[float]) -> list[float]:
+        """Give percentiles, each the upper edge of its bin."""
+        places = np.searchsorted(self.share, np.array(wanted) / 100 - 1e-12)
+        return [float(self.upper[min(place, len(self.upper) - 1)]) for place in places]
+
+
+def cumulative(kind: str, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
+    """Draw the distributions within runs: the share of values up to each, or above it on a logarithmic axis."""
+    histograms, label, counted = within_runs(kind, results)
+    _curves(axes, histograms, is_tail)
+    axes.set_xlabel(label)
+    axes.set_ylabel(f"share of {counted}{' above' if is_tail else ''}")
+    name_above(axes, [histogram.label for histogram in histograms], size)
+
+
+def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
+    """Draw a box for each distribution within runs."""
+    histograms, label, _ = within_runs(kind, results)
+    _boxes(axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, size)
+    axes.set_xlabel(f"{label}; box: 25-75 %, whiskers: 5-95 %")
+
+
+def of_metric(metric: Metric, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
+    """Draw the distribution of a metric over flows and runs."""
+    values = {label: np.sort(found) for label, found in values_of(results.records, metric).items() if len(found)}
+    counted = enumerate(values.items())
+    _curves(axes, [Histogram(label, hue, 0, found, np.ones(len(found))) for hue, (label, found) in counted], is_tail)
+    axes.set_xlabel(quantity(metric))
+    axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
+    name_above(axes, [f"{label} ({len(found)})" for label, found in values.items()], size)
+
+
+def boxes_of_metric(metric: Metric, results: Results, axes: Axes, size: Size) -> None:
+    """Draw a box of a metric for each cell and group of flows."""
+    values = {label: found for label, found in values_of(results.records, metric).items() if len(found)}
+    _boxes(axes, {label: np.percentile(found, WHISKERS).tolist() for label, found in values.items()}, size)
+    for place, found in enumerate(values.values()):
+        if len(found) <= MANY:
+            axes.plot(
+                found, np.full(len(found), place), ".", color=colour(place), alpha=0.6, markersize=2.5 * size.line
+            )
+    axes.set_xlabel(f"{quantity(metric)}; box: 25-75 %, whiskers: 5-95 % of {metric.of}s")
+
+
+# ---------------------------------------------------------------- Parts
+
+
+def within_runs(kind: str, results: Results) -> tuple[list[Histogram], str, str]:
+    """Give the histograms of a kind, what they are of, and what was counted."""
+    if kind == "rtt":
+        lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms"))
+        return pooled(lines), "RTT (ms)", "RTT samples"
+    lines = list(link_lines(results, results.series("queue_delay"), "count", x="upper_ms"))
+    return pooled(lines), "queueing delay (ms)", "packets"
+
+
+def pooled(lines: Sequence[Line]) -> list[Histogram]:
+    """Put the histograms of one name together; where there are too many names, those of their groups."""
+    if not lines:
+        raise InputError("there is nothing to draw: no run has such samples")
+    for level in range(-1, len(lines[0].groups)):
+        parts: dict[str, list[Line]] = {}
+        for line in lines:
+            parts.setdefault(line.label if level < 0 else line.groups[level], []).append(line)
+        if len(parts) <= MANY:
+            break
+    if level < 0:
+        return [_pooled(label, members, members[0].hue, members[0].dash) for label, members in parts.items()]
+    return [_pooled(label, members, hue, 0) for hue, (label, members) in enumerate(parts.items())]
+
+
+def _pooled(label: str, lines: Iterable[Line], hue: int, dash: int) -> Histogram:
+    counts: dict[float, float] = {}
+    for line in lines:
+        for upper, count in zip(line.x, line.y, strict=True):
+            counts[upper] = counts.get(upper, 0.0) + count
+    edges = sorted(counts)
+    return Histogram(label, hue, dash, np.array(edges), np.array([counts[edge] for edge in edges]))
+
+
+def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
+    least = 1.0
+    for histogram in histograms:
+        look: Style = {"color": colour(histogram.hue), "linestyle": dashes(histogram.hue, histogram.dash)}
+        share = histogram.share
+        # A distribution begins at nothing, at its least value.
+        x, y = np.append(histogram.upper[0], histogram.upper), np.append(0.0, share)
+        if is_tail:
+            y = 1 - y
+            y[-1] = np.nan  # Nothing is above the largest value, and nothing has no logarithm.
+            least = min(least, float(np.nanmin(y)))
+        axes.plot(x, y, drawstyle="steps-post", **look)
+    if is_tail:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        axes.set_ylim(max(least * 0.8, 1e-6), 1.2)
+    else:
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+    ends = [(each.upper[0], each.upper[-1]) for each in histograms]
+    low, high = (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else (0.0, 1.0)
+    margin = 0.03 * (high - low) or 0.5
+    axes.set_xlim(0 if low < 0.25 * high else low - margin, high + margin)
+
+
+def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], size: Size) -> None:
+    """Draw boxes one below another, so that their names can be read."""
+    stats = [
+        {"label": label, "whislo": ends[0], "q1": ends[1], "med": ends[2], "q3": ends[3], "whishi": ends[4]}
+        for label, ends in percentiles.items()
+    ]
+    width = 0.8 * size.line
+    lines: Style = {f"{part}props": {"linewidth": width} for part in ("box", "whisker", "cap")}
+    drawn = axes.bxp(
+        stats,
+        positions=range(len(stats)),
+        orientation="horizontal",
+        showfliers=False,
+        widths=0.6,
+        patch_artist=True,
+        medianprops={"color": "black", "linewidth": 1.5 * width},
+        **lines,
+    )
+    for hue, box in enumerate(drawn["boxes"]):
+        box.set(facecolor=colour(hue), alpha=0.55)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0 if _is_near_zero(percentiles) else None)
+
+
+def _is_near_zero(percentiles: Mapping[str, Sequence[float]]) -> bool:
+    ends = [end for each in percentiles.values() for end in each]
+    return bool(ends) and min(ends) < 0.5 * max(ends)

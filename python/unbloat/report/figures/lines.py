@@ -1,0 +1,219 @@
+"""Lines over time: each named where it ends, many of them summed up by bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import matplotlib.patheffects as effects
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import offset_copy
+
+from unbloat.report.figures.style import GREY, Box, Size, Style, colour, dashes
+from unbloat.results.metrics import MANY
+
+SMOOTH = 60
+"""Points of a smoothed line, about."""
+GRID = 150
+"""Points of a band."""
+BAND = (10, 90)
+"""The percentiles that a band reaches from and to."""
+MOST_BANDS = 8
+AT_THE_END = 0.97
+"""A line that reaches this share of the panel's width is named beside the panel, any other one where it ends."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: what it stands for, how it looks, where it runs."""
+
+    label: str
+    groups: tuple[str, ...]
+    """What it is counted to where there are too many lines to name each, ever larger groups."""
+    hue: int
+    dash: int
+    x: np.ndarray
+    y: np.ndarray
+
+    @property
+    def look(self) -> Style:
+        """Its colour and dashes."""
+        return {"color": colour(self.hue), "linestyle": dashes(self.hue, self.dash)}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A horizontal line that is no measurement: a limit, a capacity."""
+
+    label: str
+    height: float
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name to write at the end of a line."""
+
+    text: str
+    at: tuple[float, float]
+    look: Style
+
+    @property
+    def rows(self) -> int:
+        """How many lines of text it takes."""
+        return 1 + self.text.count("\n")
+
+
+def over_time(
+    axes: Axes,
+    lines: Iterable[Line],
+    size: Size,
+    rows: int,
+    marks: Sequence[Mark] = (),
+    what: str = "flows",
+    **how: Any,
+) -> None:
+    """Draw lines, each named where it ends, and marks.
+
+    `what` says whose lines they are, and `how` goes to what draws a line.
+    """
+    drawn = list(lines)
+    names = bands(axes, drawn, what) if len(drawn) > MANY else single_lines(axes, drawn, **how)
+    high = axes.get_ylim()[1]
+    top = max((high, *(mark.height * 1.04 for mark in marks if mark.height <= 2.5 * high)))
+    axes.set_ylim(0, top)
+    right = axes.get_xlim()[1]
+    for mark in marks:
+        if mark.height <= top:
+            axes.axhline(mark.height, color=GREY, linewidth=0.8 * size.line, linestyle=(0, (5, 2)), zorder=1.5)
+            names.append(Name(mark.label, (right, mark.height), {"color": GREY, "linestyle": (0, (5, 2))}))
+        else:
+            text = f"{mark.label} at {mark.height:.3g}, far above"
+            style: Style = {"ha": "right", "va": "top", "color": GREY, "fontsize": size.small}
+            axes.text(0.995, 0.985, text, transform=axes.transAxes, **style)
+    write(axes, names, size, rows)
+
+
+def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
+    """Draw each line; give the names of those that are not alone."""
+    names: dict[str, Name] = {}
+    for line in lines:
+        axes.plot(line.x, line.y, **{**line.look, **how})
+        known = np.flatnonzero(np.isfinite(line.y))
+        if len(lines) > 1 and len(known):
+            # Repeats have one name, which stands beside the first.
+            names.setdefault(line.label, Name(line.label, (line.x[known[-1]], line.y[known[-1]]), line.look))
+    return list(names.values())
+
+
+def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
+    """Draw the median of each group of lines, and the band of most of them; give their names."""
+    named: dict[str, list[Line]] = {}
+    for level in range(len(lines[0].groups)):
+        named = {}
+        for line in lines:
+            named.setdefault(line.groups[level], []).append(line)
+        if len(named) <= MOST_BANDS:
+            break
+    names = []
+    for hue, (group, members) in enumerate(named.items()):
+        x, low, middle, high = band_of(members) if len(members) > 1 else (members[0].x, *3 * (members[0].y,))
+        look: Style = {"color": colour(hue), "linestyle": dashes(hue)}
+        axes.fill_between(x, low, high, color=colour(hue), alpha=0.22, linewidth=0)
+        axes.plot(x, middle, **look)
+        known = np.flatnonzero(np.isfinite(middle))
+        if len(known):
+            number = "" if len(members) == 1 else f"\n{len(members)} {what}: median, {BAND[0]}-{BAND[1]} %"
+            names.append(Name(f"{group}{number}".strip(), (x[known[-1]], middle[known[-1]]), look))
+    return names
+
+
+def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Give a grid of time with the lower end, the median and the upper end of the lines at each point.
+
+    A line counts from where it begins to where it ends; where there is none there is no band.
+    """
+    first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
+    grid = np.linspace(first, last, GRID)
+    step = grid[1] - grid[0]
+    values = np.full((len(lines), GRID), np.nan)
+    for row, line in zip(values, lines, strict=True):
+        known = np.isfinite(line.y)
+        if not known.any():
+            continue
+        x, y = line.x[known], line.y[known]
+        row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
+        # One that is shorter than a step of the grid counts in the step that it lies in.
+        row[np.searchsorted(grid, x[0] - step / 2) % GRID] = y[0]
+    counted = np.isfinite(values).any(axis=0)
+    result = np.full((3, GRID), np.nan)
+    result[:, counted] = np.nanpercentile(values[:, counted], [BAND[0], 50, BAND[1]], axis=0)
+    return grid, result[0], result[1], result[2]
+
+
+def smooth(lines: Sequence[Line]) -> list[Line]:
+    """Average over neighbours: segments that wait for a lost one reach the application all at once."""
+    span = max((line.x[-1] for line in lines if len(line.x)), default=0.0) / SMOOTH
+    return [_smooth(line, span) for line in lines]
+
+
+def _smooth(line: Line, span: float) -> Line:
+    if len(line.x) < 2:
+        return line
+    width = min(len(line.y), max(1, round(span / float(np.median(np.diff(line.x))))))
+    rows = len(line.y) // width * width
+    return replace(line, x=line.x[:rows].reshape(-1, width)[:, -1], y=line.y[:rows].reshape(-1, width).mean(axis=1))
+
+
+# ---------------------------------------------------------------- Names
+
+
+def write(axes: Axes, names: Sequence[Name], size: Size, rows: int) -> None:
+    """Write names at the ends of their lines, none on another; a leader in the line's dashes says which is which."""
+    right = axes.get_xlim()[1]
+    top = axes.get_ylim()[1]
+    gap = size.gap(rows)
+    beside = sorted((name for name in names if name.at[0] >= AT_THE_END * right), key=lambda name: name.at[1])
+    if beside:
+        wanted = [min(1.0, name.at[1] / top) for name in beside]
+        heights = spaced(wanted, [gap * name.rows for name in beside])
+        for name, height in zip(beside, heights, strict=True):
+            _beside(axes, name, height, size)
+    taken: list[Box] = []
+    for name in sorted((name for name in names if name.at[0] < AT_THE_END * right), key=lambda name: name.at[1]):
+        box = size.box(name.text, (name.at[0] / right, name.at[1] / top), rows).clear_of(taken)
+        taken.append(box)
+        _inside(axes, name, box.middle * top, size)
+
+
+def _beside(axes: Axes, name: Name, height: float, size: Size) -> None:
+    """Write a name to the right of the panel, with a leader from where its line ends."""
+    assert axes.figure is not None
+    offset = offset_copy(axes.transAxes, axes.figure, x=1.7 * size.font, units="points")  # type: ignore[arg-type]
+    look = {"arrowstyle": "-", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5), "linewidth": size.line, **name.look}
+    style: Style = {"color": name.look["color"], "va": "center", "fontsize": size.small, "linespacing": 1.0}
+    axes.annotate(name.text, name.at, xytext=(1, height), textcoords=offset, arrowprops=look, **style)
+
+
+def _inside(axes: Axes, name: Name, height: float, size: Size) -> None:
+    """Write a name in the panel, behind the end of its line."""
+    halo = [effects.withStroke(linewidth=2.5, foreground="white")]
+    style: Style = {"color": name.look["color"], "va": "center", "fontsize": size.small, "linespacing": 1.0}
+    axes.plot(*name.at, "o", color=name.look["color"], markersize=1.6 * size.line)
+    at = (name.at[0], height)
+    axes.annotate(name.text, at, xytext=(4, 3), textcoords="offset points", path_effects=halo, **style)
+
+
+def spaced(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Move the middles of labels, which are sorted, until none lies on another, all within 0 to 1 if they fit."""
+    placed: list[float] = []
+    for number, (middle, height) in enumerate(zip(wanted, heights, strict=True)):
+        least = placed[-1] + (heights[number - 1] + height) / 2 if placed else height / 2
+        placed.append(max(middle, least))
+    above = 1 - heights[-1] / 2
+    for number in range(len(placed) - 1, -1, -1):
+        placed[number] = min(placed[number], above)
+        if number:
+            above = placed[number] - (heights[number] + heights[number - 1]) / 2
+    return placed

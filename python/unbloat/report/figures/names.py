@@ -1,0 +1,152 @@
+"""What pictures call scenarios, runs, flows and links, and what they say about the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unbloat.report.figures.style import listed
+from unbloat.results.record import Record
+
+Row = Mapping[str, Any]
+
+
+def title_of(records: Sequence[Record]) -> str:
+    """Name the scenario, and where it ran if that was not the simulator."""
+    scenarios = dict.fromkeys(str(record.run["scenario"]) for record in records)
+    places = dict.fromkeys(
+        " ".join(filter(None, (record.run["on"], record.run.get("kernel"))))
+        for record in records
+        if record.run["on"] != "simulator"
+    )
+    return listed([", ".join(scenarios), ", ".join(places)])
+
+
+def facts_of(records: Sequence[Record]) -> str:
+    """Say what all runs have in common: rate, round-trip time of the empty path, buffer, congestion control."""
+    paths = [Path.of(record.run) for record in records]
+    controls = {flow["cc"] for record in records for flow in record.run["flows"]}
+    facts = [common(path.rate_words for path in paths), common(path.rtt_words for path in paths)]
+    return listed([*facts, common(path.buffer_words for path in paths), controls.pop() if len(controls) == 1 else ""])
+
+
+def common(words: Iterable[str]) -> str:
+    """Give what all say, nothing where they differ."""
+    found = set(words)
+    return found.pop() if len(found) == 1 else ""
+
+
+@dataclass(frozen=True)
+class Path:
+    """The bottleneck and the way there and back, as far as the records say it."""
+
+    rate_mbps: float | None
+    """None where it varies, or is not known."""
+    mean_mbps: float | None
+    rtts_ms: tuple[float, ...]
+    """The round-trip times of flows on the empty path."""
+    limit_bytes: int | None
+    limit_packets: int | None
+    packet_ms: float | None
+    queue: str
+
+    @classmethod
+    def of(cls, run: Mapping[str, Any], link: int = 0) -> Path:
+        """Read it from the records of a run; those of an earlier version say little."""
+        row: Row = run["links"][link]
+        rtts = {flow["base_rtt_ms"] for flow in run["flows"] if flow.get("base_rtt_ms") is not None}
+        # It is that of the slowest link: of which one that is, a lone link leaves no doubt.
+        packet_ms = run.get("packet_ms") if len(run["links"]) == 2 else None
+        limits = [None if row.get(name) is None else int(row[name]) for name in ("limit_bytes", "limit_packets")]
+        rates = (row.get("rate_mbps"), row.get("rate_mbps_mean"))
+        return cls(*rates, tuple(sorted(rtts)), limits[0], limits[1], packet_ms, row.get("queue") or "")
+
+    @property
+    def rate_words(self) -> str:
+        """The rate with its unit."""
+        if self.rate_mbps is not None:
+            return rate_words(self.rate_mbps)
+        return f"{rate_words(self.mean_mbps)} in the mean" if self.mean_mbps else ""
+
+    @property
+    def rtt_words(self) -> str:
+        """The round-trip time, or the range of them."""
+        if not self.rtts_ms:
+            return ""
+        ends = dict.fromkeys(f"{rtt:.3g}" for rtt in (self.rtts_ms[0], self.rtts_ms[-1]))
+        return f"RTT {' to '.join(ends)} ms"
+
+    @property
+    def buffer_words(self) -> str:
+        """The kind of queue, and its room, in bandwidth-delay products too where that is simple."""
+        kind = "" if self.queue == "droptail" else self.queue
+        if self.limit_bytes is not None:
+            room = size_words(self.limit_bytes)
+        elif self.limit_packets is not None:
+            room = f"{self.limit_packets} packets"
+        else:
+            return kind
+        products = "" if self.products is None or kind else f" ({self.products:.2g} BDP)"
+        return f"{kind or 'buffer'} {room}{products}"
+
+    @property
+    def products(self) -> float | None:
+        """The buffer in bandwidth-delay products of the longest path."""
+        if self.limit_bytes is None or not self.mean_mbps or not self.rtts_ms or not self.rtts_ms[-1]:
+            return None
+        return self.limit_bytes * 8 / (self.mean_mbps * 1e3 * self.rtts_ms[-1])
+
+    @property
+    def limit_ms(self) -> float | None:
+        """How long a full buffer takes to send; none where the rate varies."""
+        if not self.rate_mbps:
+            return None
+        if self.limit_bytes is not None:
+            return self.limit_bytes * 8 / (self.rate_mbps * 1e3)
+        return None if self.limit_packets is None or not self.packet_ms else self.limit_packets * self.packet_ms
+
+
+def rate_words(mbps: float) -> str:
+    """Write a rate with the unit that suits it."""
+    for factor, unit in ((1e-3, "Gbit/s"), (1.0, "Mbit/s")):
+        if mbps * factor >= 1:
+            return f"{mbps * factor:.3g} {unit}"
+    return f"{mbps * 1e3:.3g} kbit/s"
+
+
+def size_words(size: float) -> str:
+    """Write a number of bytes with the unit that suits it."""
+    for factor, unit in ((1e6, "MB"), (1e3, "KB")):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:g} bytes"
+
+
+# ---------------------------------------------------------------- Runs and flows
+
+
+def run_label(record: Record) -> str:
+    """Name a run by its labels on the axes; a lone run needs no name."""
+    unsound = "" if record.is_sound else "unsound"
+    return " ".join(filter(None, [*(label for axis, label in record.axes.items() if axis != "seed"), unsound]))
+
+
+def flow_group(flow: Row) -> str:
+    """Name what a flow belongs to: by its group's name, or its congestion control."""
+    return str(flow.get("name") or flow["cc"])
+
+
+def flow_label(run: Mapping[str, Any], where: str, number: int) -> str:
+    """Name a flow of the run that is called `where`, by its group, and by its number where that has several."""
+    flows: Sequence[Row] = run["flows"]
+    group = flow_group(flows[number])
+    several = sum(flow_group(flow) == group for flow in flows) > 1
+    return joined(where, "" if group in where.split() and not flows[number].get("name") else group) + (
+        f" #{number}" if several else ""
+    )
+
+
+def joined(where: str, what: str) -> str:
+    """Put the name of a run before that of something in it."""
+    return f"{where}: {what}" if where and what else where or what

@@ -1,0 +1,223 @@
+"""How every picture looks: colours, sizes for a page, a slide and a paper's column, formats of files."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+from unbloat.scenario.checks import one_of
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
+"""Distinct for colour-blind eyes (after Okabe and Ito)."""
+DASHES = ["-", "--", ":", "-."]
+"""Tell apart the flows of one run, where colours tell runs apart."""
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
+GREY = "#6E6E6E"
+"""What is no measurement: limits, capacities, notes."""
+LEGEND_ROW = 5
+"""A legend has at most so many names in a line."""
+FORMATS = ["svg", "png", "pdf"]
+
+LOOK: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.2,
+    "svg.hashsalt": "unbloat",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # Publishers refuse the Type 3 fonts of the default.
+    "text.parse_math": False,  # A name with a $ in it is no formula.
+    "figure.dpi": 120,
+    "savefig.dpi": 200,
+}
+
+Style = dict[str, Any]
+"""How something is drawn, in Matplotlib's words."""
+Width = Literal["page", "slide", "column"]
+WIDTHS: tuple[Width, ...] = get_args(Width)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where a text stands, in shares of the panel: from its left end on, around its middle."""
+
+    left: float
+    middle: float
+    width: float
+    height: float
+
+    def clear_of(self, others: Iterable[Box]) -> Box:
+        """Move it up until it lies on none of the others."""
+        box = self
+        for other in sorted(others, key=lambda other: other.middle):
+            is_beside = other.left + other.width < box.left or box.left + box.width < other.left
+            if not is_beside and abs(other.middle - box.middle) < (other.height + box.height) / 2:
+                box = replace(box, middle=other.middle + (other.height + box.height) / 2)
+        return box
+
+
+@dataclass(frozen=True)
+class Size:
+    """Where a picture is looked at: its measures in inches, its type in points."""
+
+    width: float
+    panel: float
+    """Height of a panel."""
+    font: float
+    line: float
+    least: float
+    """Height of a picture, however few panels it has."""
+    beside: int = 1
+    """As many panels stand beside each other where there are three and more."""
+
+    @property
+    def small(self) -> float:
+        """Type of labels and notes."""
+        return self.font * 0.88
+
+    def columns(self, panels: int) -> int:
+        """Give how many panels stand beside each other."""
+        return self.beside if panels > 2 else 1
+
+    def height(self, rows: float) -> float:
+        """Give the height of a picture with so many rows of panels."""
+        return max(self.least, 0.25 + 4 * self.font / 72 + self.panel * rows)
+
+    def rows_of_text(self, number: int) -> float:
+        """Give how many panels of the usual height so many names one below another take, one at least."""
+        return max(1.0, (number + 2) * 1.5 * self.small / 72 / self.panel)
+
+    def gap(self, rows: int) -> float:
+        """Give the height of a line of labels, as a share of a panel's."""
+        panel = (self.height(rows) - 6 * self.font / 72) / rows - 2 * self.font / 72
+        return 1.25 * self.small / 72 / panel
+
+    def box(self, text: str, at: tuple[float, float], rows: int) -> Box:
+        """Give what room a text takes in a panel of so many rows of panels, at shares of its width and height."""
+        lines = text.split("\n")
+        width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / self.columns(rows * self.beside))
+        return Box(*at, width, self.gap(rows) * len(lines))
+
+    def fits(self, text: str) -> str:
+        """Break a text into lines of the picture's width."""
+        return "\n".join(textwrap.wrap(text, max(20, int(self.width * 72 / (0.56 * self.font)))))
+
+
+SIZES: dict[Width, Size] = {
+    "page": Size(width=7.5, panel=2.2, font=9, line=1.2, least=2.6),
+    # A slide of 16:9 as presentation programs have it, whose smallest type is read from the last row.
+    "slide": Size(width=13.33, panel=3.2, font=18, line=2.4, least=7.5, beside=2),
+    # A column of a two-column paper; its type is that of captions.
+    "column": Size(width=3.35, panel=1.75, font=7.5, line=0.9, least=2.2),
+}
+
+
+def size_named(width: str) -> Size:
+    """Give a size by its name; raises `InputError` for one that there is not."""
+    return SIZES[one_of("width", width, WIDTHS)]  # type: ignore[index]
+
+
+@contextmanager
+def drawing(size: Size) -> Iterator[None]:
+    """Have what is drawn meanwhile look as pictures of that size do."""
+    ticks = {f"{axis}tick.labelsize": size.small for axis in "xy"}
+    legend = {"legend.fontsize": size.small, "legend.frameon": False}
+    own = {"font.size": size.font, "axes.labelsize": size.font, "lines.linewidth": size.line, **ticks, **legend}
+    with mpl.rc_context(LOOK | own):
+        yield
+
+
+def canvas(size: Size, heights: Sequence[float], title: str = "", facts: str = "") -> tuple[Figure, list[Axes]]:
+    """Give a figure with a panel for each of the heights, its title in bold type, and what it is about below.
+
+    Heights are in panels of the usual height; of panels beside each other the highest counts.
+    """
+    panels = len(heights)
+    columns = size.columns(panels)
+    rows = [max(heights[first : first + columns]) for first in range(0, panels, columns)]
+    figure = Figure(figsize=(size.width, size.height(sum(rows))), layout="constrained")
+    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
+    for spare in axes[panels:]:
+        spare.remove()
+    _head(figure, size.fits(title), size.fits(facts), size)
+    return figure, axes[:panels]
+
+
+def _head(figure: Figure, title: str, facts: str, size: Size) -> None:
+    """Write title and facts above the panels, in a room that the layout leaves for both."""
+    if not title and not facts:
+        return
+    room = "\n" * (facts.count("\n") + 1) + " " if facts else ""
+    bold: Style = {"fontsize": size.font * 1.12, "fontweight": "bold"}
+    above = figure.suptitle(f"{title}{room if title else room[1:]}", x=0.01, ha="left", **bold)
+    plain: Style = {"fontsize": size.small, "color": GREY, "ha": "left", "va": "bottom"}
+    figure.add_artist(Annotation(facts, (0, 0), xycoords=above, annotation_clip=False, **plain))
+
+
+def colour(hue: int) -> str:
+    """Give a colour by its number."""
+    return COLOURS[hue % len(COLOURS)]
+
+
+def dashes(hue: int, dash: int = 0) -> str:
+    """Give a line's dashes; after the last colour they begin again with other dashes."""
+    return DASHES[(dash + hue // len(COLOURS)) % len(DASHES)]
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
+    """Write a remark in a panel, at a share of its width and height."""
+    axes.text(*at, text, transform=axes.transAxes, **{"color": GREY, "fontsize": small(axes), **style})
+
+
+def small(axes: Axes) -> float:
+    """Give the size of small type in a panel."""
+    return float(axes.xaxis.label.get_fontsize()) * 0.88
+
+
+def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[Any] = ()) -> None:
+    """Name what is drawn above the panel: within it the names would lie on some of it. One alone needs no name."""
+    if len(labels) < 2:
+        return
+    letters = 0.8 * size.width * 72 / (0.55 * size.small) / size.columns(3)
+    columns = int(max(1, min(LEGEND_ROW, letters // (max(map(len, labels)) + 8))))
+    style: dict[str, Any] = {"ncols": columns, "handlelength": 2.2, "columnspacing": 1.2, "borderaxespad": 0.2}
+    drawn = handles or axes.lines
+    axes.legend(drawn[: len(labels)], labels, loc="lower left", bbox_to_anchor=(0, 1), **style)
+
+
+# ---------------------------------------------------------------- Files
+
+
+def format_of(path: Path) -> str:
+    """Give the format that a name's ending says."""
+    return one_of(f"{path}: the ending", path.suffix[1:].lower(), FORMATS)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that its name's ending says; the same figure gives the same bytes."""
+    kind = format_of(path)
+    metadata: dict[str, Any] = {
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+    }[kind]
+    with mpl.rc_context(LOOK):
+        figure.savefig(path, format=kind, metadata=metadata)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Put what is known about a picture together."""
+    return " · ".join(filter(None, words))

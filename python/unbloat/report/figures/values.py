@@ -1,0 +1,148 @@
+"""Metrics as pictures need them: by cells of a grid and groups of flows, with names and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbloat._core import InputError
+from unbloat.report.figures import names
+from unbloat.results.metrics import BY_KEY, METRICS, Metric
+from unbloat.results.record import SEED, Record
+from unbloat.results.statistics import Estimate, estimate
+
+MOST_GROUPS = 4
+"""More groups of flows than this are folded into one."""
+USUAL = ("goodput", "queue_delay")
+"""What is drawn where nobody says what."""
+LEAST = 0.0
+MOST = {"%": 100.0, "": 1.0}
+"""What no value of such a unit exceeds; a metric without a unit is an index."""
+
+
+def metrics_named(wanted: Sequence[str]) -> list[Metric]:
+    """Give metrics by their short names or their columns' names; raises `InputError` for what is none."""
+    found = [BY_KEY.get(name) or METRICS.get(name) for name in wanted or USUAL]
+    for name, metric in zip(wanted, found, strict=False):
+        if metric is None:
+            raise InputError(f"metric: {name} is none of {', '.join(BY_KEY)}")
+    return [metric for metric in found if metric is not None]
+
+
+def quantity(metric: Metric) -> str:
+    """Name a metric with its unit, as an axis has it."""
+    base, _, percentile = metric.key.rpartition("_")
+    name = f"{base_heading(base)} {percentile}" if base in ("rtt", "queue_delay") else base_heading(metric.key)
+    return f"{name} ({metric.unit})" if metric.unit else name
+
+
+def base_heading(key: str) -> str:
+    """Give a metric's heading without the word that says that it is a mean."""
+    return BY_KEY[key].heading.removesuffix(" mean")
+
+
+def bounds(metric: Metric) -> tuple[float, float]:
+    """Give what no value lies under, and above."""
+    return LEAST, MOST.get(metric.unit, np.inf) if metric.name != "timeouts" else np.inf
+
+
+# ---------------------------------------------------------------- Groups of flows
+
+
+def groups_of(records: Sequence[Record], metric: Metric) -> list[str]:
+    """List the groups of flows that a metric is drawn for one by one; a lone empty name means all of them together."""
+    groups = dict.fromkeys(names.flow_group(flow) for record in records for flow in record.run["flows"])
+    each_run = [{names.flow_group(flow) for flow in record.run["flows"]} for record in records]
+    apart = metric.of == "flow" and 1 < len(groups) <= MOST_GROUPS and all(len(own) > 1 for own in each_run)
+    return list(groups) if apart else [""]
+
+
+def value_of(run: Mapping[str, Any], metric: Metric, group: str = "") -> float | None:
+    """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
+    if metric.fold:
+        flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
+        return metric.fold.of(flows, metric.name) if flows else None
+    value: float | None = (run if metric.of == "run" else run["links"][0]).get(metric.name)
+    return value
+
+
+def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray]:
+    """Give all values of a metric, those of single flows, links or runs, by cells and groups."""
+    values: dict[str, list[float]] = {}
+    several = groups_of(records, metric) != [""]
+    for record in records:
+        if not record.is_sound:
+            continue
+        where = names.run_label(record)
+        for row in (
+            record.run["flows"] if metric.fold else [record.run["links"][0] if metric.of == "link" else record.run]
+        ):
+            label = names.joined(where, names.flow_group(row) if metric.fold and several else "")
+            value = row.get(metric.name)
+            found = values.setdefault(label or "all", [])
+            if value is not None:
+                found.append(float(value))
+    return {label: np.array(found) for label, found in values.items()}
+
+
+# ---------------------------------------------------------------- Cells
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell with the values of its repeats."""
+
+    axes: dict[str, str]
+    values: tuple[float, ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        """Their mean with its interval."""
+        return estimate(self.values)
+
+
+def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
+    """Give each cell of the grid in its order; unsound runs do not count."""
+    cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    for record in records:
+        axes = tuple((axis, label) for axis, label in record.axes.items() if axis != SEED)
+        values = cells.setdefault(axes, [])
+        value = value_of(record.run, metric, group) if record.is_sound else None
+        if value is not None:
+            values.append(float(value))
+    return [Point(dict(axes), tuple(values)) for axes, values in cells.items()]
+
+
+def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Give the axes that have several labels, with these."""
+    labels: dict[str, dict[str, None]] = {}
+    for record in records:
+        for axis, label in record.axes.items():
+            if axis != SEED:
+                labels.setdefault(axis, {})[label] = None
+    return {axis: list(known) for axis, known in labels.items() if len(known) > 1}
+
+
+def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
+    """Give how far intervals reach down and up, as far as there can be such values; nothing where there is none."""
+    low, high = bounds(metric)
+    ends = [
+        (min(each.half_width, each.mean - low), min(each.half_width, high - each.mean))
+        if each.half_width and each.mean is not None
+        else (0.0, 0.0)
+        for each in estimates
+    ]
+    clipped: np.ndarray = np.clip(np.array(ends, dtype=float).reshape(-1, 2).T, 0, None)
+    return clipped
+
+
+def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
+    """Give the sound runs of each cell with its name."""
+    cells: dict[str, list[Record]] = {}
+    for record in records:
+        if record.is_sound:
+            cells.setdefault(names.run_label(record), []).append(record)
+    yield from cells.items()
