@@ -24,7 +24,7 @@ KEPT = 12
 """Letters of a hash that a page shows."""
 APART = ("direction only", "not reproduced")
 """Verdicts that want a reason."""
-FEWEST = 4
+FEWEST = 10
 """Fewer ratios than this are not summed up."""
 
 
@@ -126,6 +126,7 @@ def _pictures(found: Reproduction) -> list[list[Picture]]:
 
 
 def _picture(drawn: figures.Drawn, number: int) -> Picture:
+    drawn.canvas.suptitle("")  # On a page the title stands below.
     return Picture(drawn.name, drawn.title, inline(drawn.canvas, drawn.title, number), is_wide=True)
 
 

@@ -22,12 +22,7 @@ COLOURS = {
 
 
 def inline(figure: Figure, alt: str, number: int) -> str:
-    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures.
-
-    What is its title stands below it on a page.
-    """
-    if figure.get_suptitle():
-        figure.suptitle("")
+    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures."""
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

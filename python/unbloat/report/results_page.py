@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
 from unbloat.report.drawing import inline
+from unbloat.report.figures.style import SIZES, Width
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
 from unbloat.report.table import Column
@@ -28,7 +29,9 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
-OF_CELLS = {
+FEW = 4
+"""Cells whose names find room in a narrow picture."""
+OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
     "goodput": ("Goodput of each cell", ("goodput",)),
     "queue_delay": ("Mean queueing delay of each cell", ("queue_delay",)),
@@ -65,8 +68,8 @@ def _asked(results: Results) -> list[Part]:
     facts = [("What runs", sentence)] if (sentence := _first_words(about.scenario)) else []
     facts += [(f"The link {name}", said) for name, said in _links(about.scenario)]
     changed = {key: value for key, value in about.overrides.items() if not key.startswith("sweep.")}
-    facts += [(f"Changed: `{key}`", f"`{value}`") for key, value in changed.items()]
-    facts += [(f"Compared: `{axis}`", ", ".join(labels)) for axis, labels in _axes(results).items()]
+    facts += [("Changed", ", ".join(f"`{key}` {value}" for key, value in changed.items()))] if changed else []
+    facts += [("Compared", f"`{axis}`: {', '.join(labels)}") for axis, labels in _axes(results).items()]
     return [Facts([*facts, ("Runs", _runs(results))])]
 
 
@@ -128,15 +131,18 @@ def _pictures(results: Results) -> Iterator[Picture]:
     numbers = count()
     title = _title(results)
     for caption, figure in _figures(results):
-        yield Picture("", caption, inline(figure, f"{caption}: {title}", next(numbers)))
+        is_wide = figure.get_figwidth() > SIZES["column"].width
+        yield Picture("", caption, inline(figure, f"{caption}: {title}", next(numbers)), is_wide=is_wide)
 
 
 def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
     if len(results.cells) > 1 and len(results.records) > 1:
+        over = "lines" if _has_numbers(results) else "bars"
         for kind, (caption, metrics) in OF_CELLS.items():
-            drawn = kind if not metrics else "lines" if _has_numbers(results) else "bars"
-            yield caption, results.plot(drawn, metrics=metrics, width="column", title="")
+            # A column has no room for the names of many points.
+            width: Width = "column" if metrics or len(results.cells) <= FEW else "page"
+            yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
             yield caption, results.plot(kind, width="column", title="")
