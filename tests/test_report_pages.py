@@ -268,7 +268,7 @@ def test_a_sweep_says_what_is_unsound_and_what_failed(tab: Browser, pages: dict[
 
 def test_a_paper_shows_every_verdict_in_its_colour(tab: Browser, pages: dict[str, Path]) -> None:
     words = words_of(tab, pages["paper"])
-    assert "Of the paper's 1 main claims, none is reproduced and 1 is undecided." in words
+    assert "Of the paper's 1 main claim, none is reproduced and 1 is undecided." in words
     assert "A slow link" in words and "Half the rate." in words
     assert "unbloat reproduce tiny --page" in words
     colours = tab.evaluate(

@@ -15,8 +15,10 @@ COLOURS = {
     "#ffffff": "var(--paper)",
     "#000000": "var(--ink)",
     "#e6e6e6": "var(--grid)",
-    "#0072b2": "var(--blue)",
+    "#efefef": "var(--panel)",
+    "#d9d9d9": "var(--line)",
     "#6e6e6e": "var(--muted)",
+    "#0072b2": "var(--blue)",
 }
 """Colours of a figure that the page sets, since it is dark where the reader wants it so."""
 
