@@ -6,15 +6,14 @@ Screenshots and the printed page are kept in results/pages, for people to look a
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import unbloat as ub
 from browser import Browser, browser, pixels
-from test_reproduce_command import PUBLISHED, READING, SCENARIO
 from unbloat.cli.app import main
 from unbloat.papers import report_page
+from unbloat.papers.reproduce import Reproduction
 from unbloat.report.results_page import page_of
 from unbloat.results.record import Failure, Record
 from unbloat.results.results import Results
@@ -45,7 +44,61 @@ cc    = "cubic"
 start = "2s"
 size  = "100kb"
 """
-MAIN = PUBLISHED.replace('{ id = "delay",', '{ id = "delay", main = true,')
+PAPER_LINE = """\
+duration = "3s"
+[link.bottleneck]
+rate  = "2mbit"
+delay = "10ms"
+queue = { limit = "20kb" }
+[[flows]]
+cc = "reno"
+[sweep]
+"flows.0.cc" = ["reno", "vegas"]
+"""
+PUBLISHED = """
+paper = { name = "tiny", title = "Two controls on a line", authors = "A. Author", where = "Journal, 2020" }
+bounds = { relative = 0.1, index = 0.04 }
+runs = { seeds = 2, series = { line = "10ms" } }
+[[tables]]
+id = "table1"
+title = "Table 1. Throughput"
+columns = ["reno", "vegas"]
+groups = [{ name = "20 KB", scenario = "line", rows = [
+    { name = "throughput", quantity = "throughput", unit = "Mb/s", published = ["1.9", "0.5"] },
+] }]
+[[statements]]
+where = "section 2"
+scenario = "line"
+claims = [
+    { id = "delay", main = true, says = "Vegas queues shorter", holds = "queue_delay(vegas) < queue_delay(reno)" },
+    { id = "window", says = "Reno's window falls", holds = "window_steps(reno, low=0.3, high=0.95) >= 1" },
+]
+[[figures]]
+id = "figure1"
+title = "Windows"
+kind = "window"
+scenario = "line"
+groups = ["reno", "vegas"]
+[[readings]]
+id = "slow"
+title = "A slow link"
+text = "The paper's two megabits are one."
+scenarios = ["line"]
+set = { "link.bottleneck.rate" = "1mbit" }
+[[readings.reasons]]
+claims = ["table1.*"]
+text = "Half the rate."
+"""
+
+
+def paper_in(folder: Path) -> Path:
+    """Write the paper's files."""
+    folder.mkdir()
+    (folder / "line.toml").write_text(PAPER_LINE)
+    (folder / "published.toml").write_text(PUBLISHED)
+    parts = (f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("main", "verdicts", "slow"))
+    (folder / "README.md").write_text("".join(parts))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +111,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         controls = {"sweep.flows.0.cc": ["cubic", "vegas", "cubic_plus"]}
         ub.run(LINE, controls, series="50ms").to_html(files["run"])
         page_of(troubled(ub.sweep(LINE, {**controls, "link.bottleneck.loss": "0.2%"}, repeat=3))).write(files["sweep"])
-        paper = folder / "tiny"
-        paper.mkdir()
-        (paper / "two.toml").write_text(SCENARIO)
-        (paper / "published.toml").write_text(MAIN + READING)
-        report_page.write(with_every_verdict(ub.reproduce(paper)), files["paper"])
+        found = ub.reproduce(paper_in(folder / "tiny"))
+        report_page.write(with_every_verdict(found), files["paper"])
     return files
 
 
@@ -74,7 +124,7 @@ def troubled(results: Results) -> Results:
     return Results([unsound, failed, *others], results.about)
 
 
-def with_every_verdict(found: ub.papers.reproduce.Reproduction) -> Any:
+def with_every_verdict(found: Reproduction) -> Reproduction:
     """Have one number of each kind."""
     judged = found.judged[0]
     verdicts = iter(["undecided", "unsound", "not reproduced", "reproduced"])
@@ -302,15 +352,12 @@ def test_reproducing_a_paper_with_its_page_makes_the_report_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    paper = tmp_path / "tiny"
-    paper.mkdir()
-    (paper / "two.toml").write_text(SCENARIO)
-    (paper / "published.toml").write_text(MAIN)
-    parts = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("main", "verdicts"))
-    (paper / "README.md").write_text(parts)
-    assert main(["reproduce", str(paper), "--page", "--table", "delay"]) == 0
+    paper = paper_in(tmp_path / "tiny")
+    assert main(["reproduce", str(paper), "--page"]) == 0
+    page = (tmp_path / "results/tiny/report.html").read_text()
+    assert "<h1>Two controls on a line</h1>" in page and "A slow link" in page
     assert main(["report", str(paper), "-o", "other.html"]) == 0
-    assert "Every number in one picture" in (tmp_path / "other.html").read_text()
+    assert (tmp_path / "other.html").read_text().partition("<footer>")[0] == page.partition("<footer>")[0]
 
 
 @pytest.mark.parametrize(
