@@ -147,7 +147,7 @@ def _brackets(claims: Sequence[Judged]) -> str:
 
 
 def _reasons(judged: JudgedPaper) -> list[Part]:
-    """Fold the reasons: each stands before what it is about."""
+    """Fold the reasons, each before what it is about."""
     reasons = tables.reasons_of(judged)
     apart = sum(claim.verdict in (*APART, "unsound") for claim in judged.claims())
     title = f"{_number(len(reasons), 'reason')} for {_number(apart, 'number or statement', 'numbers and statements')}"

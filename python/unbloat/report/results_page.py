@@ -31,6 +31,8 @@ KEPT = 12
 """Letters of a hash that a page shows."""
 FEW = 4
 """Cells whose names find room in a narrow picture."""
+SHARED = ("p50", "p95", "p99", "max")
+"""Headings that several metrics have."""
 OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
     "goodput": ("Goodput of each cell", ("goodput",)),
@@ -179,7 +181,7 @@ def _renamed(columns: Sequence[Column]) -> list[Column]:
         head = column.head
         if head in ("RTT mean", "queueing delay"):
             of = head.removesuffix(" mean")
-        elif head in ("p50", "p95", "p99", "max"):
+        elif head in SHARED:
             head = f"{of} {head}"
         named.append(Column(head, column.unit, column.cells, column.is_right))
     return named
@@ -189,7 +191,8 @@ def _meanings() -> Iterator[tuple[str, str]]:
     shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.FLOW_COLUMNS, *run_table.REAL_COLUMNS)
     for name in dict.fromkeys(shown):
         metric = METRICS[name]
-        yield f"{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
+        of = {"rtt": "RTT ", "queue": "queueing delay "}[name.partition("_")[0]] if metric.heading in SHARED else ""
+        yield f"{of}{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
 
 
 # ---------------------------------------------------------------- What is open, how to repeat it
