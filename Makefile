@@ -28,7 +28,7 @@ build: $(STAMPS)/package
 
 # One processor links the package while the other compiles the tests. What goes by the machine's clock comes last,
 # alone; before it a guest has one processor, and what is left the other.
-test: $(STAMPS)/qemu
+test: $(STAMPS)/qemu $(STAMPS)/chromium
 	$(MAKE) -j2 check-lint build-tests boot-guest
 	$(MAKE) check-rust
 	$(MAKE) -j2 check-guest check-python
@@ -64,6 +64,11 @@ $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
 # After the others: two installations at once would be refused.
 $(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
 	tools/setup-debian qemu-system-x86_64
+	@mkdir -p $(@D) && touch $@
+
+# Looks at the HTML pages.
+$(STAMPS)/chromium: tools/setup-debian | $(STAMPS)/qemu
+	tools/setup-debian chromium
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
@@ -111,7 +116,7 @@ check-lint: docs
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors.
-check-python: boot-guest
+check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet -m 'not realtime' --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 check-realtime: build

@@ -279,7 +279,7 @@ def test_a_report_is_written_in_four_ways(tiny):
     report = ub.reproduce(tiny, claim="delay").report()
     assert "= Vegas queues shorter\n      section 2: delay: " in report.text()
     assert "| = Vegas queues shorter | section 2 | delay | " in report.markdown()
-    assert "Vegas queues shorter" in report.html() and 'title="reproduced">reproduced</span>' in report.html()
+    assert '<span class="reproduced mark" title="reproduced">=</span> Vegas queues shorter' in report.html()
     assert json.loads(report.json())["claims"][0]["verdict"] == "reproduced"
 
 

@@ -56,7 +56,7 @@ def command(
         paper = paper_of(what)
         file = checked(output or Path("results") / paper.name / NAME)
         with keeping_runs(cache):
-            page = report_page.page_of(reproduce(paper, extra_tables=True, cache=cache, jobs=jobs))
+            page = report_page.page_of(reproduce(paper, cache=cache, jobs=jobs))
     else:
         from unbloat.report import results_page
         from unbloat.results.results import read

@@ -24,7 +24,7 @@ KEPT = 12
 """Letters of a hash that a page shows."""
 APART = ("direction only", "not reproduced")
 """Verdicts that want a reason."""
-FEWEST = 4
+FEWEST = 10
 """Fewer ratios than this are not summed up."""
 
 
@@ -65,7 +65,7 @@ def _asked(found: Reproduction) -> list[Part]:
         ("The question", "Do its numbers and its statements come out when its experiments are run again?"),
         ("Asked for", f"only `{paper.asked}`" if paper.asked else ""),
         ("Changed", changed),
-        ("Runs", f"{len(paper.scenarios())} scenarios, each cell with {paper.seeds} seeds"),
+        ("Runs", f"{_number(len(paper.scenarios()), 'scenario')}, each cell with {_number(paper.seeds, 'seed')}"),
         ("Reproduced is", _bounds(found)),
     ]
     return [Facts([(term, said) for term, said in facts if said])]
@@ -82,7 +82,7 @@ def _bounds(found: Reproduction) -> str:
 def answer_of(judged: JudgedPaper) -> list[str]:
     """Give the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
     everything, main = judged.claims(), judged.main()
-    sentences = [f"Of the paper's {len(main)} main claims, {_counted(main)}."] if main else []
+    sentences = [f"Of the paper's {_number(len(main), 'main claim')}, {_counted(main)}."] if main else []
     sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")
     return [*sentences, _nearness(judged)]
 
@@ -109,8 +109,8 @@ def _nearness(judged: JudgedPaper) -> str:
     apart = [each for each in judged.claims() if each.verdict in APART]
     if apart:
         explained = sum(bool(each.reason) for each in apart)
-        found = "all" if explained == len(apart) else f"{explained} of"
-        parts.append(f"a reason was found for {found} the {len(apart)} that came out otherwise")
+        found = {0: "none of", len(apart): "all of"}.get(explained, f"{explained} of")
+        parts.append(f"a reason is known for {found} the {len(apart)} that came out otherwise")
     sentence = "; ".join(parts) or "nothing came out otherwise"
     return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -126,6 +126,7 @@ def _pictures(found: Reproduction) -> list[list[Picture]]:
 
 
 def _picture(drawn: figures.Drawn, number: int) -> Picture:
+    drawn.canvas.suptitle("")  # On a page the title stands below.
     return Picture(drawn.name, drawn.title, inline(drawn.canvas, drawn.title, number), is_wide=True)
 
 
@@ -146,9 +147,9 @@ def _brackets(claims: Sequence[Judged]) -> str:
 
 
 def _reasons(judged: JudgedPaper) -> list[Part]:
-    """Fold the reasons: each stands before what it is about."""
+    """Fold the reasons, each before what it is about."""
     reasons = tables.reasons_of(judged)
-    apart = sum(claim.verdict in APART for claim in judged.claims())
+    apart = sum(claim.verdict in (*APART, "unsound") for claim in judged.claims())
     title = f"{_number(len(reasons), 'reason')} for {_number(apart, 'number or statement', 'numbers and statements')}"
     return [Fold(title, [Listing("", reasons)])] if reasons else []
 

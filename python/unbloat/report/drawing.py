@@ -11,17 +11,20 @@ from matplotlib.figure import Figure
 
 from unbloat.report.figures.style import LOOK
 
-COLOURS = {"#ffffff": "var(--paper)", "#000000": "var(--ink)", "#e6e6e6": "var(--grid)", "#0072b2": "var(--blue)"}
+COLOURS = {
+    "#ffffff": "var(--paper)",
+    "#000000": "var(--ink)",
+    "#e6e6e6": "var(--grid)",
+    "#efefef": "var(--panel)",
+    "#d9d9d9": "var(--line)",
+    "#6e6e6e": "var(--muted)",
+    "#0072b2": "var(--blue)",
+}
 """Colours of a figure that the page sets, since it is dark where the reader wants it so."""
 
 
 def inline(figure: Figure, alt: str, number: int) -> str:
-    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures.
-
-    What is its title stands below it on a page.
-    """
-    if figure.get_suptitle().strip():
-        figure.suptitle("")
+    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures."""
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
 from unbloat.report.drawing import inline
+from unbloat.report.figures.style import SIZES, Width
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
 from unbloat.report.table import Column
-from unbloat.results.metrics import METRICS
+from unbloat.results.axes import base_values
+from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, why_unsound
 from unbloat.results.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LISTED = 20
 """Not more runs than this are named one by one."""
@@ -23,11 +29,20 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
+FEW = 4
+"""Cells whose names find room in a narrow picture."""
+SHARED = ("p50", "p95", "p99", "max")
+"""Headings that several metrics have."""
+OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
+    "goodput": ("Goodput of each cell", ("goodput",)),
+    "queue_delay": ("Mean queueing delay of each cell", ("queue_delay",)),
+}
 OVER_TIME = {
     "queue_delay": "Queueing delay over time",
     "goodput": "Goodput of each flow over time",
-    "rtt": "Round-trip times over time",
     "cwnd": "Congestion windows over time",
+    "queue_delay_cdf": "How many of the packets wait how long",
 }
 
 
@@ -55,8 +70,8 @@ def _asked(results: Results) -> list[Part]:
     facts = [("What runs", sentence)] if (sentence := _first_words(about.scenario)) else []
     facts += [(f"The link {name}", said) for name, said in _links(about.scenario)]
     changed = {key: value for key, value in about.overrides.items() if not key.startswith("sweep.")}
-    facts += [(f"Changed: `{key}`", f"`{value}`") for key, value in changed.items()]
-    facts += [(f"Compared: `{axis}`", ", ".join(labels)) for axis, labels in _axes(results).items()]
+    facts += [("Changed", ", ".join(f"`{key}` {value}" for key, value in changed.items()))] if changed else []
+    facts += [("Compared", f"`{axis}`: {', '.join(labels)}") for axis, labels in _axes(results).items()]
     return [Facts([*facts, ("Runs", _runs(results))])]
 
 
@@ -115,10 +130,29 @@ def _where(on: str) -> str:
 
 
 def _pictures(results: Results) -> Iterator[Picture]:
-    if not results.has_series:
-        return
-    for number, (kind, caption) in enumerate(OVER_TIME.items()):
-        yield Picture("", caption, inline(results.plot(kind, title=""), f"{caption}: {_title(results)}", number))
+    numbers = count()
+    title = _title(results)
+    for caption, figure in _figures(results):
+        is_wide = figure.get_figwidth() > SIZES["column"].width
+        yield Picture("", caption, inline(figure, f"{caption}: {title}", next(numbers)), is_wide=is_wide)
+
+
+def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
+    if len(results.cells) > 1 and len(results.records) > 1:
+        over = "lines" if _has_numbers(results) else "bars"
+        for kind, (caption, metrics) in OF_CELLS.items():
+            # A column has no room for the names of many points.
+            width: Width = "column" if metrics or len(results.cells) <= FEW else "page"
+            yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+    if results.has_series and 0 < len(results.records) <= MANY:
+        for kind, caption in OVER_TIME.items():
+            yield caption, results.plot(kind, width="column", title="")
+
+
+def _has_numbers(results: Results) -> bool:
+    """Tell whether an axis has numbers, so that something can be drawn over it."""
+    return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 
 def _tables(results: Results) -> Iterator[Part]:
@@ -147,7 +181,7 @@ def _renamed(columns: Sequence[Column]) -> list[Column]:
         head = column.head
         if head in ("RTT mean", "queueing delay"):
             of = head.removesuffix(" mean")
-        elif head in ("p50", "p95", "p99", "max"):
+        elif head in SHARED:
             head = f"{of} {head}"
         named.append(Column(head, column.unit, column.cells, column.is_right))
     return named
@@ -157,7 +191,8 @@ def _meanings() -> Iterator[tuple[str, str]]:
     shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.SHOWN, *run_table.REAL_COLUMNS)
     for name in dict.fromkeys(shown):
         metric = METRICS[name]
-        yield f"{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
+        of = {"rtt": "RTT ", "queue": "queueing delay "}[name.partition("_")[0]] if metric.heading in SHARED else ""
+        yield f"{of}{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
 
 
 # ---------------------------------------------------------------- What is open, how to repeat it
