@@ -15,8 +15,8 @@ UNBLOAT = [sys.executable, "-m", "unbloat"]
 
 HIDE_THE_MACHINE = """
 while umount -l /sys/fs/bpf 2>/dev/null; do :; done
-mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
 mkdir -p /var/lib/unbloat && mount -t tmpfs none /var/lib/unbloat
+mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
 echo ready
 exec cat
 """
