@@ -69,7 +69,7 @@ def test_unsound_and_failed_runs_do_not_count_and_are_counted() -> None:
     outcomes: list[Outcome] = [*repeats("cubic", [9.0, 9.2], [80, 90]), *repeats("vegas", [8.8, 9.0], [8, 9])]
     without = answer(outcomes)
     wrong = run({CC: "vegas"}, 4000.0, flow(0, "vegas", 0.01), seed=7, sound=False)
-    found = answer([*outcomes, wrong, Failure({CC: "vegas"}, 4, 8, "it crashed")])
+    found = answer([*outcomes, wrong, Failure({CC: "vegas"}, 4, 8, "it crashed", "line", "simulator")])
     assert found[:2] == without[:2]
     assert "1 of 6 runs is unsound and not counted; 1 of 6 runs failed." in found[2]
 

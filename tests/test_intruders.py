@@ -14,7 +14,7 @@ from conftest import SMALL, Cli
 from leftovers import wait_until
 from unbloat.cli import terminal
 from unbloat.guest import kernels
-from unbloat.report import figures
+from unbloat.report.figures.style import save
 from unbloat.runs.store import Store
 from unbloat.system import scratch, systemd
 
@@ -142,7 +142,7 @@ def test_a_path_cannot_add_a_line_to_a_unit(name: str) -> None:
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])
 def test_a_name_is_no_formula(small: Path, tmp_path: Path, title: str) -> None:
     small.write_text(SMALL.replace('"small"', f"'{title}'"))
-    figures.save(ub.run(small, series="100ms").plot("cwnd"), tmp_path / "x.svg")
+    save(ub.run(small, series="100ms").plot("cwnd"), tmp_path / "x.svg")
     assert title in (tmp_path / "x.svg").read_text()
 
 

@@ -21,7 +21,7 @@ def described(table: str) -> set[str]:
 
 
 def test_every_column_is_defined(small: Path) -> None:
-    lossy = {"link.bottleneck.loss": "1%", "link.bottleneck.duplicate": "1%"}
+    lossy = {"flows.0.name": "first", "link.bottleneck.loss": "1%", "link.bottleneck.duplicate": "1%"}
     swept = ub.sweep(small.read_text() + TWO, lossy, repeat=2)
     tables = {
         **{"runs": swept.runs, "flows": swept.flows, "links": swept.links, "stats": swept.stats()},

@@ -120,7 +120,7 @@ def troubled(results: Results) -> Results:
     """Have one run unsound and one failed."""
     first, second, *others = results.records
     unsound = Record(first.axes, {**first.run, "sound": False, "unsound_because": "stood still for <22.7> ms"})
-    failed = Failure(second.axes, 2, second.run["seed"], "`cubic`: it divides by zero")
+    failed = Failure(second.axes, 2, second.run["seed"], "`cubic`: it divides by zero", "line", "simulator")
     return Results([unsound, failed, *others], results.about)
 
 

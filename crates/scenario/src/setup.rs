@@ -26,7 +26,7 @@ pub struct LinkSetup {
     /// The same in the mean.
     pub rate_mbps_mean: Option<f64>,
     /// What queues there, as the scenario calls it.
-    pub queue: Option<String>,
+    pub queue_kind: Option<String>,
     /// Room for waiting packets, where that is counted in bytes.
     pub limit_bytes: Option<u64>,
     /// The same in packets.
@@ -53,7 +53,7 @@ impl Link {
         LinkSetup {
             rate_mbps: matches!(self.service, Service::Rate(_)).then_some(mean),
             rate_mbps_mean: Some(mean),
-            queue: Some(self.queue.name()),
+            queue_kind: Some(self.queue.name()),
             limit_bytes: limit.and_then(|limit| if let Limit::Bytes(bytes) = limit { Some(bytes.0) } else { None }),
             limit_packets: limit
                 .and_then(|limit| if let Limit::Packets(packets) = limit { Some(packets) } else { None }),

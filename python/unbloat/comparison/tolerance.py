@@ -127,7 +127,10 @@ def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, .
     """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
-        metric = metric_named(name)
+        try:
+            metric = metric_named(name)
+        except InputError as error:
+            raise InputError(f"tolerance: {error}") from None
         near[metric.key] = Near.parse(name, value, near.get(metric.key))
     return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
 

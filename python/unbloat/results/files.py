@@ -235,7 +235,7 @@ def _checked(record: Record) -> Record:
     return record
 
 
-NAMES: dict[str, Any] = {"cc": str, "link": str, "name": str | None, "queue": str | None}
+NAMES: dict[str, Any] = {"cc": str, "link": str, "name": str | None, "queue_kind": str | None}
 """What in the rows of flows and links is a word."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 """What every flow has."""

@@ -213,7 +213,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
         Column("rate_mbps", "Rate of the link; empty if it varies."),
         Column("rate_mbps_mean", "The same in the mean over the run."),
-        Column("queue", "Kind of the queue, as the scenario calls it."),
+        Column("queue_kind", "Kind of the queue, as the scenario calls it."),
         Column("limit_bytes", "Room for waiting packets; empty for a queue whose limit is counted otherwise."),
         Column("limit_packets", "The same in packets."),
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from unbloat._core import InputError
 from unbloat.report.figures.lines import Line
@@ -134,6 +135,7 @@ def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
     if is_tail:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(max(least * 0.8, 1e-6), 1.2)
     else:
         axes.set_ylim(0, 1)

@@ -60,7 +60,7 @@ class Path:
         packet_ms = run.get("packet_ms") if len(run["links"]) == 2 else None
         limits = [None if row.get(name) is None else int(row[name]) for name in ("limit_bytes", "limit_packets")]
         rates = (row.get("rate_mbps"), row.get("rate_mbps_mean"))
-        return cls(*rates, tuple(sorted(rtts)), limits[0], limits[1], packet_ms, row.get("queue") or "")
+        return cls(*rates, tuple(sorted(rtts)), limits[0], limits[1], packet_ms, row.get("queue_kind") or "")
 
     @property
     def rate_words(self) -> str:
