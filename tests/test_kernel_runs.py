@@ -31,8 +31,9 @@ def test_files_of_both_backends_can_be_compared(cli: Cli, small: Path) -> None:
         assert cli("run", small, "--on", on, "-o", on).returncode == 0
     done = cli("compare", "kernel", "simulator", "--json")
     said = json.loads(done.stdout)
-    assert (said["a"]["on"], said["b"]["on"]) == ("kernel", "simulator")
-    assert said["cells"][0]["figures"]["goodput"]["b_over_a"] == pytest.approx(1, rel=0.05)
+    assert [each["on"] for each in said["sets"]] == ["kernel", "simulator"]
+    metrics = {each["metric"]: each for each in said["comparisons"][0]["cells"][0]["metrics"]}
+    assert metrics["goodput_mbps"]["ratio"] == pytest.approx(1, rel=0.05)
 
 
 def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
