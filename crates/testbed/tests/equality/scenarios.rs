@@ -52,11 +52,13 @@ pub fn marks() -> Scenario {
     scenario
 }
 
-/// A full buffer for controls that were written for the kernel: these files.
+/// Marks for controls that were written for the kernel: these files. Every flow heeds the marks: one that filled the
+/// queue to its end would have every packet of DCTCP's marked, which then sends two segments a round trip and has
+/// hardly an ACK outside a reduction.
 pub fn files(paths: &[PathBuf]) -> Scenario {
     let sources = paths.iter().map(|path| path.display().to_string());
-    let queue = "queue = { kind = \"droptail\", limit = \"40p\", ecn_threshold = \"30p\" }";
-    scenario("files written for the kernel", &sources.collect::<Vec<_>>(), 8, "20mbit", queue, "")
+    let queue = "queue = { kind = \"droptail\", limit = \"80p\", ecn_threshold = \"30p\" }";
+    scenario("files written for the kernel", &sources.collect::<Vec<_>>(), 8, "20mbit", queue, "ecn = true")
 }
 
 /// The same with one control only.
