@@ -34,8 +34,10 @@ pytest.register_assert_rewrite("kernel_sandbox")
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# A shell that starts a program in its background has it ignore interrupts, and with it whatever that starts.
+# A shell that starts a program in its background has it ignore interrupts, nohup has it ignore a terminal that closes,
+# and with it whatever that starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = ("test_docs.py", "test_kernel_queues.py", "test_differential.py", "test_vm_agreement.py", "test_vm.py")
 """Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
