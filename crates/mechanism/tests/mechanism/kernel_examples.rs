@@ -1,58 +1,26 @@
-//! The Linux tree's own example congestion controls, unmodified. They are not kept here: `UNBLOAT_LINUX_SOURCE` names
-//! kernel trees, and `make test` fetches the distribution's oldest and newest (tools/linux-examples). Files of this
-//! repository with the same features are in `header_styles.rs`.
+//! The Linux tree's own example congestion controls, unmodified. Files of this repository with the same features are in
+//! `header_styles.rs`.
 
 use crate::harness::{builtin, live, load};
+use crate::linux_examples::{controls, folder, refused, trees};
 use scenario::model::CcSource;
-use std::path::{Path, PathBuf};
-
-/// The trees that `UNBLOAT_LINUX_SOURCE` names, with colons between them; `make test` fetches two.
-fn trees() -> Vec<PathBuf> {
-    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
-    if trees.is_empty() {
-        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
-    }
-    trees
-}
-
-/// Files that the kernel refuses too, or that need a mechanism that is not here, and what the error must say.
-const REFUSED: &[(&str, &str)] = &[
-    ("bpf_tcp_nogpl.c", "licence"),
-    ("bpf_dctcp_release.c", "lacks the required callback ssthresh"),
-    ("tcp_ca_incompl_cong_ops.c", "lacks the required callback cong_avoid or cong_control"),
-    ("tcp_ca_unsupp_cong_op.c", "get_info"),
-];
-
-fn examples(tree: &Path) -> Vec<PathBuf> {
-    let folder = tree.join("tools/testing/selftests/bpf/progs");
-    let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
-        .map(|entry| entry.expect("a folder entry").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "c"))
-        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("struct tcp_congestion_ops")))
-        .collect();
-    assert!(!found.is_empty(), "no examples in {}", tree.display());
-    found.sort();
-    found
-}
 
 #[test]
 fn the_kernels_examples_compile_and_live() {
-    for path in trees().iter().flat_map(|tree| examples(tree)) {
-        let file = path.file_name().expect("a file").to_string_lossy().into_owned();
-        let refused = REFUSED.iter().find(|(name, _)| *name == file);
-        match (load(CcSource::File(path), &[]), refused) {
-            (Ok(control), None) => {
+    for path in trees().iter().flat_map(|tree| controls(tree)) {
+        let file = path.display().to_string();
+        match (refused(&path), load(CcSource::File(path), &[])) {
+            (None, Ok(control)) => {
                 let windows = live(&control);
                 println!("{file}: {} lives, windows {:?} ...", control.name(), &windows[..8]);
                 assert!(windows.iter().all(|&w| w >= 1), "{file}: {windows:?}");
             }
-            (Err(error), Some((_, reason))) => {
+            (Some(reason), Err(error)) => {
                 println!("{file}: refused: {error}");
                 assert!(error.to_string().contains(reason), "{file}: {error}");
             }
-            (Ok(_), Some((_, reason))) => panic!("{file} should be refused: {reason}"),
-            (Err(error), None) => panic!("{file}: {error}"),
+            (Some(reason), Ok(_)) => panic!("{file} should be refused: {reason}"),
+            (None, Err(error)) => panic!("{file}: {error}"),
         }
     }
 }
@@ -66,7 +34,7 @@ const ROOT_ERROR: f64 = 0.0015;
 #[test]
 fn the_built_ins_do_as_the_kernels_examples() {
     for tree in trees() {
-        let folder = tree.join("tools/testing/selftests/bpf/progs");
+        let folder = folder(&tree);
         let windows =
             |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
         assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));

@@ -14,6 +14,8 @@ mod kernel_examples;
 mod kernel_target;
 mod layout;
 mod ledbat;
+#[path = "../linux_examples/mod.rs"]
+mod linux_examples;
 mod numbers;
 mod parameters;
 mod reno;

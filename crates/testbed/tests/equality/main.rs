@@ -5,6 +5,8 @@
 //! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is
 //! believed: there must be ACKs enough, and what the scenario is for must have happened to every control.
 
+#[path = "../../../mechanism/tests/linux_examples/mod.rs"]
+mod linux_examples;
 mod scenarios;
 
 use mechanism::Library;
@@ -118,15 +120,13 @@ fn marks() {
     every_control_agrees(&scenarios::marks(), |story| story.marked);
 }
 
-/// The Linux tree's own examples, unmodified, in the trees that `UNBLOAT_LINUX_SOURCE` names; `make test` fetches two.
+/// The Linux tree's own examples, unmodified.
 #[test]
 fn files_written_for_the_kernel() {
-    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
-    let folders = trees.iter().map(|tree| tree.join("tools/testing/selftests/bpf/progs"));
+    let folders = linux_examples::trees().into_iter().map(|tree| linux_examples::folder(&tree));
     let files: Vec<_> =
         folders.flat_map(|folder| ["bpf_cubic.c", "bpf_dctcp.c"].map(|file| folder.join(file))).collect();
     if files.is_empty() {
-        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
         return;
     }
     every_control_agrees(&scenarios::files(&files), |story| story.reductions > 0 && story.marked);

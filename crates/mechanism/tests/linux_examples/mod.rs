@@ -1,0 +1,46 @@
+//! The Linux tree's own example congestion controls. They are not kept here: `UNBLOAT_LINUX_SOURCE` names kernel trees,
+//! and `make test` fetches the distribution's oldest and newest (tools/linux-examples). The tests of testbed include
+//! this file.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::path::{Path, PathBuf};
+
+/// The trees that `UNBLOAT_LINUX_SOURCE` names, with colons between them.
+pub fn trees() -> Vec<PathBuf> {
+    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
+    if trees.is_empty() {
+        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
+    }
+    trees
+}
+
+/// The folder of a tree's examples.
+pub fn folder(tree: &Path) -> PathBuf {
+    tree.join("tools/testing/selftests/bpf/progs")
+}
+
+/// Every congestion control among a tree's examples.
+pub fn controls(tree: &Path) -> Vec<PathBuf> {
+    let folder = folder(tree);
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut found: Vec<PathBuf> = files
+        .map(|entry| entry.expect("a folder entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("struct tcp_congestion_ops")))
+        .collect();
+    assert!(!found.is_empty(), "no examples in {}", tree.display());
+    found.sort();
+    found
+}
+
+/// What the error must say about a file that no kernel takes; `None` for the others.
+pub fn refused(path: &Path) -> Option<&'static str> {
+    Some(match path.file_name()?.to_str()? {
+        "bpf_tcp_nogpl.c" => "licence",
+        "bpf_dctcp_release.c" => "lacks the required callback ssthresh",
+        "tcp_ca_incompl_cong_ops.c" => "lacks the required callback cong_avoid or cong_control",
+        "tcp_ca_unsupp_cong_op.c" => "get_info",
+        _ => return None,
+    })
+}

@@ -1,0 +1,93 @@
+//! Keys and sections that are not known, or missing.
+
+use super::{BASE, Case, check, sentence};
+
+#[rustfmt::skip]
+const KEYS_AND_SECTIONS: &[Case] = &[
+    ("rate =", "rat =",
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, \
+         jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you \
+         mean rate?)"),
+    ("\"linux\"", "\"linx\"",
+     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not \"linx\" (did you mean \
+         linux?)"),
+    ("\"linux\"", "3",
+     "base.toml:5: profile: must be one of linux, sack, newreno, or a table of switches, not 3"),
+    ("\"linux\"", "{ sac = false }",
+     "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, \
+         tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, \
+         pacing, initial_window, rto_min (did you mean sack?)"),
+    ("\"0%\"", "{ r = \"30%\" }",
+     "base.toml:11: link.bottleneck.loss.p: is missing; it is a percentage such as \"1%\": probability that a wire \
+         that was good for a packet is bad for the next"),
+    ("\"0%\"", "{ p = \"1%\", h = \"1%\" }",
+     "base.toml:11: link.bottleneck.loss.h: no such key; here may stand kind, p, r, 1-h, 1-k (did you mean p?)"),
+    ("count = 2", "clock = \"100ppm\"",
+     "base.toml:15: flows.0.clock: must be a table of offset, drift; here it is a string"),
+    ("\"cubic\"", "\"\"",
+     "base.toml:14: flows.0.cc: must not be empty"),
+    ("cc = \"cubic\"\n", "",
+     "base.toml:13: flows.0.cc: is missing; it is a string: the congestion control, a built-in name, the path of a \
+         .bpf.c file (#NAME behind it picks one of several), or kernel:NAME for the running kernel's own"),
+    ("\"cubic\"", "\"kernel:\"",
+     "base.toml:14: flows.0.cc: kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"\""),
+    ("\"cubic\"", "\"kernel:a_long_way_to_go\"",
+     "base.toml:14: flows.0.cc: kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, \
+         not \"a_long_way_to_go\""),
+    ("\"cubic\"", "\"kernel:cubic\"\nparams = { beta = 3 }",
+     "base.toml:15: flows.0.params: kernel:cubic is the running kernel's own, and beta cannot be set in it"),
+    ("count = 2", "params = 3",
+     "base.toml:15: flows.0.params: must be a table of parameters such as { period = \"100ms\" }, not a whole number"),
+    ("count = 2", "params = { cubc = { beta = 3 } }",
+     "base.toml:15: flows.0.params.cubc: this group never runs cubc, only cubic (did you mean cubic?)"),
+    ("count = 2", "access = \"1gbit\"",
+     "base.toml:15: flows.0.access: must be a table of rate, queue, small_queues, delay; here it is a string"),
+    ("count = 2", "access = { delay = \"1ms\", queue = { limit = \"20p\" } }",
+     "base.toml:15: flows.0.access.queue: stands before a link without a rate, where no packet waits; write rate \
+         beside it"),
+    ("count = 2", "access = { delay = \"1ms\", small_queues = true }",
+     "base.toml:15: flows.0.access.small_queues: needs a link on which packets wait; write rate beside it"),
+    ("count = 2", "access = { rate = \"1mbit\", small_queues = 1 }",
+     "base.toml:15: flows.0.access.small_queues: must be true or false, not 1"),
+    ("count = 2", "access = { rate = \"1mbit\", queue = { kind = \"kernel:codel\" } }",
+     "base.toml:15: flows.0.access.queue.kind: kernel:codel is for links; before an access link it must be this \
+         program's own"),
+    ("count = 2", "access = { rate = \"1mbit\", queue = { limit = \"1kb\" } }",
+     "base.toml:15: flows.0.access.queue.limit: 1kb has no room for one packet of 1500b, so that nothing could pass"),
+    ("[[flows]]", "[flows]",
+     "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
+    ("[[flows]]", "[[flow]]",
+     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, \
+         sweep (did you mean flows?)"),
+    ("count = 2", "path = [\"bottlenek\"]",
+     "base.toml:15: flows.0.path: there is no [link.bottlenek]; there is bottleneck (did you mean bottleneck?)"),
+    ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",
+     "base.toml:15: flows.0.path: passes the link bottleneck twice"),
+    ("count = 2", "path = \"bottleneck\"",
+     "base.toml:15: flows.0.path: must be a list of names such as [\"home\", \"core\"], not \"bottleneck\""),
+    ("count = 2", "reverse_path = []",
+     "base.toml:15: flows.0.reverse_path: must be a list of names such as [\"home\", \"core\"], not an empty list"),
+    ("rate = \"20mbit\"\n", "",
+     "base.toml:7: link.bottleneck.rate: is missing; write rate such as \"2mbit\", or trace with the name of a file"),
+    ("delay = \"10ms\"\n", "",
+     "base.toml:7: link.bottleneck.delay: is missing; it is a time such as \"10ms\": propagation, one way"),
+    ("duration = \"60s\"\n", "",
+     "base.toml: duration: is missing; it is a time such as \"10ms\": how long the run lasts"),
+    ("name = \"base\"", "name = \"\"",
+     "base.toml:1: name: must not be empty"),
+];
+
+#[test]
+fn wrong_and_missing_keys_name_the_alternatives() {
+    check(KEYS_AND_SECTIONS);
+}
+
+#[test]
+fn a_key_of_many_parts_is_refused_however_it_is_written() {
+    let deep = format!("link{}", ".a".repeat(60_000));
+    let said = sentence(BASE, &[(&deep, "1")]);
+    assert!(said.starts_with("--set: link.a.a") && said.ends_with("has 60001 parts; a key may have 32"), "{said}");
+    let axis = format!("{BASE}\n[sweep]\n\"{deep}\" = [1]\n");
+    let said = sentence(&axis, &[]);
+    assert!(said.starts_with("base.toml:18: link.a.a") && said.ends_with("a key may have 32"), "{said}");
+}

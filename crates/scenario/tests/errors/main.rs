@@ -1,0 +1,72 @@
+//! Every mistake gets one sentence that names file, line, key and what may stand there.
+
+mod contradictions;
+mod impairments;
+mod keys;
+mod overrides;
+mod sweeps;
+mod syntax;
+mod values;
+mod workloads;
+
+use scenario::load_text;
+use std::path::Path;
+
+/// A valid file; each case replaces one piece of it.
+const BASE: &str = r#"name = "base"
+duration = "60s"
+warmup = "10s"
+seed = 1
+profile = "linux"
+
+[link.bottleneck]
+rate = "20mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "500kb" }
+loss = "0%"
+
+[[flows]]
+cc = "cubic"
+count = 2
+"#;
+
+/// What is replaced, by what, and the sentence that the file then gets.
+type Case = (&'static str, &'static str, &'static str);
+
+fn sentence(text: &str, overrides: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    match load_text(text, "base.toml", Path::new(""), &overrides) {
+        Ok(_) => "no mistake was found".into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn check(cases: &[Case]) {
+    for (piece, replacement, expected) in cases {
+        assert!(BASE.contains(piece), "{piece:?} does not occur in the base");
+        let text = BASE.replacen(piece, replacement, 1);
+        assert_eq!(sentence(&text, &[]), *expected, "{piece:?} was replaced by {replacement:?}");
+    }
+}
+
+#[test]
+fn the_base_itself_is_right() {
+    assert_eq!(sentence(BASE, &[]), "no mistake was found");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = scenario::load(Path::new("no/such.toml"), &[]).unwrap_err();
+    assert_eq!(error.to_string(), "no/such.toml: cannot be read: No such file or directory (os error 2)");
+}
+
+#[test]
+fn every_mistake_is_told_once_in_the_order_of_the_file() {
+    let text = BASE.replace("\"cubic\"", "7").replace("seed = 1", "sed = 1").replace("20mbit", "20");
+    let text = text + "[sweep]\n\"flows.0.count\" = [1, 2, 3]\n";
+    let sentences = sentence(&text, &[]);
+    let starts: Vec<_> = sentences.lines().map(|line| &line[..line.len().min(30)]).collect();
+    let expected =
+        ["base.toml:4: sed: no such key;", "base.toml:8: link.bottleneck.r", "base.toml:14: flows.0.cc: must"];
+    assert_eq!(starts, expected);
+}
