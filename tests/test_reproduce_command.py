@@ -204,9 +204,12 @@ def test_the_command_line_picks_sets_and_checks(tiny, capsys):
     assert [claim["verdict"] for claim in told["claims"]] == ["not reproduced"]
     assert main(["reproduce", str(tiny), "--claim", NUMBER, *slower]) == 0
     capsys.readouterr()
-    for options in (["--page", "--claim", "delay"], ["--choices", "--set", "duration=1s"], ["--choices", "--check"]):
+    for options in (["--page", "--claim", "delay"], ["--choices", "--set", "duration=1s"]):
         assert main(["reproduce", str(tiny), *options]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    for option in ("--check", "--json", "--page"):
+        assert main(["reproduce", str(tiny), "--choices", option]) == 2
+        assert "--choices prints tables without verdicts" in capsys.readouterr().err
 
 
 def test_a_report_is_written_in_four_ways(tiny):

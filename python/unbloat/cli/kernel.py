@@ -11,7 +11,7 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.cli.options import JsonOption, control_names
+from unbloat.cli.options import JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json
 
 LOAD_EXAMPLES = """\
@@ -80,7 +80,7 @@ def load_command(
     from unbloat.system import compiler_warnings, systemd
     from unbloat.system.paths import ALGORITHMS
 
-    parameters = [parameter(text) for text in param or []]
+    parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not default and (there := loaded_already(control, name)):
         kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
@@ -125,14 +125,6 @@ def sources_of(control: str) -> list[Path]:
     from unbloat.scenario.catalogue import control_files
 
     return control_files(control)
-
-
-def parameter(text: str) -> tuple[str, str]:
-    """Split NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise InputError(f"--param: {text} is not NAME=VALUE, such as threshold=90%")
-    return name.strip(), value.strip()
 
 
 def show_log(error: Error, file: Path | None, verbose: bool) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import JsonOption, mechanism_names
+from unbloat.cli.options import JsonOption, catalogue_names
 from unbloat.cli.terminal import say, say_json
 from unbloat.scenario.checks import did_you_mean
 
@@ -47,7 +47,7 @@ NameArgument = Annotated[
     typer.Argument(
         metavar="NAME|FILE",
         help="Something from `unbloat list`, a scenario file, or a .bpf.c file.",
-        autocompletion=mechanism_names,
+        autocompletion=catalogue_names,
         show_default=False,
     ),
 ]
@@ -62,7 +62,7 @@ def list_command(
         typer.Argument(
             metavar="KIND|NAME",
             help="Only controls, queues, links, scenarios or papers; or all about one thing, as `unbloat show` has it.",
-            autocompletion=mechanism_names,
+            autocompletion=catalogue_names,
         ),
     ] = None,
     as_json: JsonOption = False,

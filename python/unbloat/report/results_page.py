@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
 from unbloat.report.drawing import inline
-from unbloat.report.figures.style import SIZES, Width
+from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
 from unbloat.report.table import Column

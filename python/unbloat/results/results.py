@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from unbloat.comparison.compare import Comparison
     from unbloat.comparison.tolerance import Tolerance
-    from unbloat.report.figures.style import Width
+    from unbloat.report.figures.kinds import Width
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import NullFormatter
 
+from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
@@ -48,7 +49,6 @@ LOOK: dict[Any, Any] = {
 
 Style = dict[str, Any]
 """How something is drawn, in Matplotlib's words."""
-Width = Literal["page", "slide", "column"]
 WIDTHS: tuple[Width, ...] = get_args(Width)
 
 
