@@ -12,7 +12,7 @@ import typer
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.cli.options import JsonOption, control_names, split_pair
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.terminal import say, say_json, wrapped
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
@@ -276,8 +276,8 @@ def check_lines(check: dict[str, Any]) -> list[str]:
     """Draw one check: is it there, what was found, what is to be done."""
     there = {True: "yes", False: "no", None: "?"}[check["there"]]
     found = "" if check["found"] in ("yes", "") else f", {check['found']}"
-    remedy = [f"    what to do: {check['remedy']}"] if check["remedy"] else []
-    return [f"  {there}: {check['what']}{found}", *remedy]
+    remedy = wrapped(f"what to do: {check['remedy']}", 4, 2) if check["remedy"] else []
+    return [*wrapped(f"{there}: {check['what']}{found}", 2, 4), *remedy]
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:
@@ -288,7 +288,8 @@ def doctor_summary(checks: list[dict[str, Any]]) -> str:
             lacking = missing.setdefault(purpose, [])
             if check["there"] is False:
                 lacking.append(check["what"])
-    return "\n".join(
+    answers = (
         f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
         for purpose, lacking in missing.items()
     )
+    return "\n".join(line for answer in answers for line in wrapped(answer, 0, 4))

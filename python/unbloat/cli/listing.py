@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +11,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption, catalogue_names
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.terminal import say, say_json, wrapped
 from unbloat.scenario.checks import did_you_mean
 
 if TYPE_CHECKING:
@@ -95,15 +93,6 @@ def entry_lines(entry: Entry, names: int) -> list[str]:
     if entry.get("parameters"):
         lines += wrapped("parameters: " + ", ".join(parameter["name"] for parameter in entry["parameters"]), names + 4)
     return lines
-
-
-def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
-    """Break a text into lines as wide as the terminal."""
-    width = max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
-    lines = textwrap.wrap(
-        text, width, initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging), break_on_hyphens=False
-    )
-    return lines or [""]
 
 
 # ---------------------------------------------------------------- unbloat show
