@@ -165,7 +165,7 @@ def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) ->
 
     if len(paths) != 2:
         raise InputError("compare --packets takes two packet traces, A and B")
-    found = compare_files(*paths, FIELDS if fields is None else parse_fields(fields))
+    found = compare_files(paths[0], paths[1], FIELDS if fields is None else parse_fields(fields))
     say_json(dict_of(found)) if as_json else say(text_of(found))
     return SAME if found.is_same else DIFFERENT
 

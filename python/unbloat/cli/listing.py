@@ -24,7 +24,7 @@ TITLES = {
     "scenarios": "scenarios",
     "papers": "papers",
 }
-KINDS = {"controls": "mechanisms", "mechanisms": "mechanisms", **{kind: kind for kind in TITLES}}
+KINDS = {"controls": "mechanisms", **{kind: kind for kind in TITLES}}
 """What a kind may be called."""
 
 LIST_EXAMPLES = """\
@@ -166,10 +166,7 @@ def scenario_of(file: Path) -> Entry:
 
 def page(thing: Entry) -> str:
     """Tell everything about one thing."""
-    titles = {**TITLES, "mechanisms": "congestion control", "queues": "queue discipline", "links": "link model"}
-    kind = (
-        titles[thing["kind"]].removesuffix("s") if thing["kind"] in ("scenarios", "papers") else titles[thing["kind"]]
-    )
+    kind = TITLES[thing["kind"]].removesuffix("s")
     head = [f"{thing['name']} · {kind}", *([thing["path"]] if thing["path"] else [])]
     parts = ["\n".join(head), thing.get("prose") or "\n".join(wrapped(thing["about"], 0))]
     if thing.get("parameters"):

@@ -20,9 +20,9 @@ from unbloat.cli.options import (
     metric_names,
     with_run_options,
 )
+from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 
-FAILED = 1
 EXAMPLES = """\
 unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
 unbloat sweep grid.toml --repeat 10 -o results/ --metrics goodput,queue_delay
