@@ -15,6 +15,7 @@ import unbloat as ub
 from conftest import SMALL, Cli
 from unbloat.cli.app import COMMANDS, app
 from unbloat.cli.help import Entry, examples_of
+from unbloat.cli.kernel import doctor_screen
 from unbloat.system.paths import ALGORITHMS, SCENARIOS
 
 HEAVY = ("pandas", "pyarrow", "matplotlib", "dask", "distributed", "scipy", "numpy", "rich", "asyncio")
@@ -117,6 +118,20 @@ def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) 
     assert widest(on_a_terminal("compare", str(tmp_path / "out"), "--between", "cc=reno,cubic")) <= 80
     for words in (["doctor"], ["list"], ["keys"], ["show", "cake"], ["cache"]):
         assert widest(on_a_terminal(*words)) <= 80, words
+
+
+def test_what_the_doctor_found_is_folded_and_a_long_path_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    image = f"/home/{'name' * 20}/.cache/unbloat/kernels/6.1.0-56-amd64/boot/vmlinuz-6.1.0-56-amd64"
+    kernel = {"what": "kernel for a guest", "needed_for": "--on vm", "there": True, "remedy": None}
+    lacking = [
+        {"what": f"qdisc {kind}", "needed_for": "comparisons", "there": False, "found": "the kernel does not know it"}
+        | {"remedy": f"boot a kernel with sch_{kind}: this one has no such module, and none is to be had for it"}
+        for kind in ("netem", "fq", "fq_codel", "pie", "red", "prio")
+    ]
+    screen = doctor_screen([*lacking, {**kernel, "found": f"6.1.0-56-amd64 ({image})"}])
+    wide = [line.strip() for line in screen.split("\n") if len(line) > 80]
+    assert wide == [f"({image})"]
 
 
 def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:

@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from unbloat import _core
-from unbloat.report.figures.draw import OVER_TIME, WITHIN_RUNS, panels_of
+from unbloat.report.figures.draw import panels_of
+from unbloat.report.figures.kinds import OVER_TIME, WITHIN_RUNS, Width
 from unbloat.report.figures.lines import Line, band_of, smooth, spaced
 from unbloat.report.figures.names import facts_of
 from unbloat.report.figures.series import delay_ms
-from unbloat.report.figures.style import Width, save
+from unbloat.report.figures.style import save
 
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 WIDTHS: list[Width] = ["page", "slide", "column"]

@@ -126,7 +126,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
 @pytest.mark.parametrize(
     ("kinds", "how", "sentence"),
     [
-        (["lines"], {"metrics": ["speed"]}, "metric: speed is none of goodput"),
+        (["lines"], {"metrics": ["speed"]}, "speed is no metric"),
         (["lines"], {"x": "rate"}, "rate names 0 axes of the sweep"),
         (["comparison"], {}, "comparison: draws two sets"),
     ],
@@ -204,7 +204,7 @@ def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
         (["pie", "-o", "x.svg"], "plot: pie is none of cwnd, rtt"),
         (["cwnd", "-o", "x.gif"], "x.gif: the ending: gif is none of svg, png, pdf"),
         (["cwnd", "-o", "x.svg", "--width", "wall"], "'wall' is not one of"),
-        (["lines", "-o", "x.svg", "--metric", "speed"], "metric: speed is none of goodput"),
+        (["lines", "-o", "x.svg", "--metric", "speed"], "speed is no metric"),
         (["agreement", "-o", "x.svg"], "name the other with --against"),
     ],
 )

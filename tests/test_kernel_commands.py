@@ -288,6 +288,8 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str
     # A unit whose control did not come up can be removed too.
     sandbox("touch", path)
     assert installed("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
+    sandbox("touch", path)
+    assert json.loads(installed("unload", name, "--json").stdout) == {"name": name, "unit": path}
 
 
 def test_what_is_loaded_can_be_kept_for_the_next_boot(sandbox: Sandbox, installed: Sandbox, name: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import unbloat as ub
 from browser import Browser, browser, pixels
+from made_up_paper import PUBLISHED, READING, write_paper
 from unbloat.cli.app import main
 from unbloat.papers import report_page
 from unbloat.papers.reproduce import Reproduction
@@ -44,61 +45,13 @@ cc    = "cubic"
 start = "2s"
 size  = "100kb"
 """
-PAPER_LINE = """\
-duration = "3s"
-[link.bottleneck]
-rate  = "2mbit"
-delay = "10ms"
-queue = { limit = "20kb" }
-[[flows]]
-cc = "reno"
-[sweep]
-"flows.0.cc" = ["reno", "vegas"]
-"""
-PUBLISHED = """
-paper = { name = "tiny", title = "Two controls on a line", authors = "A. Author", where = "Journal, 2020" }
-bounds = { relative = 0.1, index = 0.04 }
-runs = { seeds = 2, series = { line = "10ms" } }
-[[tables]]
-id = "table1"
-title = "Table 1. Throughput"
-columns = ["reno", "vegas"]
-groups = [{ name = "20 KB", scenario = "line", rows = [
-    { name = "throughput", quantity = "throughput", unit = "Mb/s", published = ["1.9", "0.5"] },
-] }]
-[[statements]]
-where = "section 2"
-scenario = "line"
-claims = [
-    { id = "delay", main = true, says = "Vegas queues shorter", holds = "queue_delay(vegas) < queue_delay(reno)" },
-    { id = "window", says = "Reno's window falls", holds = "window_steps(reno, low=0.3, high=0.95) >= 1" },
-]
-[[figures]]
-id = "figure1"
-title = "Windows"
-kind = "window"
-scenario = "line"
-groups = ["reno", "vegas"]
-[[readings]]
-id = "slow"
-title = "A slow link"
-text = "The paper's two megabits are one."
-scenarios = ["line"]
-set = { "link.bottleneck.rate" = "1mbit" }
-[[readings.reasons]]
-claims = ["table1.*"]
-text = "Half the rate."
-"""
 
 
-def paper_in(folder: Path) -> Path:
-    """Write the paper's files."""
-    folder.mkdir()
-    (folder / "line.toml").write_text(PAPER_LINE)
-    (folder / "published.toml").write_text(PUBLISHED)
+def paper_in(parent: Path) -> Path:
+    """Write the paper, with a main claim and a page."""
+    main_claim = PUBLISHED.replace('id = "delay"', 'id = "delay", main = true')
     parts = (f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("main", "verdicts", "slow"))
-    (folder / "README.md").write_text("".join(parts))
-    return folder
+    return write_paper(parent, {"published.toml": main_claim + READING, "README.md": "".join(parts)})
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +64,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         controls = {"sweep.flows.0.cc": ["cubic", "vegas", "cubic_plus"]}
         ub.run(LINE, controls, series="50ms").to_html(files["run"])
         page_of(troubled(ub.sweep(LINE, {**controls, "link.bottleneck.loss": "0.2%"}, repeat=3))).write(files["sweep"])
-        found = ub.reproduce(paper_in(folder / "tiny"))
+        found = ub.reproduce(paper_in(folder))
         report_page.write(with_every_verdict(found), files["paper"])
     return files
 
@@ -352,7 +305,7 @@ def test_reproducing_a_paper_with_its_page_makes_the_report_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    paper = paper_in(tmp_path / "tiny")
+    paper = paper_in(tmp_path)
     assert main(["reproduce", str(paper), "--page"]) == 0
     page = (tmp_path / "results/tiny/report.html").read_text()
     assert "<h1>Two controls on a line</h1>" in page and "A slow link" in page

@@ -5,62 +5,13 @@ import logging
 
 import pytest
 import unbloat as ub
+from made_up_paper import PUBLISHED, READING, write_paper
 from unbloat import _core
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.scenario.source import as_toml
 from unbloat.system.paths import PAPERS
-
-SCENARIO = """
-duration = "4s"
-[link.bottleneck]
-rate = "2mbit"
-delay = "10ms"
-queue = { kind = "droptail", limit = "20kb" }
-[[flows]]
-cc = "reno"
-[sweep]
-"link.bottleneck.queue.limit" = ["10kb", "20kb"]
-"flows.0.cc" = ["reno", "vegas"]
-"""
-
-PUBLISHED = """
-paper = { name = "tiny", title = "T", authors = "A", where = "J" }
-bounds = { relative = 0.1, index = 0.04 }
-runs = { seeds = 3, series = { two = "10ms" } }
-[[tables]]
-id = "table1"
-title = "Table 1. Throughput"
-columns = ["reno", "vegas"]
-groups = [{ name = "10 KB", scenario = "two", at = ["10kb"], rows = [
-    { name = "throughput", quantity = "throughput", unit = "Mb/s", published = ["1.9", "0.5"] },
-] }]
-[[statements]]
-where = "section 2"
-scenario = "two"
-at = ["20kb"]
-claims = [
-    { id = "delay", says = "Vegas queues shorter", holds = "queue_delay(vegas) < queue_delay(reno)" },
-    { id = "window", says = "Reno's window falls", holds = "window_steps(reno, low=0.3, high=0.95) >= 1" },
-]
-[[figures]]
-id = "figure1"
-title = "Throughput"
-kind = "bars"
-quantity = "throughput"
-unit = "Mb/s"
-groups = ["reno", "vegas"]
-bars = [{ name = "first flow", flow = 1 }]
-panels = [{ name = "10 KB", scenario = "two", at = ["10kb"], published = [[1.9, 0.5]] }]
-[[figures]]
-id = "figure2"
-title = "Windows"
-kind = "window"
-scenario = "two"
-at = ["10kb"]
-groups = ["reno", "vegas"]
-"""
 
 CHOICES = """
 [[tables]]
@@ -74,18 +25,6 @@ rows = [
     { name = "as it is", at = ["reno"] },
     { name = "small", at = ["reno"], set = { "flows.0.packet" = "500b" } },
 ]
-"""
-
-READING = """
-[[readings]]
-id = "slow"
-title = "A slow link"
-text = "The paper's two megabits are one."
-scenarios = ["two"]
-set = { "link.bottleneck.rate" = "1mbit" }
-[[readings.reasons]]
-claims = ["table1.*"]
-text = "Half the rate."
 """
 
 PAGE = """# Tiny
@@ -107,12 +46,7 @@ FIGURES = ["figure1.svg", "figure2.svg", "ratios.svg"]
 def tiny(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    files = {"two.toml": SCENARIO, "published.toml": PUBLISHED, "choices.toml": CHOICES, "README.md": PAGE}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return folder
+    return write_paper(tmp_path, {"choices.toml": CHOICES, "README.md": PAGE})
 
 
 def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
@@ -270,9 +204,12 @@ def test_the_command_line_picks_sets_and_checks(tiny, capsys):
     assert [claim["verdict"] for claim in told["claims"]] == ["not reproduced"]
     assert main(["reproduce", str(tiny), "--claim", NUMBER, *slower]) == 0
     capsys.readouterr()
-    for options in (["--page", "--claim", "delay"], ["--choices", "--set", "duration=1s"], ["--choices", "--check"]):
+    for options in (["--page", "--claim", "delay"], ["--choices", "--set", "duration=1s"]):
         assert main(["reproduce", str(tiny), *options]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    for option in ("--check", "--json", "--page"):
+        assert main(["reproduce", str(tiny), "--choices", option]) == 2
+        assert "--choices prints tables without verdicts" in capsys.readouterr().err
 
 
 def test_a_report_is_written_in_four_ways(tiny):

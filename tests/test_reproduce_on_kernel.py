@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from test_reproduce_command import PUBLISHED, SCENARIO
+from made_up_paper import PUBLISHED, SCENARIO, write_paper
 from unbloat._core import Cell
 from unbloat.cli.app import main
 from unbloat.papers import kernel as kernels
@@ -87,12 +87,7 @@ def guest(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> Kernel:
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    files = {"two.toml": SCENARIO, "published.toml": PUBLISHED, "kernel.toml": PLAN, "kernel.md": PAGE}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return folder
+    return write_paper(tmp_path, {"kernel.toml": PLAN, "kernel.md": PAGE})
 
 
 def test_the_kernel_runs_the_cells_once_as_the_plan_says(

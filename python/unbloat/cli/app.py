@@ -13,9 +13,9 @@ import typer
 from unbloat._core import Error, InputError, __version__
 from unbloat.cli import terminal
 from unbloat.cli.help import CommandWithProgram, Entry, Group, sentence_of
+from unbloat.cli.status import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from unbloat.system import interrupts
 
-DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 COMPLETING = "_UNBLOAT_COMPLETE"
 """Set by a shell that asks for completions."""
 

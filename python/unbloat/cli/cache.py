@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -44,7 +44,7 @@ def command(
         found = {kind.folder: cache.things(kind) for kind in cache.KINDS}
         before = f"{cache_folder()}\n"
     else:
-        found = cache.prune(seconds(unused or "30d") if action == "prune" else -1)
+        found = cache.prune(seconds(unused or "30d")) if action == "prune" else cache.prune()
         before = "removed\n"
     sizes = {name: sum(thing.size for thing in things) for name, things in found.items()}
     rows = [
@@ -55,7 +55,7 @@ def command(
     say_json(whole) if as_json else say(before + screen(rows))
 
 
-def screen(rows: list[dict[str, object]]) -> str:
+def screen(rows: list[dict[str, Any]]) -> str:
     """Draw it."""
     from unbloat.report.table import Column, render
 
@@ -63,7 +63,7 @@ def screen(rows: list[dict[str, object]]) -> str:
         [
             Column("what", "", [row["about"] for row in rows]),
             Column("number", "", [row["number"] for row in rows]),
-            Column("size", "MB", [int(str(row["bytes"])) / 1e6 for row in rows]),
+            Column("size", "MB", [row["bytes"] / 1e6 for row in rows]),
         ]
     )
 

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated
@@ -16,10 +16,10 @@ import typer
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError
 from unbloat.cli.options import JsonOption, listed
+from unbloat.cli.status import WRONG_INPUT
 from unbloat.cli.terminal import say, say_json
 from unbloat.system import compiler_warnings
 
-WRONG = 2
 RUNS = "runs on "
 PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
 """Where a sentence about a control has it from: the trial's text, which nobody has seen."""
@@ -63,7 +63,7 @@ def command(
         raise InputError("check --kernel: only a congestion control is shown to kernels")
     findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
     say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(screen(findings))
-    return WRONG if is_wrong(findings) else None
+    return WRONG_INPUT if is_wrong(findings) else None
 
 
 def is_wrong(findings: list[Finding]) -> bool:
@@ -198,13 +198,12 @@ def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Fin
 def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
     """Run it there."""
     from unbloat.guest import guest
-    from unbloat.runs.progress import Waiting
+    from unbloat.runs.guests import prepared
     from unbloat.scenario.recording import Recording
 
-    with closing(Waiting()) as wait:
-        prepared = guest.prepare(kernel, wait)
+    there = prepared(kernel)
     try:
-        guest.run(prepared, cell, Recording(), lambda share: None)
+        guest.run(there, cell, Recording(), lambda share: None)
     except RunError as error:  # What libbpf does not know how to load, such as a function that no kernel has.
         raise InputError(str(error)) from None
 

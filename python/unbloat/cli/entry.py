@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = 130
+from unbloat.cli.status import INTERRUPTED
 
 
 def main() -> int:

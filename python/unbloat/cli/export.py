@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbloat._core import InputError
+from unbloat.cli.options import ResultsArgument
 from unbloat.cli.terminal import plain, tell
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ TableName = Literal["flows", "links", "runs", "stats"]
 
 
 def command(
-    results: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULTS",
-            help="A folder that `-o` wrote (or one above several), or a file that `--json` printed.",
-            show_default=False,
-        ),
-    ],
+    results: ResultsArgument,
     csv: Annotated[bool, typer.Option("--csv", help="As comma-separated values, with every column.")] = False,
     latex: Annotated[
         bool, typer.Option("--latex", help="As a table of LaTeX, with the columns that the screen has.")

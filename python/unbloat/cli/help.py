@@ -21,7 +21,19 @@ ARGUMENTS, OPTIONS = "Arguments", "Options"
 Rows = list[tuple[str, str]]
 
 
-class Command(TyperCommand):
+class WithExamples(click.Command):
+    """What the help of a command and that of the whole program have alike."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Give the examples, a line each."""
+        write_examples(formatter, examples_of(self))
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the line that says what goes where."""
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix=heading("Usage: "))
+
+
+class Command(WithExamples, TyperCommand):
     """A command whose options stand under the headings that they were given."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -35,14 +47,6 @@ class Command(TyperCommand):
         # What every command has comes last.
         sections[OPTIONS] = sections.pop(OPTIONS)
         write_sections(formatter, sections)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Give the examples, a line each."""
-        write_examples(formatter, examples_of(self))
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the line that says what goes where."""
-        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix=heading("Usage: "))
 
 
 class CommandWithProgram(Command):
@@ -78,7 +82,7 @@ class Entry:
         return typer.main.get_command(alone)
 
 
-class Group(TyperGroup):
+class Group(WithExamples, TyperGroup):
     """All commands, under the headings that they were given."""
 
     entries: ClassVar[Sequence[Entry]] = ()
@@ -98,14 +102,6 @@ class Group(TyperGroup):
             sections.setdefault(entry.panel, []).append((entry.name, entry.about))
         records = (parameter.get_help_record(ctx) for parameter in self.get_params(ctx))
         write_sections(formatter, {**sections, OPTIONS: [record for record in records if record]})
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Give the examples, a line each."""
-        write_examples(formatter, examples_of(self))
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the line that says what goes where."""
-        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix=heading("Usage: "))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

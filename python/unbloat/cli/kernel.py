@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,8 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.cli.options import JsonOption, control_names
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.options import JsonOption, control_names, split_pair
+from unbloat.cli.terminal import say, say_json, wrapped
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
@@ -41,72 +42,87 @@ CgroupArgument = Annotated[
 EveryoneOption = Annotated[
     bool, typer.Option("--everyone", help="The root group, which holds every process of the machine.")
 ]
+ControlArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A congestion control from `unbloat list`, or a .bpf.c file of your own.",
+        autocompletion=control_names,
+        show_default=False,
+    ),
+]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter (`unbloat show NAME` has them)."),
+]
+AsOption = Annotated[
+    str | None,
+    typer.Option("--as", metavar="NAME", help="What the kernel shall call it (default: as its file says)."),
+]
+DefaultOption = Annotated[bool, typer.Option("--default", help="Give it to every new connection that asks for none.")]
+PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot (writes a unit of systemd).")]
+LogOption = Annotated[
+    Path | None,
+    typer.Option("--log", metavar="FILE", help="Where to write what the kernel's verifier says when it refuses."),
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
+]
 
 
 def load_command(
-    control: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE",
-            help="A congestion control from `unbloat list`, or a .bpf.c file of your own.",
-            autocompletion=control_names,
-            show_default=False,
-        ),
-    ],
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter (`unbloat show NAME` has them)."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="What the kernel shall call it (default: as its file says)."),
-    ] = None,
-    default: Annotated[
-        bool, typer.Option("--default", help="Give it to every new connection that asks for none.")
-    ] = False,
-    persist: Annotated[
-        bool, typer.Option("--persist", help="Load it at every boot (writes a unit of systemd).")
-    ] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option("--log", metavar="FILE", help="Where to write what the kernel's verifier says when it refuses."),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
-    ] = False,
+    control: ControlArgument,
+    param: ParamOption = None,
+    name: AsOption = None,
+    default: DefaultOption = False,
+    persist: PersistOption = False,
+    log: LogOption = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put a congestion control into the running kernel."""
-    from unbloat.system import compiler_warnings, systemd
-    from unbloat.system.paths import ALGORITHMS
+    from unbloat.system import systemd
 
-    parameters = [parameter(text) for text in param or []]
+    parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not default and (there := loaded_already(control, name)):
         kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
         say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
         return
     try:
-        answer = _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
+        loaded = loaded_now(control, parameters, name, default)
     except Error as error:
         show_log(error, log, verbose)
         raise
-    finally:
-        for path, text in _core.take_warnings():
-            compiler_warnings.show(str(path), text)
-    loaded = json.loads(answer)
-    loaded["parameters"] = dict(loaded["parameters"])
     unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
     if as_json:
         say_json({**loaded, "unit": str(unit.path) if unit else None})
-        return
-    say(f"the kernel has {control} now and calls it {loaded['name']}")
+    else:
+        say("\n".join([*load_sentences(control, loaded), *([unit.sentence] if unit else [])]))
+
+
+def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None, default: bool) -> dict[str, Any]:
+    """Load it, and show what the compiler warns of; gives what the kernel has then."""
+    from unbloat.system import compiler_warnings
+    from unbloat.system.paths import ALGORITHMS
+
+    try:
+        loaded: dict[str, Any] = json.loads(
+            _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
+        )
+    finally:
+        for path, text in _core.take_warnings():
+            compiler_warnings.show(str(path), text)
+    return {**loaded, "parameters": dict(loaded["parameters"])}
+
+
+def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
+    """Say what the kernel has now."""
+    yield f"the kernel has {control} now and calls it {loaded['name']}"
     if loaded["parameters"]:
-        say(f"  {settings(loaded)}")
+        yield f"  {settings(loaded)}"
     if loaded["default_before"]:
-        say(f"every new connection gets it; so far that was {loaded['default_before']}")
-    if unit:
-        say(unit.sentence)
+        yield f"every new connection gets it; so far that was {loaded['default_before']}"
 
 
 def loaded_already(control: str, name: str | None) -> dict[str, Any] | None:
@@ -125,14 +141,6 @@ def sources_of(control: str) -> list[Path]:
     from unbloat.scenario.catalogue import control_files
 
     return control_files(control)
-
-
-def parameter(text: str) -> tuple[str, str]:
-    """Split NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise InputError(f"--param: {text} is not NAME=VALUE, such as threshold=90%")
-    return name.strip(), value.strip()
 
 
 def show_log(error: Error, file: Path | None, verbose: bool) -> None:
@@ -166,23 +174,25 @@ def unload_command(
         unit = None if keep_unit else systemd.remove(name)
         if not unit:
             raise
-        say(f"{name} was not loaded; removed {unit}")
+        say_json({"name": name, "unit": str(unit)}) if as_json else say(f"{name} was not loaded; removed {unit}")
         return
     unloaded = json.loads(answer)
     unit = None if keep_unit else systemd.remove(name)
     if as_json:
         say_json({**unloaded, "unit": str(unit) if unit else None})
-        return
-    say(f"the kernel no longer offers {name}")
+    else:
+        say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
+
+
+def unload_sentences(name: str, unloaded: dict[str, Any]) -> Iterator[str]:
+    """Say what the kernel has no more."""
+    yield f"the kernel no longer offers {name}"
     if unloaded["draining"]:
-        say(f"sockets that keep it until they close: {unloaded['draining']}")
-    for cgroup in unloaded["cgroups"]:
-        say(f"new connections of {cgroup} no longer get it")
+        yield f"sockets that keep it until they close: {unloaded['draining']}"
+    yield from (f"new connections of {cgroup} no longer get it" for cgroup in unloaded["cgroups"])
     if unloaded["default_now"]:
         what_was = " again" if unloaded["default_is_restored"] else "; what it was before is not known, or gone"
-        say(f"every new connection gets {unloaded['default_now']}{what_was}")
-    if unit:
-        say(f"removed {unit}")
+        yield f"every new connection gets {unloaded['default_now']}{what_was}"
 
 
 def attach_command(
@@ -284,8 +294,8 @@ def check_lines(check: dict[str, Any]) -> list[str]:
     """Draw one check: is it there, what was found, what is to be done."""
     there = {True: "yes", False: "no", None: "?"}[check["there"]]
     found = "" if check["found"] in ("yes", "") else f", {check['found']}"
-    remedy = [f"    what to do: {check['remedy']}"] if check["remedy"] else []
-    return [f"  {there}: {check['what']}{found}", *remedy]
+    remedy = wrapped(f"what to do: {check['remedy']}", 4, 2) if check["remedy"] else []
+    return [*wrapped(f"{there}: {check['what']}{found}", 2, 4), *remedy]
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:
@@ -296,7 +306,8 @@ def doctor_summary(checks: list[dict[str, Any]]) -> str:
             lacking = missing.setdefault(purpose, [])
             if check["there"] is False:
                 lacking.append(check["what"])
-    return "\n".join(
+    answers = (
         f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
         for purpose, lacking in missing.items()
     )
+    return "\n".join(line for answer in answers for line in wrapped(answer, 0, 4))

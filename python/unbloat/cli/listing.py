@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import JsonOption, mechanism_names
-from unbloat.cli.terminal import say, say_json
+from unbloat.cli.options import JsonOption, catalogue_names
+from unbloat.cli.terminal import say, say_json, wrapped
 from unbloat.scenario.checks import did_you_mean
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ TITLES = {
     "scenarios": "scenarios",
     "papers": "papers",
 }
-KINDS = {"controls": "mechanisms", "mechanisms": "mechanisms", **{kind: kind for kind in TITLES}}
+KINDS = {"controls": "mechanisms", **{kind: kind for kind in TITLES}}
 """What a kind may be called."""
 
 LIST_EXAMPLES = """\
@@ -47,7 +45,7 @@ NameArgument = Annotated[
     typer.Argument(
         metavar="NAME|FILE",
         help="Something from `unbloat list`, a scenario file, or a .bpf.c file.",
-        autocompletion=mechanism_names,
+        autocompletion=catalogue_names,
         show_default=False,
     ),
 ]
@@ -62,7 +60,7 @@ def list_command(
         typer.Argument(
             metavar="KIND|NAME",
             help="Only controls, queues, links, scenarios or papers; or all about one thing, as `unbloat show` has it.",
-            autocompletion=mechanism_names,
+            autocompletion=catalogue_names,
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -95,15 +93,6 @@ def entry_lines(entry: Entry, names: int) -> list[str]:
     if entry.get("parameters"):
         lines += wrapped("parameters: " + ", ".join(parameter["name"] for parameter in entry["parameters"]), names + 4)
     return lines
-
-
-def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
-    """Break a text into lines as wide as the terminal."""
-    width = max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
-    lines = textwrap.wrap(
-        text, width, initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging), break_on_hyphens=False
-    )
-    return lines or [""]
 
 
 # ---------------------------------------------------------------- unbloat show
@@ -177,10 +166,7 @@ def scenario_of(file: Path) -> Entry:
 
 def page(thing: Entry) -> str:
     """Tell everything about one thing."""
-    titles = {**TITLES, "mechanisms": "congestion control", "queues": "queue discipline", "links": "link model"}
-    kind = (
-        titles[thing["kind"]].removesuffix("s") if thing["kind"] in ("scenarios", "papers") else titles[thing["kind"]]
-    )
+    kind = TITLES[thing["kind"]].removesuffix("s")
     head = [f"{thing['name']} · {kind}", *([thing["path"]] if thing["path"] else [])]
     parts = ["\n".join(head), thing.get("prose") or "\n".join(wrapped(thing["about"], 0))]
     if thing.get("parameters"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -66,7 +69,7 @@ def metric_names(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in BY_KEY if name.startswith(last)]
 
 
-def mechanism_names(incomplete: str) -> list[str]:
+def catalogue_names(incomplete: str) -> list[str]:
     """List everything that there is by name."""
     from unbloat.scenario.catalogue import catalogue
 
@@ -85,6 +88,8 @@ ScenarioArgument = Annotated[
         show_default=False,
     ),
 ]
+RESULTS = "What `-o` wrote: a folder, or one above several; or a file that `--json` printed."
+ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help=RESULTS, show_default=False)]
 ControlOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -135,7 +140,9 @@ def overrides_of(
     duration: str | None = None,
 ) -> dict[str, object]:
     """Give the keys that the command line sets: what has an option of its own wins over `--set`."""
-    overrides: dict[str, object] = dict(assignment(text) for text in assignments or [])
+    overrides: dict[str, object] = dict(
+        split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
+    )
     if duration is not None:
         overrides["duration"] = duration
     names = listed(controls, "--cc")
@@ -154,12 +161,12 @@ def overrides_of(
     return overrides
 
 
-def assignment(text: str) -> tuple[str, str]:
-    """Split KEY=VALUE."""
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise InputError(f"--set: {text} is not KEY=VALUE, such as link.bottleneck.rate=10mbit")
-    return key.strip(), value.strip()
+def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:
+    """Split what an option of the form NAME=VALUE was given."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise InputError(f"{option}: {text} is not {form}, such as {example}")
+    return name.strip(), value.strip()
 
 
 def listed(texts: Sequence[str] | None, option: str) -> list[str]:
@@ -233,3 +240,53 @@ def keeping_runs(cache: bool | None) -> Iterator[None]:
 # ---------------------------------------------------------------- What comes out
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+# ---------------------------------------------------------------- What `run` and `sweep` share
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What is run, where and how: each field is an option of `run` and of `sweep`."""
+
+    cc: ControlOption = None
+    rtt: RttOption = None
+    duration: DurationOption = None
+    assignments: SetOption = None
+    seed: SeedOption = None
+    on: OnOption = "simulator"
+    kernel: KernelOption = None
+    jobs: JobsOption = None
+    cache: CacheOption = None
+
+    def arguments(self, scenario: str) -> dict[str, Any]:
+        """Give the arguments of `unbloat.run` and `unbloat.sweep` that they come to."""
+        return {
+            "overrides": overrides_of(
+                scenario, self.assignments, controls=self.cc, rtts=self.rtt, duration=self.duration
+            ),
+            "seed": self.seed,
+            "on": backend(self.on),
+            "kernel": self.kernel,
+            "jobs": self.jobs,
+            "cache": self.cache,
+        }
+
+
+USUAL = RunOptions()
+Status = TypeVar("Status")
+
+
+def with_run_options(command: Callable[..., Status]) -> Callable[..., Status]:
+    """Give a command the fields of `RunOptions` as options, in the place of its parameter `given`.
+
+    Typer reads the options off the signature, and knows no parameter that stands for several.
+    """
+    own = inspect.signature(command, eval_str=True)
+    shared = inspect.signature(RunOptions, eval_str=True).parameters
+
+    @wraps(command)
+    def called(**values: Any) -> Status:
+        return command(given=RunOptions(**{name: values.pop(name) for name in shared}), **values)
+
+    parameters = [each for p in own.parameters.values() for each in (shared.values() if p.name == "given" else [p])]
+    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return called

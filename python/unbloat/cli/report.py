@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import CacheOption, JobsOption, keeping_runs
+from unbloat.cli.options import RESULTS, CacheOption, JobsOption, keeping_runs, paper_names
 from unbloat.cli.terminal import tell
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def command(
         str,
         typer.Argument(
             metavar="RESULTS|PAPER",
-            help="A folder that `-o` wrote (or one above several), a file that `--json` printed; or a paper from "
-            "`unbloat list`, or a folder with a published.toml.",
+            help=f"{RESULTS} Or a paper from `unbloat list`, or a folder with a published.toml.",
             show_default=False,
         ),
     ],
@@ -69,14 +68,14 @@ def command(
 
 def is_paper(path: Path) -> bool:
     """Tell a paper, by its folder or its name, from results; raises `InputError` for what is neither."""
-    from unbloat.cli.options import paper_names
-
     if path.exists():
         return (path / "published.toml").exists()
     names = paper_names("")
     if str(path) not in names:
-        raise InputError(f"report: {path} is neither a file or folder of results nor a paper, of which there are "
-                         f"{', '.join(names)}")  # fmt: skip
+        there = ", ".join(names)
+        raise InputError(
+            f"report: {path} is neither a file or folder of results nor a paper, of which there are {there}"
+        )
     return True
 
 

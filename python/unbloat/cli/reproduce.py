@@ -41,6 +41,69 @@ unbloat reproduce cubic-plus --claim abstract.I.500 --set duration=60s
 unbloat reproduce clpc --on vm
 unbloat reproduce ./my-paper --check"""
 
+PaperArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PAPER",
+        help="A paper from `unbloat list`, or a folder with a published.toml.",
+        autocompletion=paper_names,
+        show_default=False,
+    ),
+]
+TableOption = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="ID",
+        help="Only the numbers and statements whose id begins so: table2, fig6.",
+        rich_help_panel=WHAT,
+    ),
+]
+ClaimOption = Annotated[
+    str | None,
+    typer.Option(
+        "--claim",
+        metavar="ID",
+        help="Only the number or statement of this id, and the runs that it needs.",
+        rich_help_panel=WHAT,
+    ),
+]
+FullOption = Annotated[
+    bool,
+    typer.Option(
+        "--full",
+        help="As many repeats as the paper itself; says first how long that takes.",
+        rich_help_panel=WHAT,
+    ),
+]
+ChoicesOption = Annotated[
+    bool,
+    typer.Option(
+        "--choices", help="What the paper's open choices change, instead of its tables.", rich_help_panel=WHAT
+    ),
+]
+CheckOption = Annotated[
+    bool,
+    typer.Option(
+        "--check", help="End with status 1 if anything is not reproduced, for scripts.", rich_help_panel=OUTPUT
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="DIR", help="Where figures go (default: results/PAPER).", rich_help_panel=OUTPUT
+    ),
+]
+PageOption = Annotated[
+    bool,
+    typer.Option(
+        "--page",
+        help="Write tables and figures into the README.md of the paper's folder, and results/PAPER/report.html; "
+        "with --on kernel or vm, tables into its kernel.md or vm.md.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Request:
@@ -57,73 +120,20 @@ class Request:
 
 
 def command(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER",
-            help="A paper from `unbloat list`, or a folder with a published.toml.",
-            autocompletion=paper_names,
-            show_default=False,
-        ),
-    ],
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            metavar="ID",
-            help="Only the numbers and statements whose id begins so: table2, fig6.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(
-            "--claim",
-            metavar="ID",
-            help="Only the number or statement of this id, and the runs that it needs.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
+    paper: PaperArgument,
+    table: TableOption = None,
+    claim: ClaimOption = None,
     assignments: SetOption = None,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="As many repeats as the paper itself; says first how long that takes.",
-            rich_help_panel=WHAT,
-        ),
-    ] = False,
-    choices: Annotated[
-        bool,
-        typer.Option(
-            "--choices", help="What the paper's open choices change, instead of its tables.", rich_help_panel=WHAT
-        ),
-    ] = False,
+    full: FullOption = False,
+    choices: ChoicesOption = False,
     on: OnOption = "simulator",
     kernel: KernelOption = None,
     jobs: JobsOption = None,
     cache: CacheOption = None,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="End with status 1 if anything is not reproduced, for scripts.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
+    check: CheckOption = False,
     as_json: JsonOption = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Where figures go (default: results/PAPER).", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    page: Annotated[
-        bool,
-        typer.Option(
-            "--page",
-            help="Write tables and figures into the README.md of the paper's folder, and results/PAPER/report.html.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
+    output: OutputOption = None,
+    page: PageOption = False,
 ) -> int | None:
     """Repeat a paper: its numbers and statements beside ours."""
     from unbloat.papers.reproduce import paper_of
@@ -151,8 +161,8 @@ def refuse_what_does_not_go(
         raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
     if choices and request.full:
         raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
-    if choices and check:
-        raise InputError("--check is for a paper's verdicts; the tables of --choices have none")
+    if choices and (check or request.as_json or request.page or request.output):
+        raise InputError("--choices prints tables without verdicts: leave --check, --json, --page and -o out")
     if choices and (overrides or part):
         raise InputError("--choices gives all tables beyond the paper, as they are, without --set, --table and --claim")
     if request.page and (overrides or part):

@@ -32,13 +32,14 @@ def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, i
     if len(data["links"]) != 1:
         names = ", ".join(link["forward"]["name"] for link in data["links"])
         raise InputError(f"--rtt: {scenario} has the links {names}: set the delay of each with --set link.NAME.delay")
+    link = data["links"][0]["forward"]["name"]
     delays = {group["access"]["delay"] for group in data["flows"]}
     if len(delays) > 1:
         raise InputError(
             f"--rtt: the flows of {scenario} have round-trip times of their own, because their access links differ: "
-            "set --set link.bottleneck.delay"
+            f"set the delay of the link with --set link.{link}.delay"
         )
-    return data["links"][0]["forward"]["name"], delays.pop()
+    return link, delays.pop()
 
 
 def _delay(time: str, access_ns: int) -> str:

@@ -10,22 +10,16 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
-    CacheOption,
-    ControlOption,
-    DurationOption,
-    JobsOption,
+    USUAL,
     JsonOption,
-    KernelOption,
-    OnOption,
-    RttOption,
+    RunOptions,
     ScenarioArgument,
-    SeedOption,
-    SetOption,
-    backend,
     keeping_runs,
-    overrides_of,
+    listed,
+    with_run_options,
 )
 from unbloat.cli.terminal import say, say_json, tell
+from unbloat.report.figures import kinds
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -38,101 +32,89 @@ unbloat run home-dsl --figure queue.svg --plot queue,cwnd -t 30s
 sudo unbloat run home-dsl --on kernel --cc kernel:cubic
 unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng"""
 
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="DIR", help="Write records and series as Parquet files.", rich_help_panel=OUTPUT
+    ),
+]
+FigureOption = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE", help="Draw a figure: .svg, .png or .pdf.", rich_help_panel=OUTPUT),
+]
+PlotOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plot",
+        metavar="KIND,...",
+        help=f"What the figure shows, a panel each. {kinds.ABOUT}",
+        rich_help_panel=OUTPUT,
+    ),
+]
+SeriesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        metavar="STEP",
+        help="Step of the time series, such as 10ms (default: about a thousandth of the run).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+PcapOption = Annotated[
+    Path | None,
+    typer.Option("--pcap", metavar="FILE", help="Write every packet at the senders as pcapng.", rich_help_panel=OUTPUT),
+]
+PcapLinksOption = Annotated[
+    bool,
+    typer.Option(
+        "--pcap-links",
+        help="And at the far end of each link, an interface for each direction.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
+
+@with_run_options
 def command(
     scenario: ScenarioArgument,
-    cc: ControlOption = None,
-    rtt: RttOption = None,
-    duration: DurationOption = None,
-    assignments: SetOption = None,
-    seed: SeedOption = None,
-    on: OnOption = "simulator",
-    kernel: KernelOption = None,
-    jobs: JobsOption = None,
-    cache: CacheOption = None,
+    given: RunOptions = USUAL,
     as_json: JsonOption = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Write records and series as Parquet files.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw a figure: .svg, .png or .pdf.", rich_help_panel=OUTPUT),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="KIND,...",
-            help="What to draw: cwnd, rtt, queue, queue_delay, goodput, rtt_cdf, queue_delay_cdf, cdf.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    series: Annotated[
-        str | None,
-        typer.Option(
-            "--series",
-            metavar="STEP",
-            help="Step of the time series, such as 10ms (default: about a thousandth of the run).",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    pcap: Annotated[
-        Path | None,
-        typer.Option(
-            "--pcap", metavar="FILE", help="Write every packet at the senders as pcapng.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    pcap_links: Annotated[
-        bool,
-        typer.Option(
-            "--pcap-links",
-            help="And at the far end of each link, an interface for each direction.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
+    output: OutputOption = None,
+    figure: FigureOption = None,
+    plot: PlotOption = None,
+    series: SeriesOption = None,
+    pcap: PcapOption = None,
+    pcap_links: PcapLinksOption = False,
 ) -> None:
     """Run a scenario: simulated, on this kernel, or in a guest.
 
     Every cell of the scenario's grid is run once; `unbloat sweep` repeats cells.
     """
-    kinds = [kind.strip() for kind in plot.split(",")] if plot else []
-    check_figure(figure, kinds)
+    panels = listed(plot, "--plot")
+    check_figure(figure, panels)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import run
 
-    with keeping_runs(cache):
-        results = run(
-            scenario,
-            overrides_of(scenario, assignments, controls=cc, rtts=rtt, duration=duration),
-            on=backend(on),
-            kernel=kernel,
-            seed=seed,
-            series=series or bool(output or figure),
-            pcap=pcap,
-            pcap_links=pcap_links,
-            cache=cache,
-            jobs=jobs,
-        )
-        write(results, output, figure, kinds)
+    with keeping_runs(given.cache):
+        recorded = series or bool(output or figure)
+        results = run(scenario, **given.arguments(scenario), series=recorded, pcap=pcap, pcap_links=pcap_links)
+        write(results, output, figure, panels)
     say_json(results.as_dict()) if as_json else say(text_of(results))
 
 
-def check_figure(figure: Path | None, kinds: list[str]) -> None:
+def check_figure(figure: Path | None, panels: list[str]) -> None:
     """Refuse what cannot be drawn before anything is simulated."""
-    if kinds and not figure:
+    if panels and not figure:
         raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
     if figure:
         from unbloat.report.figures.draw import check
 
-        check(kinds, file=figure)
+        check(panels, file=figure)
         if not figure.absolute().parent.is_dir():
             raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
 
-def write(results: Results, output: Path | None, figure: Path | None, kinds: list[str]) -> None:
+def write(results: Results, output: Path | None, figure: Path | None, panels: list[str]) -> None:
     """Write what was asked for into files."""
     if output:
         results.save(output)
@@ -140,5 +122,5 @@ def write(results: Results, output: Path | None, figure: Path | None, kinds: lis
     if figure:
         from unbloat.report.figures.style import save
 
-        save(results.plot(*kinds), figure)
+        save(results.plot(*panels), figure)
         tell(f"wrote {figure}")

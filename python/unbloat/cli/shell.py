@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Annotated, Literal
 
 import typer
@@ -70,10 +69,7 @@ def command(
 
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:
     """Run the program in a guest; give its status."""
-    from unbloat.guest import guest
     from unbloat.guest.program import Link, run
-    from unbloat.runs.progress import Waiting
+    from unbloat.runs.guests import prepared
 
-    with closing(Waiting()) as say:
-        prepared = guest.prepare(kernel, say)
-    return run(prepared, program, link=Link(cell, at, far))
+    return run(prepared(kernel), program, link=Link(cell, at, far))

@@ -9,82 +9,72 @@ import typer
 
 from unbloat.cli.options import (
     OUTPUT,
+    USUAL,
     WHAT,
     WHERE,
-    CacheOption,
-    ControlOption,
-    DurationOption,
-    JobsOption,
     JsonOption,
-    KernelOption,
-    OnOption,
-    RttOption,
+    RunOptions,
     ScenarioArgument,
-    SeedOption,
-    SetOption,
-    backend,
     keeping_runs,
     listed,
     metric_names,
-    overrides_of,
+    with_run_options,
 )
+from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 
-FAILED = 1
 EXAMPLES = """\
 unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
 unbloat sweep grid.toml --repeat 10 -o results/ --metrics goodput,queue_delay
 unbloat sweep grid.toml --repeat 10 --dask tcp://host:8786"""
 
+RepeatOption = Annotated[
+    int,
+    typer.Option(
+        "-n", "--repeat", metavar="N", help="Runs of every cell, each with another seed.", rich_help_panel=WHAT
+    ),
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: its scheduler's address, or local to start one here.",
+        rich_help_panel=WHERE,
+    ),
+]
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metrics",
+        metavar="NAME,...",
+        help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+        autocompletion=metric_names,
+        rich_help_panel=OUTPUT,
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Write runs, flows, links and statistics as Parquet files.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
+
+@with_run_options
 def command(
     scenario: ScenarioArgument,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            "-n", "--repeat", metavar="N", help="Runs of every cell, each with another seed.", rich_help_panel=WHAT
-        ),
-    ] = 1,
-    cc: ControlOption = None,
-    rtt: RttOption = None,
-    duration: DurationOption = None,
-    assignments: SetOption = None,
-    seed: SeedOption = None,
-    on: OnOption = "simulator",
-    kernel: KernelOption = None,
-    jobs: JobsOption = None,
-    cache: CacheOption = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask",
-            metavar="ADDRESS",
-            help="Run on a Dask cluster: its scheduler's address, or local to start one here.",
-            rich_help_panel=WHERE,
-        ),
-    ] = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metrics",
-            metavar="NAME,...",
-            help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
-            autocompletion=metric_names,
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    repeat: RepeatOption = 1,
+    given: RunOptions = USUAL,
+    dask: DaskOption = None,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write runs, flows, links and statistics as Parquet files.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    output: OutputOption = None,
 ) -> int | None:
     """Run a grid, every cell repeated, with confidence intervals.
 
@@ -94,23 +84,13 @@ def command(
     from unbloat.results.metrics import metric_named
     from unbloat.runs.sweep import sweep
 
-    shown = listed(metrics, "--metrics") or None
-    for name in shown or []:
-        metric_named(name)
-    with keeping_runs(cache):
-        swept = sweep(
-            scenario,
-            overrides_of(scenario, assignments, controls=cc, rtts=rtt, duration=duration),
-            repeat=repeat,
-            on=backend(on),
-            kernel=kernel,
-            seed=seed,
-            cache=cache,
-            jobs=jobs,
-            dask=dask,
-        )
+    shown = listed(metrics, "--metrics")
+    for name in shown:
+        metric_named(name)  # Refused before anything is run.
+    with keeping_runs(given.cache):
+        swept = sweep(scenario, **given.arguments(scenario), repeat=repeat, dask=dask)
         if output:
             swept.save(output)
             tell(f"wrote {output}")
-    say_json(swept.as_dict()) if as_json else say(text_of(swept, shown))
+    say_json(swept.as_dict()) if as_json else say(text_of(swept, shown or None))
     return FAILED if swept.failures else None

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import textwrap
 import warnings
@@ -53,6 +54,16 @@ def folded(line: str) -> list[str]:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(line, max(width, 20), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
+def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
+    """Break a text into lines as wide as the terminal, or of 100 characters where there is none; paths stay whole."""
+    width = max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
+    before, below = " " * indent, " " * (indent + hanging)
+    lines = textwrap.wrap(
+        text, width, initial_indent=before, subsequent_indent=below, break_on_hyphens=False, break_long_words=False
+    )
+    return lines or [""]
 
 
 def tell(sentence: str) -> None:

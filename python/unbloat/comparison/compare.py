@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from unbloat.report.figures.style import Width
+    from unbloat.report.figures.kinds import Width
 
 Source = Results | str | Path
 """Results, or a file or folder of them."""

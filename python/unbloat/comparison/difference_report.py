@@ -9,9 +9,10 @@ from unbloat.comparison.tolerance_report import cell_columns, sides_named
 from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
 from unbloat.report.sweep_table import SHOWN, written
-from unbloat.report.table import Column, count_of
+from unbloat.report.table import Column
 from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
+from unbloat.scenario.checks import count_of
 
 MARKS = {True: "*", False: "", None: "?"}
 """What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""

@@ -14,7 +14,8 @@ from unbloat.comparison.tolerance import Comparison, Criterion, Near
 from unbloat.report.figures import agreement, comparison
 from unbloat.report.figures.agreement import Pair
 from unbloat.report.figures.comparison import Change
-from unbloat.report.figures.style import SIZES, Size, Width, canvas, drawing
+from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.style import SIZES, Size, canvas, drawing
 from unbloat.report.figures.values import metrics_named, quantity
 from unbloat.results.metrics import ALL, Metric
 from unbloat.results.results import Results

@@ -9,10 +9,11 @@ from unbloat.comparison.reasons import KnownReason
 from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
 from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
-from unbloat.report.table import Column, count_of, show
+from unbloat.report.table import Column, show
 from unbloat.results.cells import CellKey, ResultSet
 from unbloat.results.metrics import AHEAD
 from unbloat.results.statistics import Estimate, estimate
+from unbloat.scenario.checks import count_of
 
 MAIN = ("goodput", "queue_delay")
 """Those of the criteria that are counted once more by themselves."""

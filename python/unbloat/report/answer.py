@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from unbloat.report.table import show, with_interval
 from unbloat.results.metrics import folded
+from unbloat.results.record import SEED, flows_by_group
 from unbloat.results.repeats import Repeats
 from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
@@ -31,26 +31,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Lead:
-    """Who is ahead by a metric in one setting, and how far the next is behind."""
-
-    quantity: str
-    setting: str
-    """Empty where there is one only."""
-    first: str
-    next: str
-    by: Difference
-    of: float
-    """The mean of the next."""
-
-    @property
-    def is_open(self) -> bool:
-        """Tell whether the interval of the lead holds 0, so that the other one may be ahead."""
-        return self.by.is_clear is False
-
-
-@dataclass(frozen=True)
-class Metric:
+class Measure:
     """What sides are held against each other by."""
 
     name: str
@@ -72,12 +53,31 @@ class Metric:
         return estimate(self.by_seed(cell).values())
 
 
+@dataclass(frozen=True)
+class Lead:
+    """Who is ahead by a measure in one setting, and how far the next is behind."""
+
+    measure: Measure
+    setting: str
+    """Empty where there is one only."""
+    first: str
+    next: str
+    by: Difference
+    of: float
+    """The mean of the next."""
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the interval of the lead holds 0, so that the other one may be ahead."""
+        return self.by.is_clear is False
+
+
 def answer_of(results: Results) -> Answer:
     """Give the answer of all sound runs."""
     if not any(cell.sound for cell in results.cells):
         return Answer([f"There is none: {certainty(results, [])}"], [])
     question = Question(results)
-    leads = [lead for metric in question.metrics for lead in question.leads(metric)]
+    leads = [lead for measure in question.measures for lead in question.leads(measure)]
     told = _between(question, leads) if question.axis else _within(question)
     undecided = [lead for lead in leads if lead.is_open]
     sentences = [*told, certainty(results, undecided)]
@@ -91,7 +91,7 @@ class Question:
         """Find it out."""
         self.results = results
         self.cells = [cell for cell in results.cells if cell.sound]
-        varied = [axis for axis in results.axes if axis != "seed" and len(_labels(self.cells, axis)) > 1]
+        varied = [axis for axis in results.axes if axis != SEED and len(_labels(self.cells, axis)) > 1]
         controls = [axis for axis in varied if axis.rpartition(".")[2] == CONTROL]
         self.axis: str | None = next(iter([*controls, *varied]), None)
         """The axis whose labels are the sides; None where the flows of each run are."""
@@ -112,10 +112,10 @@ class Question:
         return list(found.values())
 
     @cached_property
-    def metrics(self) -> list[Metric]:
+    def measures(self) -> list[Measure]:
         """Queueing delay at the first link; goodput of the flows that the axis is about, or of all."""
-        delay = Metric("queueing delay", "ms", _delay, min, "Queueing delay is lowest", "less")
-        return [delay, Metric("goodput", "Mbit/s", self._goodput, max, "goodput is highest", "more")]
+        delay = Measure("queueing delay", "ms", _delay, min, "Queueing delay is lowest", "less")
+        return [delay, Measure("goodput", "Mbit/s", self._goodput, max, "goodput is highest", "more")]
 
     @cached_property
     def group(self) -> int | None:
@@ -125,14 +125,12 @@ class Question:
         is_one = len(parts) > 2 and parts[0] == "flows" and parts[1].isdigit() and len(list(filter(None, groups))) > 1
         return int(parts[1]) if is_one else None
 
-    def flows(self, run: Run) -> list[Mapping[str, Any]]:
+    def flows(self, run: Run) -> list[dict[str, Any]]:
         """Give the flows of a run whose goodput is asked for."""
-        flows: list[Mapping[str, Any]] = run["flows"]
         if self.group is None:
+            flows: list[dict[str, Any]] = run["flows"]
             return flows
-        sizes = run["groups"]
-        end = list(accumulate(sizes))[self.group]
-        return flows[end - sizes[self.group] : end]
+        return flows_by_group(run)[self.group]
 
     def _goodput(self, run: Run) -> float | None:
         return folded(self.flows(run))["goodput_mbps"]
@@ -142,20 +140,20 @@ class Question:
         last = (self.axis or "").rpartition(".")[2]
         return side if last in (CONTROL, "case") else f"{last} {side}"
 
-    def leads(self, metric: Metric) -> Iterator[Lead]:
+    def leads(self, measure: Measure) -> Iterator[Lead]:
         """Tell for each setting who is ahead, and how far."""
         for cells in self.settings:
-            means = {side: metric.estimate(cell).mean for side, cell in cells.items()}
+            means = {side: measure.estimate(cell).mean for side, cell in cells.items()}
             known = {side: mean for side, mean in means.items() if mean is not None and math.isfinite(mean)}
             if len(known) < 2:
                 continue
-            first = metric.best(known, key=known.__getitem__)
+            first = measure.best(known, key=known.__getitem__)
             rest = {side: mean for side, mean in known.items() if side != first}
-            following = metric.best(rest, key=rest.__getitem__)
-            by = difference(metric.by_seed(cells[following]), metric.by_seed(cells[first]))
+            following = measure.best(rest, key=rest.__getitem__)
+            by = difference(measure.by_seed(cells[following]), measure.by_seed(cells[first]))
             assert by is not None
             setting = ", ".join(cells[first].axes[axis] for axis in self.others)
-            yield Lead(metric.name, setting, self.name(first), self.name(following), by, rest[following])
+            yield Lead(measure, setting, self.name(first), self.name(following), by, rest[following])
 
 
 def _labels(cells: Sequence[Repeats], axis: str | None) -> list[str]:
@@ -198,15 +196,15 @@ def _between(question: Question, leads: Sequence[Lead]) -> list[str]:
     """Tell of several sides."""
     several = len(question.settings) > 1
     sides = [(side, [cells[side] for cells in question.settings if side in cells]) for side in question.sides]
-    delay, goodput = question.metrics
+    delay, goodput = question.measures
     sides.sort(key=lambda each: _mean_of(delay, each[1]))
     told = []
     for side, cells in sides if len(sides) <= MOST else [sides[0], sides[-1]]:
         values = {
-            metric: _range([metric.estimate(cell).mean for cell in cells], metric.unit)
+            measure: _range([measure.estimate(cell).mean for cell in cells], measure.unit)
             if several
-            else _of(metric.estimate(cells[0]), metric.unit)
-            for metric in question.metrics
+            else _of(measure.estimate(cells[0]), measure.unit)
+            for measure in question.measures
         }
         told.append((question.name(side), values[goodput], values[delay]))
     first, *others = told
@@ -220,8 +218,8 @@ def _between(question: Question, leads: Sequence[Lead]) -> list[str]:
     return [_capital(f"{between.join([head, *tail])}."), *([_ahead(question, leads)] if leads else [])]
 
 
-def _mean_of(metric: Metric, cells: Sequence[Repeats]) -> float:
-    known = [mean for cell in cells if (mean := metric.estimate(cell).mean) is not None]
+def _mean_of(measure: Measure, cells: Sequence[Repeats]) -> float:
+    known = [mean for cell in cells if (mean := measure.estimate(cell).mean) is not None]
     return sum(known) / len(known) if known else math.inf
 
 
@@ -239,34 +237,34 @@ def _flows(question: Question) -> str:
 
 
 def _ahead(question: Question, leads: Sequence[Lead]) -> str:
-    """Tell who is ahead by each metric."""
+    """Tell who is ahead by each measure."""
     told = []
-    for metric in question.metrics:
-        own = [lead for lead in leads if lead.quantity == metric.name]
+    for measure in question.measures:
+        own = [lead for lead in leads if lead.measure == measure]
         if own:
-            told.append(f"{metric.ahead} {_in_one(metric, own[0]) if len(own) == 1 else _in_several(metric, own)}")
+            told.append(f"{measure.ahead} {_in_one(measure, own[0]) if len(own) == 1 else _in_several(measure, own)}")
     return _capital(f"{'; '.join(told)}.")
 
 
-def _in_one(metric: Metric, lead: Lead) -> str:
+def _in_one(measure: Measure, lead: Lead) -> str:
     gap = abs(lead.by.mean)
     if gap == 0:
         return f"with {lead.first} and with {lead.next} alike"
     share = f" ({show(100 * gap / abs(lead.of))} %)" if lead.of else ""
     doubt = ", which the runs leave undecided" if lead.is_open else ""
-    by = f"{amount(gap, lead.by.half_width, metric.unit)}{share} {metric.more}"
+    by = f"{amount(gap, lead.by.half_width, measure.unit)}{share} {measure.more}"
     return f"with {lead.first}: {by} than with {lead.next}, the next{doubt}"
 
 
-def _in_several(metric: Metric, leads: Sequence[Lead]) -> str:
+def _in_several(measure: Measure, leads: Sequence[Lead]) -> str:
     """Count who is ahead in how many settings."""
     wins: dict[str, list[Lead]] = {}
     for lead in leads:
         wins.setdefault(lead.first, []).append(lead)
     ranked = sorted(wins.items(), key=lambda each: -len(each[1]))
-    gaps = [_range([abs(lead.by.mean) for lead in own], metric.unit) for _, own in ranked]
+    gaps = [_range([abs(lead.by.mean) for lead in own], measure.unit) for _, own in ranked]
     first = (
-        f"with {ranked[0][0]} in {len(ranked[0][1])} of {len(leads)} settings ({gaps[0]} {metric.more} than the next)"
+        f"with {ranked[0][0]} in {len(ranked[0][1])} of {len(leads)} settings ({gaps[0]} {measure.more} than the next)"
     )
     others = zip(ranked[1:MOST], gaps[1:], strict=False)
     told = [first, *(f"with {name} in {len(own)} ({gap})" for (name, own), gap in others)]
@@ -283,20 +281,21 @@ def _within(question: Question) -> list[str]:
     cell = question.cells[0]
     controls = list(dict.fromkeys(flow["cc"] for flow in cell.sound[0].run["flows"]))
     shares = {cc: _goodput_of(cc, cell) for cc in controls}
-    delay = _of(question.metrics[0].estimate(cell), "ms")
+    by_delay, by_goodput = question.measures
+    delay = _of(by_delay.estimate(cell), by_delay.unit)
     if len(controls) == 1:
-        together = _of(question.metrics[1].estimate(cell), "Mbit/s")
+        together = _of(by_goodput.estimate(cell), by_goodput.unit)
         used = _of(estimate(record.run["links"][0]["utilisation_percent"] for record in cell.sound), "%")
         head = f"{_count(cell, controls[0])} {together} of goodput and {delay} of mean queueing delay"
         return [_capital(f"{head}; {used} of the link is used."), _tail(cell)]
     first, *others = controls
-    head = f"{_count(cell, first)} {_of(estimate(shares[first].values()), 'Mbit/s')} of goodput"
-    tail = [f"{_count(cell, cc)} {_of(estimate(shares[cc].values()), 'Mbit/s')}" for cc in others]
+    head = f"{_count(cell, first)} {_of(estimate(shares[first].values()), by_goodput.unit)} of goodput"
+    tail = [f"{_count(cell, cc)} {_of(estimate(shares[cc].values()), by_goodput.unit)}" for cc in others]
     sentence = _capital(f"{'; '.join([head, *tail])}; packets wait {delay} in the queue that they share, on average.")
     ranked = sorted(controls, key=lambda cc: -(estimate(shares[cc].values()).mean or 0))
     by = difference(shares[ranked[1]], shares[ranked[0]])
     doubt = ", which the runs leave undecided" if by and by.is_clear is False else ""
-    gap = amount(abs(by.mean), by.half_width, "Mbit/s") if by else "nothing"
+    gap = amount(abs(by.mean), by.half_width, by_goodput.unit) if by else "nothing"
     return [sentence, f"{ranked[0]} has {gap} more than {ranked[1]}{doubt}."]
 
 
@@ -354,8 +353,8 @@ def _are(number: int, thing: str) -> str:
 
 def _undecided(lead: Lead) -> str:
     where = f" ({lead.setting})" if lead.setting else ""
-    reach = amount(abs(lead.by.mean), lead.by.half_width, "Mbit/s" if lead.quantity == "goodput" else "ms")
-    return f"{lead.quantity}{where}: {lead.first} leads {lead.next} by {reach}"
+    reach = amount(abs(lead.by.mean), lead.by.half_width, lead.measure.unit)
+    return f"{lead.measure.name}{where}: {lead.first} leads {lead.next} by {reach}"
 
 
 def _capital(sentence: str) -> str:

@@ -9,16 +9,16 @@ from html import escape
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from unbloat.report.figures.style import LOOK
+from unbloat.report.figures.style import COLOURS, GREY, GRID, LOOK, METADATA, PALE, SHADE
 
-COLOURS = {
-    "#ffffff": "var(--paper)",
+OF_THE_PAGE = {
+    "#FFFFFF": "var(--paper)",
     "#000000": "var(--ink)",
-    "#e6e6e6": "var(--grid)",
-    "#efefef": "var(--panel)",
-    "#d9d9d9": "var(--line)",
-    "#6e6e6e": "var(--muted)",
-    "#0072b2": "var(--blue)",
+    GRID: "var(--grid)",
+    PALE: "var(--panel)",
+    SHADE: "var(--line)",
+    GREY: "var(--muted)",
+    COLOURS[0]: "var(--blue)",
 }
 """Colours of a figure that the page sets, since it is dark where the reader wants it so."""
 
@@ -27,7 +27,7 @@ def inline(figure: Figure, alt: str, number: int) -> str:
     """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures."""
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
     return element(buffer.getvalue(), alt, number)
 
 
@@ -35,7 +35,7 @@ def element(svg: str, alt: str, number: int) -> str:
     """Turn an SVG file into an element of a page."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<(metadata|style)\b.*?</\1>", "", body, flags=re.DOTALL)
-    body = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: COLOURS.get(found[0].lower(), found[0]), body)
+    body = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: OF_THE_PAGE.get(found[0].upper(), found[0]), body)
     width, _ = size(body)
     look = f'style="--width: {width:.0f}" viewBox="{_attribute(body, "viewBox")}"'
     head = f'<svg role="img" aria-label="{escape(alt)}" {look}>'

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
-from unbloat.report.table import Column, Marked
+from unbloat.report.table import Column, Marked, filled
 
 
 def of(parts: Sequence[Part]) -> str:
@@ -77,7 +77,7 @@ def _picture(picture: Picture) -> str:
 
 def _table(table: Table) -> Iterator[str]:
     """Give a table in a frame of its own, which a narrow screen scrolls in place of the page."""
-    columns = [column for column in table.columns if any(cell is not None and cell != "" for cell in column.cells)]
+    columns = filled(table.columns)
     name = escape(table.title or "Table")
     yield f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>'
     if table.title:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
 from unbloat.report.drawing import inline
-from unbloat.report.figures.style import SIZES, Width
+from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
-from unbloat.report.table import Column
 from unbloat.results.axes import base_values
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, why_unsound
@@ -23,16 +23,12 @@ from unbloat.results.results import Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LISTED = 20
-"""Not more runs than this are named one by one."""
 ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
 FEW = 4
 """Cells whose names find room in a narrow picture."""
-SHARED = ("p50", "p95", "p99", "max")
-"""Headings that several metrics have."""
 OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
     "goodput": ("Goodput of each cell", ("goodput",)),
@@ -109,7 +105,7 @@ def _axes(results: Results) -> dict[str, list[str]]:
     for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
         for axis, label in axes.items():
             labels.setdefault(axis, {})[label] = None
-    return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= LISTED}
+    return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= sweep_table.LISTED}
 
 
 def _runs(results: Results) -> str:
@@ -164,35 +160,20 @@ def _tables(results: Results) -> Iterator[Part]:
     yield Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
     details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
     for name, columns_of in details.items():
-        columns = columns_of(results)
+        columns = columns_of(results, titled=True)
         rows = len(columns[0].cells)
         if 0 < rows <= ROWS:
-            yield Fold(f"{name} ({rows} rows)", [Table(_renamed(columns), name)])
+            yield Fold(f"{name} ({rows} rows)", [Table(columns, name)])
         elif rows:
             yield f"{name}: {rows} rows, which stand in the result files."
     yield Fold("What the numbers mean", [Facts(list(_meanings()))])
-
-
-def _renamed(columns: Sequence[Column]) -> list[Column]:
-    """Say of what a percentile is, where a page has no head above several columns."""
-    named = []
-    of = ""
-    for column in columns:
-        head = column.head
-        if head in ("RTT mean", "queueing delay"):
-            of = head.removesuffix(" mean")
-        elif head in SHARED:
-            head = f"{of} {head}"
-        named.append(Column(head, column.unit, column.cells, column.is_right))
-    return named
 
 
 def _meanings() -> Iterator[tuple[str, str]]:
     shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.SHOWN, *run_table.REAL_COLUMNS)
     for name in dict.fromkeys(shown):
         metric = METRICS[name]
-        of = {"rtt": "RTT ", "queue": "queueing delay "}[name.partition("_")[0]] if metric.heading in SHARED else ""
-        yield f"{of}{metric.heading}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
+        yield f"{metric.title}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
 
 
 # ---------------------------------------------------------------- What is open, how to repeat it
@@ -201,7 +182,7 @@ def _meanings() -> Iterator[tuple[str, str]]:
 def _doubts(results: Results, undecided: Sequence[str]) -> list[Part]:
     parts: list[Part] = []
     if undecided:
-        parts.append(Listing("Undecided, because the interval of the lead holds 0", _some(undecided)))
+        parts.append(Listing("Undecided, because the interval of the lead holds 0", sweep_table.shortened(undecided)))
     unsound = [
         f"{sweep_table.place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
         for record in results.records
@@ -210,17 +191,12 @@ def _doubts(results: Results, undecided: Sequence[str]) -> list[Part]:
     failed = [f"{sweep_table.place(each.axes)}seed {each.seed}: {each.reason}" for each in results.failures]
     for head, sentences in (("Unsound, and not counted", unsound), ("Failed", failed)):
         if sentences:
-            parts.append(Listing(head, _some(sentences)))
+            parts.append(Listing(head, sweep_table.shortened(sentences)))
     if remarks := results.remarks():
         parts.append(Listing("To be known", remarks))
     if not parts:
         parts.append("Every run finished and is sound, and nothing that is compared is left open.")
     return parts
-
-
-def _some(sentences: Sequence[str]) -> list[str]:
-    more = [f"and {len(sentences) - LISTED} more"] if len(sentences) > LISTED else []
-    return [*sentences[:LISTED], *more]
 
 
 def _again(results: Results) -> Iterator[Part]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
-from unbloat.report.table import Column, count_of, render, show
+from unbloat.report.table import Column, render, show
 from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
-from unbloat.results.record import Record, why_unsound
+from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.results import Results
+from unbloat.scenario.checks import count_of
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
@@ -28,7 +28,7 @@ def text_of(results: Results) -> str:
     """Give all of it."""
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
     notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
-    tables = [headline(results), flows_table(results), links_table(results)]
+    tables = [headline(results), render(flows_columns(results)), render(links_columns(results))]
     parts = [*tables, *notes, *doubts, *warnings(results.records)]
     return "\n\n".join(part for part in parts if part)
 
@@ -43,31 +43,26 @@ def headline(results: Results) -> str:
         if results.axes
         else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",
-        " ".join(filter(None, (run["on"], run.get("kernel")))),
+        where_ran(run),
     ]
     if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
         parts.append(f"Jain index {run['jain_index']:.3f}")
     return " · ".join(parts)
 
 
-def flows_table(results: Results) -> str:
-    """Draw the flows."""
-    return render(flows_columns(results))
-
-
-def flows_columns(results: Results) -> list[Column]:
-    """Give the columns of the table of flows."""
+def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
+    """Give the columns of the table of flows; `titled` says of what a percentile is, without the mean beside it."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
     columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
-    columns += value_columns(FLOW_COLUMNS, [row for _, row in rows])
+    columns += value_columns(FLOW_COLUMNS, [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 
 
 def soundness(records: Iterable[Record]) -> Column:
     """Mark the runs that are not to be believed; empty where all are."""
-    return Column("", "", ["" if record.run["sound"] else "unsound" for record in records])
+    return Column("", "", ["" if record.is_sound else "unsound" for record in records])
 
 
 def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,8 +72,7 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     if len(flows) <= MANY:
         return flows
     if 0 < sum(map(bool, sizes)) <= MANY:
-        ends = list(accumulate(sizes))
-        groups = [flows[end - size : end] for size, end in zip(sizes, ends, strict=True) if size]
+        groups = [group for group in flows_by_group(run) if group]
     else:
         controls = dict.fromkeys(flow["cc"] for flow in flows)
         groups = [[flow for flow in flows if flow["cc"] == cc] for cc in controls]
@@ -96,17 +90,12 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def links_table(results: Results) -> str:
-    """Draw the links whose queues are bounded, and those that lost packets."""
-    return render(links_columns(results))
-
-
-def links_columns(results: Results) -> list[Column]:
-    """Give the columns of the table of links."""
+def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
+    """Give the columns of the table of links: those whose queues are bounded, and those that lost packets."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
-    columns += value_columns(LINK_COLUMNS, [link for _, link in rows])
+    columns += value_columns(LINK_COLUMNS, [link for _, link in rows], titled)
     columns += [
         Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
     ]
@@ -129,9 +118,13 @@ def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
     return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
 
 
-def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[Column]:
+def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: bool) -> list[Column]:
     """Give the metrics of these names."""
-    return [Column(METRICS[name].heading, METRICS[name].unit, [row[name] for row in rows]) for name in names]
+    metrics = [METRICS[name] for name in names]
+    return [
+        Column(metric.title if titled else metric.heading, metric.unit, [row[metric.name] for row in rows])
+        for metric in metrics
+    ]
 
 
 def warnings(records: Iterable[Record]) -> list[str]:
@@ -139,7 +132,7 @@ def warnings(records: Iterable[Record]) -> list[str]:
     return [
         f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
         for n, record in enumerate(records)
-        if not record.run["sound"]
+        if not record.is_sound
     ]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from unbloat.report.table import Column, count_of, render, with_interval
+from unbloat.report.table import Column, render, with_interval
 from unbloat.results.metrics import ALL, MANY, METRICS, Metric, metric_named
-from unbloat.results.record import SEED, why_unsound
+from unbloat.results.record import SEED, where_ran, why_unsound
 from unbloat.results.repeats import MetricOf, Repeats, estimates
 from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate
+from unbloat.scenario.checks import count_of
 
 SHOWN = (
     *("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index"),
@@ -18,7 +19,7 @@ SHOWN = (
 )
 """What is shown of a cell's flows together, and of its bottleneck."""
 LISTED = 20
-"""Not more failures than this are listed."""
+"""Not more lines than this are listed."""
 USUAL = [METRICS[name] for name in SHOWN]
 
 
@@ -26,7 +27,7 @@ def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
     """Give all of it; `metrics` are shown instead of the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
     shown = USUAL if metrics is None else [metric_named(name) for name in metrics]
-    parts = [headline(sweep), table(sweep, shown), *remarks, *failures(sweep), *warnings(sweep)]
+    parts = [headline(sweep), render(columns_of(sweep, shown)), *remarks, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -38,7 +39,7 @@ def headline(sweep: Results) -> str:
     parts = [f"{number}, {repeats} runs each" if repeats > 1 else f"{number}, one run each"]
     if sweep.records:
         run = sweep.records[0].run
-        parts = [run["scenario"], *parts, " ".join(filter(None, (run["on"], run.get("kernel"))))]
+        parts = [run["scenario"], *parts, where_ran(run)]
     if repeats > 1:
         parts.append("mean ± half of the 95 % confidence interval")
     return " · ".join(parts)
@@ -69,11 +70,6 @@ def rows_of(cell: Repeats) -> Iterator[Row]:
     flows = cell.records[0].run["flows"] if cell.records else []
     if len(flows) <= MANY and len({flow["cc"] for flow in flows}) > 1:
         yield from (Row(cell, found, f"flow {flow['flow']}", flow["cc"]) for flow in flows)
-
-
-def table(sweep: Results, metrics: Sequence[Metric]) -> str:
-    """Draw the cells."""
-    return render(columns_of(sweep, metrics))
 
 
 def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column]:
@@ -115,7 +111,7 @@ def failures(sweep: Results) -> list[str]:
 
 def warnings(sweep: Results) -> list[str]:
     """List the runs that are not to be believed."""
-    unsound = [record for record in sweep.records if not record.run["sound"]]
+    unsound = [record for record in sweep.records if not record.is_sound]
     lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]
     return [_listed(f"unsound, and not in the table: {count_of(len(lines), 'run')}", lines)] if lines else []
 
@@ -126,5 +122,10 @@ def place(axes: dict[str, str]) -> str:
 
 
 def _listed(head: str, lines: Sequence[str]) -> str:
-    more = [f"* and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
-    return "\n".join([head, *(f"* {line}" for line in lines[:LISTED]), *more])
+    return "\n".join([head, *(f"* {line}" for line in shortened(lines))])
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    """Give the first of many lines, and how many more there are."""
+    more = [f"and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    return [*lines[:LISTED], *more]

@@ -50,12 +50,17 @@ def render(columns: Sequence[Column], width: int | None = None) -> str:
     lines, and columns into further tables with the same labels at the left.
     """
     width = screen_width() if width is None else width
-    kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
+    kept = filled(columns)
     widths = [_width(column) for column in kept]
     if width is None or _whole(widths) <= width:
         return _drawn(kept, widths)
     widths = _squeezed(kept, widths, width)
     return "\n\n".join(_drawn(*part) for part in _folded(kept, widths, width))
+
+
+def filled(columns: Sequence[Column]) -> list[Column]:
+    """Give the columns that have a value."""
+    return [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
 
 
 def screen_width() -> int | None:
@@ -138,11 +143,6 @@ def show(value: object) -> str:
     return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
 
 
-def count_of(number: int, thing: str) -> str:
-    """Write a number of things."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def magnitude(value: float) -> int:
     """Give the power of ten of a number's first digit, once it is rounded."""
     return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
@@ -188,7 +188,7 @@ LATEX = {
 
 def latex(columns: Sequence[Column]) -> str:
     """Draw a table for a paper, with the rules of the package booktabs; columns without any value are left out."""
-    kept = [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
+    kept = filled(columns)
     units = [f"({column.unit})" if column.unit else "" for column in kept]
     heads = [[column.head for column in kept], *([units] if any(units) else [])]
     rows = zip(*([show(cell) for cell in column.cells] for column in kept), strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from unbloat._core import InputError
-from unbloat.results.record import SEED, Record
+from unbloat.results.record import Record
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class CellKey:
     @classmethod
     def of(cls, record: Record) -> CellKey:
         """Give the place of a run."""
-        axes = {axis: label for axis, label in record.axes.items() if axis != SEED}
+        axes = record.cell_axes
         return cls(record.run["scenario"], frozenset(axes.items()), tuple(axes))
 
     @property

@@ -154,13 +154,11 @@ RUN_METRICS = tuple(
 )
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS)}
 """Every metric by the name of its column."""
-NUMBERS = (
-    METRICS.keys()
-    | {"duration_s", "packet_ms", "data_packets", "mean", "deviation", "ci95_low", "ci95_high"}
-    | {
-        *("warmup_s", "base_rtt_ms", "rate_mbps", "rate_mbps_mean", "limit_bytes", "limit_packets"),
-    }
-)
+NUMBERS = METRICS.keys() | {
+    *("duration_s", "warmup_s", "packet_ms", "data_packets", "base_rtt_ms"),
+    *("rate_mbps", "rate_mbps_mean", "limit_bytes", "limit_packets"),
+    *("mean", "deviation", "ci95_low", "ci95_high"),
+}
 """Columns that hold numbers, or nothing."""
 BY_KEY = {metric.key: metric for metric in METRICS.values()}
 """Every metric by its short name."""

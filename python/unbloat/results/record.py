@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 SEED = "seed"
@@ -20,6 +21,11 @@ class Record:
     """The axes of the sweep with this run's labels; empty without a sweep."""
     run: dict[str, Any]
     """The records, under the names that `unbloat run --json` prints."""
+
+    @property
+    def cell_axes(self) -> dict[str, str]:
+        """The axes that its cell lies on: all but the seed's, along which runs are repeats."""
+        return {axis: label for axis, label in self.axes.items() if axis != SEED}
 
     @property
     def is_sound(self) -> bool:
@@ -49,6 +55,17 @@ Outcome = Record | Failure
 def scalars(record: Record) -> dict[str, Any]:
     """Give a run's own columns, without those of its flows and links."""
     return {name: value for name, value in record.run.items() if name not in PARTS}
+
+
+def where_ran(run: Mapping[str, Any]) -> str:
+    """Name the backend of a run, and the kernel's release where one ran."""
+    return " ".join(filter(None, (run["on"], run.get("kernel"))))
+
+
+def flows_by_group(run: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """Give the flows of each group of the scenario, in its order."""
+    sizes = run["groups"]
+    return [run["flows"][end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 def why_unsound(run: Mapping[str, Any]) -> str:

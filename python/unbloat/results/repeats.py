@@ -56,7 +56,7 @@ def cells_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> li
 
     Runs of other scenarios, and on other backends or kernels, are other cells.
     """
-    cells: dict[Where, Repeats] = {}
+    cells: dict[Hashable, Repeats] = {}
     for outcome in outcomes:
         axes = {axis: label for axis, label in outcome.axes.items() if (axis != SEED if by is None else axis in by)}
         cell = cells.setdefault((*where(outcome), tuple(axes.items())), Repeats(axes, [], [], *where(outcome)))
@@ -65,9 +65,6 @@ def cells_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> li
         else:
             cell.failures.append(outcome)
     return list(cells.values())
-
-
-Where = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
 
 
 def where(outcome: Outcome) -> tuple[str, str, str | None]:
@@ -88,17 +85,17 @@ def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
 
     values: dict[MetricOf, list[float | None]] = {}
     for record in records:
-        for where, value in values_of(record):
-            values.setdefault(where, []).append(value)
-    return {where: estimate(found) for where, found in values.items()}
+        for metric, value in values_of(record):
+            values.setdefault(metric, []).append(value)
+    return {metric: estimate(found) for metric, found in values.items()}
 
 
 def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
     """Give each metric of one cell by the seeds of its runs."""
     values: dict[MetricOf, dict[int, float | None]] = {}
     for record in records:
-        for where, value in values_of(record):
-            values.setdefault(where, {})[record.run["seed"]] = value
+        for metric, value in values_of(record):
+            values.setdefault(metric, {})[record.run["seed"]] = value
     return values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,6 +25,7 @@ from unbloat.results.record import (
     why_unsound,
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of
+from unbloat.scenario.checks import count_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from unbloat.comparison.compare import Comparison
     from unbloat.comparison.tolerance import Tolerance
-    from unbloat.report.figures.style import Width
+    from unbloat.report.figures.kinds import Width
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""
@@ -363,7 +365,7 @@ class Results:
 
     def __repr__(self) -> str:
         name = self.records[0].run["scenario"] if self.records else self.about.source or "no scenario"
-        parts = [_count(len(self.cells), "cell"), _count(len(self.records), "run")]
+        parts = [count_of(len(self.cells), "cell"), count_of(len(self.records), "run")]
         parts += [f"{len(self.failures)} failed"] if self.failures else []
         parts += [f"{number} unsound"] if (number := len(self._unsound())) else []
         return f"<unbloat.Results of {name!r}: {', '.join(parts)}>"
@@ -371,27 +373,30 @@ class Results:
     def _repr_html_(self) -> str:
         is_repeated = any("repeat" in record.run for record in self.records)
         table = self._stats() if is_repeated else self._rows("flows")
-        return f"<p>{_escaped(repr(self))}</p>\n{table.to_html(index=False, max_rows=60)}"
+        return f"<p>{escape(repr(self))}</p>\n{table.to_html(index=False, max_rows=60)}"
 
     # ------------------------------------------------------------ Warnings
 
     def remarks(self) -> list[str]:
         """Say what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
-        same = [cell for cell in self.cells if cell.are_alike and cell.records[0].run["on"] == "simulator"]
-        return [*self.doubts, *([_identical(len(same), len(self.cells))] if same else [])]
+        return [*self.doubts, *self._identical_repeats()]
 
     def warn(self) -> Results:
         """Issue warnings where repeats are all the same."""
-        for remark in self.remarks()[len(self.doubts) :]:
-            warnings.warn(remark, IdenticalRepeats, stacklevel=3)
+        for sentence in self._identical_repeats():
+            warnings.warn(sentence, IdenticalRepeats, stacklevel=3)
         return self
+
+    def _identical_repeats(self) -> list[str]:
+        same = [cell for cell in self.cells if cell.are_alike and cell.records[0].run["on"] == "simulator"]
+        return [_identical(len(same), len(self.cells))] if same else []
 
     def _unsound(self) -> list[Record]:
         return [record for record in self.records if not record.is_sound]
 
     def _warn_of_unsound(self, what: str) -> None:
         if unsound := self._unsound():
-            number = f"{len(unsound)} of {_count(len(self.records), 'run')}"
+            number = f"{len(unsound)} of {count_of(len(self.records), 'run')}"
             why = why_unsound(unsound[0].run)
             warnings.warn(f"unsound: {number} {what}; the first: {why}", UnsoundRun, stacklevel=4)
 
@@ -523,19 +528,9 @@ def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
     return {"scenario": failure.scenario, "on": failure.on, "kernel": failure.kernel, "failed": failure.reason}
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def _identical(cells: int, of: int) -> str:
-    which = "the repeats" if of == 1 else f"the repeats of {_count(cells, 'cell')} of {of}"
+    which = "the repeats" if of == 1 else f"the repeats of {count_of(cells, 'cell')} of {of}"
     return (
         f"{which} differ by less than 0.01 %, so that they tell no more than one run: hardly anything in the scenario "
         "is random (which are loss, jitter, arrivals, or a start such as 0s..1s)"
     )
-
-
-def _escaped(text: str) -> str:
-    import html
-
-    return html.escape(text)

@@ -19,16 +19,16 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.results.about import About
-from unbloat.results.record import Outcome, Record
+from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.results import Results, Series, of_runs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
-from unbloat.runs.progress import Progress, Waiting
+from unbloat.runs.progress import Progress
 from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.scenario import identity
-from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, one_of
+from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
 from unbloat.scenario.controls import axis_of_controls, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
@@ -200,10 +200,9 @@ class Manner:
         """Give the folder of the guest that runs start from, where they do."""
         if self.on != "vm":
             return None
-        from unbloat.guest import guest
+        from unbloat.runs.guests import prepared
 
-        with closing(Waiting()) as say:
-            return guest.prepare(self.kernel, say).folder
+        return prepared(self.kernel).folder
 
     @property
     def takes_kept(self) -> bool:
@@ -241,9 +240,9 @@ class Planned:
 
 def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
     """Call the controls of flows by the names of their groups, where those have some."""
-    by_flow = (name for name, size in zip(names, run["groups"], strict=True) for _ in range(size))
-    for flow, name in zip(run["flows"], by_flow, strict=True):
-        flow["cc"] = name or flow["cc"]
+    for name, flows in zip(names, flows_by_group(run), strict=True):
+        for flow in flows:
+            flow["cc"] = name or flow["cc"]
 
 
 Work = Callable[["Mapping[Task, Planned]"], None]
@@ -455,11 +454,6 @@ def checked_step(cell: _core.Cell, series: str) -> int:
             f"run of {cell.duration_s:g} s with {count_of(flows, 'flow')} needs steps of at least {least} ns"
         )
     return step
-
-
-def count_of(number: int, thing: str) -> str:
-    """Write a number of things."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def round_step(ns: float) -> int:

@@ -39,8 +39,10 @@ class Store:
 
     def __init__(self, folder: Path | None) -> None:
         """Use `folder`, or without one a temporary folder that goes away with this object."""
-        self._scratch = Scratch() if folder is None else None
-        self.folder = self._scratch.folder if self._scratch else Path(folder or "")
+        if folder is None:
+            self._scratch = Scratch()
+            folder = self._scratch.folder
+        self.folder = folder
 
     def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
         """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""

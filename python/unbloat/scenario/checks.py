@@ -1,4 +1,4 @@
-"""Values that a user chose among a few: what is none of them gets one sentence."""
+"""Values that a user chose among a few: what is none of them gets one sentence. Words that such sentences need."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Offer the name that is spelled most like a word; empty if none is."""
     near = get_close_matches(word, list(names), 1)
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def count_of(number: int, thing: str) -> str:
+    """Write a number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def check_kernel(kernel: str | None, on: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Iterator
@@ -65,8 +66,8 @@ def _thing(path: Path) -> Iterator[Thing]:
         yield Thing(path, sum(state.st_size for state in states), used)
 
 
-def prune(unused_s: float) -> dict[str, list[Thing]]:
-    """Remove what was not used for so long; give what went, by the folders."""
+def prune(unused_s: float = -math.inf) -> dict[str, list[Thing]]:
+    """Remove what was not used for so long, by default all; give what went, by the folders."""
     since = time.time() - unused_s
     gone = {kind.folder: [thing for thing in things(kind) if thing.used < since] for kind in KINDS}
     for removed in gone.values():

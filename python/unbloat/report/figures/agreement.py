@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unbloat.report.figures.style import GREY, Size, Style, colour, note, plain_logarithms
+from unbloat.report.figures.style import GREY, SHADE, Size, Style, colour, note, plain_logarithms
 
 NAMED = 6
 """Not more of the points outside are named."""
@@ -47,7 +47,7 @@ def draw(
     plain_logarithms(axes.xaxis, axes.yaxis)
     grid = np.geomspace(low, high, POINTS)
     edges = np.array([edges_of(value, is_near, low, high) for value in grid])
-    axes.fill_between(grid, edges[:, 0], edges[:, 1], color="#D9D9D9", linewidth=0, zorder=1)
+    axes.fill_between(grid, edges[:, 0], edges[:, 1], color=SHADE, linewidth=0, zorder=1)
     axes.plot(grid, grid, color=GREY, linewidth=0.6 * size.line, zorder=1.5)
     kinds = (
         ("within", "o", colour(0), [pair for pair in pairs if pair.is_near]),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib.patheffects as effects
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
 from unbloat.report.figures import names
-from unbloat.report.figures.style import MARKERS, Box, Size, Style, colour, note
+from unbloat.report.figures.style import HALO, MARKERS, Box, Size, Style, colour, note
 from unbloat.report.figures.values import groups_of, quantity, repeated, value_of
 from unbloat.results.metrics import BY_KEY
-from unbloat.results.record import SEED, Record
+from unbloat.results.record import Record
 
 MOST_CLOUDS = 12
 """More than this are hard to tell apart: groups of flows are drawn together then."""
@@ -34,7 +33,7 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
         groups = [""]
     clouds = []
     for where, runs in cells.items():
-        first, *others = [label for axis, label in runs[0].axes.items() if axis != SEED] or [""]
+        first, *others = [*runs[0].cell_axes.values()] or [""]
         for group in groups:
             pairs = [(value_of(record.run, delay), value_of(record.run, goodput, group)) for record in runs]
             known = np.array([pair for pair in pairs if None not in pair], dtype=float)
@@ -93,8 +92,7 @@ def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, 
         box = size.box(cloud.label, (x, y), rows).clear_of(taken)
         taken.append(box)
         hue = colour(hues.index(cloud.hue))
-        halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-        style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": halo}
+        style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": HALO}
         frame: Style = {"xycoords": "axes fraction", "textcoords": "offset points"}
         axes.annotate(cloud.label, (x, box.middle), xytext=(3 * size.line + 2, 4), **frame, **style)
 

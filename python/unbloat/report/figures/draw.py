@@ -12,27 +12,14 @@ from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report.figures import comparison, delay_throughput, distributions, names, series, sweeps
-from unbloat.report.figures.style import SIZES, Size, Width, canvas, drawing, format_of, size_named
+from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
+from unbloat.report.figures.style import SIZES, Size, canvas, drawing, format_of, size_named
 from unbloat.report.figures.values import metrics_named, values_of
 from unbloat.results.metrics import Metric
 from unbloat.scenario.checks import one_of
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
-
-OVER_TIME = tuple(series.DRAWN_BY)
-WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
-OF_METRICS = ("bars", "lines", "heatmap", "box", "ecdf", "eccdf")
-ALONE = ("delay_throughput",)
-OF_TWO = ("comparison",)
-KINDS = [*OVER_TIME, *WITHIN_RUNS, *OF_METRICS, *ALONE, *OF_TWO]
-SHORT = {
-    "cdf": ["rtt_cdf", "queue_delay_cdf"],
-    "ccdf": ["rtt_ccdf", "queue_delay_ccdf"],
-}
-DEFAULT = ["cwnd", "rtt", "queue_delay", "goodput"]
-NEED_SERIES = {*OVER_TIME, *WITHIN_RUNS}
-"""What is drawn from time series, not from the records alone."""
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import matplotlib.patheffects as effects
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import GREY, Box, Size, Style, colour, dashes, small
+from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, dashes, small
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60
@@ -202,11 +201,10 @@ def _beside(axes: Axes, name: Name, height: float, size: Size) -> None:
 
 def _inside(axes: Axes, name: Name, height: float, size: Size) -> None:
     """Write a name in the panel, behind the end of its line."""
-    halo = [effects.withStroke(linewidth=2.5, foreground="white")]
     style: Style = {"color": name.look["color"], "va": "center", "fontsize": size.small, "linespacing": 1.0}
     axes.plot(*name.at, "o", color=name.look["color"], markersize=1.6 * size.line)
     at = (name.at[0], height)
-    axes.annotate(name.text, at, xytext=(4, 3), textcoords="offset points", path_effects=halo, **style)
+    axes.annotate(name.text, at, xytext=(4, 3), textcoords="offset points", path_effects=HALO, **style)
 
 
 def spaced(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:

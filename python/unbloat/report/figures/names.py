@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unbloat.report.figures.style import listed
-from unbloat.results.record import Record
+from unbloat.results.record import Record, where_ran
 
 Row = Mapping[str, Any]
 
@@ -15,12 +14,8 @@ Row = Mapping[str, Any]
 def title_of(records: Sequence[Record]) -> str:
     """Name the scenario, and where it ran if that was not the simulator."""
     scenarios = dict.fromkeys(str(record.run["scenario"]) for record in records)
-    places = dict.fromkeys(
-        " ".join(filter(None, (record.run["on"], record.run.get("kernel"))))
-        for record in records
-        if record.run["on"] != "simulator"
-    )
-    return listed([", ".join(scenarios), ", ".join(places)])
+    places = dict.fromkeys(where_ran(record.run) for record in records if record.run["on"] != "simulator")
+    return joined_facts([", ".join(scenarios), ", ".join(places)])
 
 
 def facts_of(records: Sequence[Record]) -> str:
@@ -28,7 +23,14 @@ def facts_of(records: Sequence[Record]) -> str:
     paths = [Path.of(record.run) for record in records]
     controls = {flow["cc"] for record in records for flow in record.run["flows"]}
     facts = [common(path.rate_words for path in paths), common(path.rtt_words for path in paths)]
-    return listed([*facts, common(path.buffer_words for path in paths), controls.pop() if len(controls) == 1 else ""])
+    return joined_facts(
+        [*facts, common(path.buffer_words for path in paths), controls.pop() if len(controls) == 1 else ""]
+    )
+
+
+def joined_facts(facts: Sequence[str]) -> str:
+    """Put the facts that are known on a line."""
+    return " · ".join(filter(None, facts))
 
 
 def common(words: Iterable[str]) -> str:
@@ -129,7 +131,7 @@ def size_words(size: float) -> str:
 def run_label(record: Record) -> str:
     """Name a run by its labels on the axes; a lone run needs no name."""
     unsound = "" if record.is_sound else "unsound"
-    return " ".join(filter(None, [*(label for axis, label in record.axes.items() if axis != "seed"), unsound]))
+    return " ".join(filter(None, [*record.cell_axes.values(), unsound]))
 
 
 def flow_group(flow: Row) -> str:

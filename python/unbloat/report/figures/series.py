@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
-from unbloat.report.figures.style import COLOURS, GREY, Size, Style, small
+from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, small
 from unbloat.results.metrics import MANY
 from unbloat.results.record import Record
 
@@ -88,7 +88,7 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
     """Shade what the numbers leave out."""
     ends = {float(record.run.get("warmup_s") or 0.0) for record in records}
     if len(ends) == 1 and (end := ends.pop()):
-        axes.axvspan(0, end, color="#EFEFEF", zorder=0, linewidth=0)
+        axes.axvspan(0, end, color=PALE, zorder=0, linewidth=0)
         if axes is cast("Figure", axes.figure).axes[0]:
             style: Style = {"va": "top", "color": GREY, "fontsize": small(axes)}
             axes.text(0.01 * axes.get_xlim()[1], 0.97, "warm-up", transform=axes.get_xaxis_transform(), **style)
@@ -121,7 +121,7 @@ def capacity(results: Results, axes: Axes) -> None:
         return
     x, y = (runs[0][name].to_numpy() for name in ("time_s", "capacity_mbps"))
     (line,) = smooth([Line("", (), 0, 0, x, np.nan_to_num(y))])
-    axes.fill_between(line.x, line.y, color="#D9D9D9", linewidth=0, zorder=1)
+    axes.fill_between(line.x, line.y, color=SHADE, linewidth=0, zorder=1)
     style: Style = {"color": GREY, "fontsize": small(axes), "va": "top", "ha": "right"}
     axes.text(0.995, 0.985, "shaded: what the link could carry", transform=axes.transAxes, **style)
 

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import matplotlib as mpl
+import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import NullFormatter
 
+from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
@@ -25,16 +27,28 @@ DASHES = ["-", "--", ":", "-."]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 GREY = "#6E6E6E"
 """What is no measurement: limits, capacities, notes."""
+GRID = "#E6E6E6"
+SHADE = "#D9D9D9"
+"""A band: of a tolerance, of what a link could have carried."""
+PALE = "#EFEFEF"
+"""What the numbers leave out."""
+HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
+"""Around names that stand on lines."""
 LEGEND_ROW = 5
 """A legend has at most so many names in a line."""
-FORMATS = ["svg", "png", "pdf"]
+METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""Of each format of files: without what would differ from one writing to the next."""
 
 LOOK: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#E6E6E6",
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "lines.linewidth": 1.2,
@@ -48,7 +62,6 @@ LOOK: dict[Any, Any] = {
 
 Style = dict[str, Any]
 """How something is drawn, in Matplotlib's words."""
-Width = Literal["page", "slide", "column"]
 WIDTHS: tuple[Width, ...] = get_args(Width)
 
 
@@ -215,21 +228,11 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
 
 def format_of(path: Path) -> str:
     """Give the format that a name's ending says."""
-    return one_of(f"{path}: the ending", path.suffix[1:].lower(), FORMATS)
+    return one_of(f"{path}: the ending", path.suffix[1:].lower(), list(METADATA))
 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that its name's ending says; the same figure gives the same bytes."""
     kind = format_of(path)
-    metadata: dict[str, Any] = {
-        "svg": {"Date": None, "Creator": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
-    }[kind]
     with mpl.rc_context(LOOK):
-        figure.savefig(path, format=kind, metadata=metadata)
-
-
-def listed(words: Sequence[str]) -> str:
-    """Put what is known about a picture together."""
-    return " · ".join(filter(None, words))
+        figure.savefig(path, format=kind, metadata=METADATA[kind])

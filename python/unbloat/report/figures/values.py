@@ -8,45 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from unbloat._core import InputError
 from unbloat.report.figures import names
-from unbloat.results.metrics import BY_KEY, METRICS, Metric
-from unbloat.results.record import SEED, Record
+from unbloat.results.metrics import METRICS, Metric, metric_named
+from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 
 MOST_GROUPS = 4
 """More groups of flows than this are folded into one."""
 USUAL = ("goodput", "queue_delay")
 """What is drawn where nobody says what."""
-LEAST = 0.0
-MOST = {"%": 100.0, "": 1.0}
-"""What no value of such a unit exceeds; a metric without a unit is an index."""
+MOST = {**{metric.name: 100.0 for metric in METRICS.values() if metric.unit == "%"}, "jain_index": 1.0}
+"""What no value of a metric exceeds, by its column; none is less than 0."""
 
 
 def metrics_named(wanted: Sequence[str]) -> list[Metric]:
     """Give metrics by their short names or their columns' names; raises `InputError` for what is none."""
-    found = [BY_KEY.get(name) or METRICS.get(name) for name in wanted or USUAL]
-    for name, metric in zip(wanted, found, strict=False):
-        if metric is None:
-            raise InputError(f"metric: {name} is none of {', '.join(BY_KEY)}")
-    return [metric for metric in found if metric is not None]
+    return [metric_named(name) for name in wanted or USUAL]
 
 
 def quantity(metric: Metric) -> str:
     """Name a metric with its unit, as an axis has it."""
-    base, _, percentile = metric.key.rpartition("_")
-    name = f"{base_heading(base)} {percentile}" if base in ("rtt", "queue_delay") else base_heading(metric.key)
+    name = metric.title.removesuffix(" mean")
     return f"{name} ({metric.unit})" if metric.unit else name
-
-
-def base_heading(key: str) -> str:
-    """Give a metric's heading without the word that says that it is a mean."""
-    return BY_KEY[key].heading.removesuffix(" mean")
-
-
-def bounds(metric: Metric) -> tuple[float, float]:
-    """Give what no value lies under, and above."""
-    return LEAST, MOST.get(metric.unit, np.inf) if metric.name != "timeouts" else np.inf
 
 
 # ---------------------------------------------------------------- Groups of flows
@@ -108,8 +91,7 @@ def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[P
     """Give each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for record in records:
-        axes = tuple((axis, label) for axis, label in record.axes.items() if axis != SEED)
-        values = cells.setdefault(axes, [])
+        values = cells.setdefault(tuple(record.cell_axes.items()), [])
         value = value_of(record.run, metric, group) if record.is_sound else None
         if value is not None:
             values.append(float(value))
@@ -120,17 +102,16 @@ def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
     """Give the axes that have several labels, with these."""
     labels: dict[str, dict[str, None]] = {}
     for record in records:
-        for axis, label in record.axes.items():
-            if axis != SEED:
-                labels.setdefault(axis, {})[label] = None
+        for axis, label in record.cell_axes.items():
+            labels.setdefault(axis, {})[label] = None
     return {axis: list(known) for axis, known in labels.items() if len(known) > 1}
 
 
 def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
     """Give how far intervals reach down and up, as far as there can be such values; nothing where there is none."""
-    low, high = bounds(metric)
+    high = MOST.get(metric.name, np.inf)
     ends = [
-        (min(each.half_width, each.mean - low), min(each.half_width, high - each.mean))
+        (min(each.half_width, each.mean), min(each.half_width, high - each.mean))
         if each.half_width and each.mean is not None
         else (0.0, 0.0)
         for each in estimates

@@ -1,0 +1,7 @@
+"""What the program ends with."""
+
+DONE = 0
+FAILED = 1
+"""A run failed, or a check found something."""
+WRONG_INPUT = 2
+INTERRUPTED = 130

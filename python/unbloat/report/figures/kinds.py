@@ -1,0 +1,27 @@
+"""The kinds and widths of pictures: for the help of commands, which loads no Matplotlib, and for what draws them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput")
+WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
+OVER_A_SWEEP = ("lines", "bars", "heatmap", "delay_throughput")
+OVER_RUNS = ("box", "ecdf", "eccdf")
+OF_TWO = ("comparison",)
+KINDS = (*OVER_TIME, *WITHIN_RUNS, *OVER_A_SWEEP, *OVER_RUNS, *OF_TWO)
+SHORT = {
+    "cdf": ("rtt_cdf", "queue_delay_cdf"),
+    "ccdf": ("rtt_ccdf", "queue_delay_ccdf"),
+}
+"""Names that stand for several kinds."""
+DEFAULT = ("cwnd", "rtt", "queue_delay", "goodput")
+
+Width = Literal["page", "slide", "column"]
+"""Where a picture is looked at."""
+
+ABOUT = (
+    f"Over time: {', '.join(OVER_TIME)}. Within runs: {', '.join((*WITHIN_RUNS, *SHORT))}. Over a sweep: "
+    f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Default: {', '.join(DEFAULT)}."
+)
+"""What can be drawn of one set of results, in words."""
