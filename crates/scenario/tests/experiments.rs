@@ -360,15 +360,13 @@ fn the_same_experiment_has_the_same_json_and_another_has_another() {
 }
 
 #[test]
-fn the_register_describes_every_key_once_with_valid_defaults() {
+fn the_register_has_every_key_once_with_valid_defaults() {
     let mut paths: Vec<_> = register::all().map(|key| key.path()).collect();
     let count = paths.len();
     paths.sort();
     paths.dedup();
     assert_eq!(paths.len(), count);
-    let table = register::describe();
     for key in register::all() {
-        assert!(table.contains(&format!("| `{}` |", key.path())), "{}", key.path());
         if let (register::Kind::Share, Absence::Default(text)) = (key.kind, key.absence) {
             assert!(text.parse::<Share>().is_ok());
         }

@@ -227,19 +227,3 @@ impl Kind {
         }
     }
 }
-
-/// Every key as a Markdown table, for the documentation.
-pub fn describe() -> String {
-    let mut table = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
-    for key in all() {
-        let absence = match key.absence {
-            Required => "required".to_string(),
-            Default(value) => format!("`{value}`"),
-            Means(words) => words.to_string(),
-        };
-        let range = key.bounds().map(|(least, most)| format!(", {least} to {most}")).unwrap_or_default();
-        let value = format!("{}{range}", key.kind.words());
-        table += &format!("| `{}` | {value} | {absence} | {} |\n", key.path(), key.meaning);
-    }
-    table
-}
