@@ -232,4 +232,12 @@ def keeping_runs(cache: bool | None) -> Iterator[None]:
 
 # ---------------------------------------------------------------- What comes out
 
+LiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Show queues, windows and goodputs while it runs; simulations are slowed down to be followed.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]

@@ -16,6 +16,7 @@ from unbloat.cli.options import (
     JobsOption,
     JsonOption,
     KernelOption,
+    LiveOption,
     OnOption,
     RttOption,
     ScenarioArgument,
@@ -34,6 +35,7 @@ EXAMPLES = """\
 unbloat run home-dsl
 unbloat run home-dsl --cc cubic,vegas,cubic_plus --rtt 20ms,100ms
 unbloat run home-dsl --cc ./mine.bpf.c --set link.bottleneck.queue.limit=64kb
+unbloat run home-dsl --live
 unbloat run home-dsl --figure queue.svg --plot queue,cwnd -t 30s
 sudo unbloat run home-dsl --on kernel --cc kernel:cubic
 unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng"""
@@ -50,6 +52,7 @@ def command(
     kernel: KernelOption = None,
     jobs: JobsOption = None,
     cache: CacheOption = None,
+    live: LiveOption = False,
     as_json: JsonOption = False,
     output: Annotated[
         Path | None,
@@ -115,6 +118,7 @@ def command(
             pcap_links=pcap_links,
             cache=cache,
             jobs=jobs,
+            live=live,
         )
         write(results, output, figure, kinds)
     say_json(results.as_dict()) if as_json else say(text_of(results))
