@@ -373,3 +373,58 @@ def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
 def test_what_does_not_go_with_it(cli: Cli, small: Path, options: list[str], words: str) -> None:
     done = cli("run", small, "--live", *options)
     assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------- The link of a shell
+
+
+def shell_command(small: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "unbloat", "shell", str(small), *words]
+
+
+@pytest.mark.realtime
+def test_a_shell_is_watched_from_another_terminal(small: Path) -> None:
+    """The program waits until it has been seen, and with it ends the view."""
+    program = ["sh", "-c", "ping -c 3 -i 0.01 receiver >/dev/null; echo here; read line; exit 7"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(shell_command(small, "--", *program), text=True, **pipes) as shell:
+        assert shell.stdin and shell.stdout
+        assert shell.stdout.readline() == "here\n"
+        with subprocess.Popen(shell_command(small, "--live"), text=True, **pipes) as watcher:
+            assert watcher.stdout and watcher.stderr
+            assert re.match(
+                r"\d+\.\d s; bottleneck: queue 0 ms, \S+ Mbit/s, 0 drops; bottleneck\.reverse: queue 0 ms",
+                watcher.stdout.readline(),
+            )
+            shell.stdin.write("\n")
+            shell.stdin.close()
+            assert watcher.wait() == 0
+            assert watcher.stderr.read() == "unbloat: the shell has ended\n"
+        assert shell.wait() == 7
+
+
+@pytest.mark.realtime
+def test_a_watcher_that_goes_leaves_the_shell_alone(small: Path) -> None:
+    program = ["sh", "-c", "echo here; read line; exit 7"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(shell_command(small, "--", *program), text=True, **pipes) as shell:
+        assert shell.stdin and shell.stdout and shell.stdout.readline() == "here\n"
+        for _ in range(2):
+            with subprocess.Popen(shell_command(small, "--live"), text=True, **pipes) as watcher:
+                assert watcher.stdout and "bottleneck: queue" in watcher.stdout.readline()
+                watcher.send_signal(signal.SIGINT)
+                assert watcher.wait() == 130
+        shell.stdin.close()
+        assert shell.wait() == 7
+
+
+def test_no_shell_to_watch_is_a_sentence(cli: Cli, small: Path) -> None:
+    done = cli("shell", small, "--live")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "no shell with the scenario small runs on this machine; start one in another terminal" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--", "ls"], ["--far", "ls"], ["--on", "vm"]])
+def test_watching_runs_nothing(cli: Cli, small: Path, words: list[str]) -> None:
+    done = cli("shell", small, "--live", *words)
+    assert done.returncode == 2 and "watches a shell that runs on this machine already" in done.stderr
