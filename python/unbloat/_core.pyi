@@ -64,6 +64,8 @@ class Cell:
     """IP length of the smallest data packet that a group of flows sends."""
     own_controls: list[Path]
     """The user's own congestion controls, each as the scenario writes it: a path, maybe with `#NAME` behind it."""
+    groups: list[int]
+    """How many flows each group has; they are numbered group by group."""
     steady_flows: int
     """How many flows there are from beginning to end; those that arrive at random are not counted."""
     doubts: list[str]
@@ -93,6 +95,7 @@ class Cell:
         pcap_links: bool = False,
         pcap_headers_only: bool = False,
         progress: Callable[[float], None] | None = None,
+        steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
         """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
@@ -100,7 +103,9 @@ class Cell:
         `on` is the backend: simulator, kernel, or vm inside a guest. `objects` is what `objects` gave elsewhere, for a
         machine without a compiler.
 
-        `progress` is told the share that is done about ten times a second; what it raises ends the run.
+        `progress` is told the share that is done about ten times a second, and `steps` the rows of each step of the
+        series when it is taken, as JSON: `time_s`, and in `flows` and `links` what the series' columns have, by name.
+        What they raise ends the run.
         """
     def shell(
         self,
@@ -110,12 +115,14 @@ class Cell:
         program: Sequence[str],
         far: Sequence[str] | None = None,
         on: str = "kernel",
+        series_ns: int | None = None,
+        steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> int:
         """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
 
-        `on` and `objects` are as `run` has them. Give the program's status, 128 and the signal's number if one ended
-        it, once it has ended.
+        `on`, `steps` and `objects` are as `run` has them; steps are taken every `series_ns`, and have no flows.
+        Give the program's status, 128 and the signal's number if one ended it, once it has ended.
         """
 
 def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:

@@ -21,10 +21,9 @@ use measure::SnapLength;
 use mechanism::{Fault, Library};
 use pcap::Pcap;
 use scenario::model::{OnlyInTheKernel, Scenario};
+use scenario::records::Progress;
 pub use scenario::records::{Options, Outcome};
-use scenario::units::Nanos;
 use simulation::Simulation;
-use std::ops::ControlFlow;
 use tap::{Fingerprint, Silent, Tap};
 
 /// The version of Linux whose TCP the profile `linux` is.
@@ -50,9 +49,7 @@ pub enum Error {
     Interrupted,
 }
 
-type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
-
-/// Simulates `scenario`. `progress` is told the simulated time now and then, and may stop the run.
+/// Simulates `scenario`. `progress` is told how far that is, and may stop the run.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
     if options.pcap.is_none() {
         return watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome);

@@ -10,7 +10,7 @@ use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::{Control, Library};
 use path::{Agenda, Network, Source, Topology};
 use scenario::model::Scenario;
-use scenario::records::Run;
+use scenario::records::{Moment, Progress, Run};
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
@@ -31,6 +31,16 @@ pub struct Simulation<'a, T> {
     timers: Agenda,
     sampler: Option<Sampler>,
     monitor: Monitor<T>,
+}
+
+/// Why no more events are carried out for now.
+enum Pause {
+    /// There have been many.
+    Report,
+    /// The series has a new step.
+    Sampled,
+    /// The run is over.
+    End,
 }
 
 /// Who has something to do at a time of its own.
@@ -133,22 +143,33 @@ impl<'a, T: Tap> Simulation<'a, T> {
     }
 
     /// Lets time pass until the end of the run.
-    pub fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>) -> Result<(), Error> {
+    pub fn run(&mut self, progress: Progress) -> Result<(), Error> {
         loop {
-            for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let arrival = self.network.next();
-                let (due, source) = self.timers.first();
-                if arrival <= due {
-                    self.packet_moves(arrival);
-                } else if self.timer_expires(due, source).is_break() {
-                    return Ok(());
-                }
-            }
+            let pause = self.events();
             let now = self.network.next().min(self.timers.first().0);
-            if progress(now).is_break() {
+            let step = match pause {
+                Pause::Report => None,
+                Pause::Sampled => self.sampler.as_ref().map(Sampler::latest),
+                Pause::End => return Ok(()),
+            };
+            if progress(Moment { now, step }).is_break() {
                 return Err(Error::Interrupted);
             }
         }
+    }
+
+    /// Carries out events, until there is something to report.
+    fn events(&mut self) -> Pause {
+        for _ in 0..EVENTS_BETWEEN_REPORTS {
+            let arrival = self.network.next();
+            let (due, source) = self.timers.first();
+            if arrival <= due {
+                self.packet_moves(arrival);
+            } else if let ControlFlow::Break(pause) = self.timer_expires(due, source) {
+                return pause;
+            }
+        }
+        Pause::Report
     }
 
     /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
@@ -177,12 +198,15 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<()> {
+    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<Pause> {
         match Timer::of_source(source, self.senders.len() as u32) {
-            Timer::Sample => self.sample(now),
+            Timer::Sample => {
+                self.sample(now);
+                return ControlFlow::Break(Pause::Sampled);
+            }
             Timer::Sender(flow) => self.sender_timer(now, flow),
             Timer::Receiver(flow) => self.receiver_timer(now, flow),
-            Timer::End => return ControlFlow::Break(()),
+            Timer::End => return ControlFlow::Break(Pause::End),
         }
         ControlFlow::Continue(())
     }

@@ -1,7 +1,7 @@
 //! Time series: what a run looks like inside, at equal steps.
 
 use crate::Histogram;
-use scenario::records::{Distribution, Series};
+use scenario::records::{Distribution, FlowRow, LinkRow, Series, Step};
 use scenario::units::Nanos;
 
 /// A flow at one instant.
@@ -43,6 +43,7 @@ pub struct Sampler {
     step: Nanos,
     next: Nanos,
     series: Series,
+    latest: Step,
     /// Bytes that each flow had delivered, and each link had sent, at the sample before.
     delivered_bytes: Vec<u64>,
     sent_bytes: Vec<u64>,
@@ -51,7 +52,14 @@ pub struct Sampler {
 impl Sampler {
     /// Takes a sample every `step`, the first after the first.
     pub fn new(step: Nanos, flows: usize) -> Sampler {
-        Sampler { step, next: step, series: Series::default(), delivered_bytes: vec![0; flows], sent_bytes: vec![] }
+        Sampler {
+            step,
+            next: step,
+            series: Series::default(),
+            latest: Step::default(),
+            delivered_bytes: vec![0; flows],
+            sent_bytes: vec![],
+        }
     }
 
     /// From one sample to the next.
@@ -71,24 +79,47 @@ impl Sampler {
         flows: impl Iterator<Item = FlowSample>,
         links: impl Iterator<Item = LinkSample>,
     ) {
+        self.latest.at = now;
+        self.latest.flows.clear();
+        self.latest.links.clear();
         flows.for_each(|flow| self.take_flow(now, flow));
         links.for_each(|link| self.take_link(now, link));
         self.next += self.step;
     }
 
+    /// The rows of the latest step.
+    pub fn latest(&self) -> &Step {
+        &self.latest
+    }
+
+    /// Keeps none of the rows so far: of what has no end there is no series.
+    pub fn forget(&mut self) {
+        self.series = Series::default();
+    }
+
     fn take_flow(&mut self, now: Nanos, flow: FlowSample) {
         let before = std::mem::replace(&mut self.delivered_bytes[flow.flow as usize], flow.total_delivered);
-        let goodput = self.mbps(flow.total_delivered - before);
+        let row = FlowRow {
+            flow: flow.flow,
+            cwnd_packets: flow.cwnd,
+            ssthresh_packets: flow.ssthresh,
+            in_flight_packets: flow.in_flight,
+            rtt_ms: flow.rtt_us.map(|us| us as f64 / 1000.0),
+            srtt_ms: flow.srtt_ms,
+            goodput_mbps: self.mbps(flow.total_delivered - before),
+            retransmitted_packets: flow.total_retransmitted,
+        };
+        self.latest.flows.push(row);
         let s = &mut self.series.flows;
         s.time_s.push(now.as_secs_f64());
-        s.flow.push(flow.flow);
-        s.cwnd_packets.push(flow.cwnd);
-        s.ssthresh_packets.push(flow.ssthresh);
-        s.in_flight_packets.push(flow.in_flight);
-        s.rtt_ms.push(flow.rtt_us.map(|us| us as f64 / 1000.0));
-        s.srtt_ms.push(flow.srtt_ms);
-        s.goodput_mbps.push(goodput);
-        s.retransmitted_packets.push(flow.total_retransmitted);
+        s.flow.push(row.flow);
+        s.cwnd_packets.push(row.cwnd_packets);
+        s.ssthresh_packets.push(row.ssthresh_packets);
+        s.in_flight_packets.push(row.in_flight_packets);
+        s.rtt_ms.push(row.rtt_ms);
+        s.srtt_ms.push(row.srtt_ms);
+        s.goodput_mbps.push(row.goodput_mbps);
+        s.retransmitted_packets.push(row.retransmitted_packets);
     }
 
     fn take_link(&mut self, now: Nanos, link: LinkSample) {
@@ -97,14 +128,21 @@ impl Sampler {
             self.sent_bytes.resize(place + 1, 0);
         }
         let before = std::mem::replace(&mut self.sent_bytes[place], link.total_sent);
-        let throughput = self.mbps(link.total_sent - before);
+        let row = LinkRow {
+            link: link.link,
+            queue_bytes: link.waiting.0,
+            queue_packets: link.waiting.1,
+            drops: link.total_drops,
+            throughput_mbps: self.mbps(link.total_sent - before),
+        };
+        self.latest.links.push(row);
         let s = &mut self.series.links;
         s.time_s.push(now.as_secs_f64());
-        s.link.push(link.link);
-        s.queue_bytes.push(link.waiting.0);
-        s.queue_packets.push(link.waiting.1);
-        s.drops.push(link.total_drops);
-        s.throughput_mbps.push(throughput);
+        s.link.push(row.link);
+        s.queue_bytes.push(row.queue_bytes);
+        s.queue_packets.push(row.queue_packets);
+        s.drops.push(row.drops);
+        s.throughput_mbps.push(row.throughput_mbps);
     }
 
     fn mbps(&self, bytes_in_a_step: u64) -> f64 {

@@ -4,10 +4,8 @@ use crate::errors::{RunError, fault, input_error, interrupted};
 use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::Cell;
-use scenario::records::{Options, Outcome};
-use scenario::units::Nanos;
+use scenario::records::{Options, Outcome, Progress};
 use std::fmt::Display;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use testbed::Time;
 
@@ -21,8 +19,6 @@ pub enum Backend {
     /// The same inside a guest whose time is virtual.
     Vm,
 }
-
-type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
 
 impl Backend {
     /// The backend that `--on` names.

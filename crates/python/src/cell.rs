@@ -3,22 +3,18 @@
 use crate::backend::{Backend, testbed_error, wrong_control};
 use crate::columns;
 use crate::errors::input_error;
+use crate::live::Watcher;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
-use scenario::records::{Options, Outcome, Run};
+use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// How often Python is asked whether to go on.
-const TICK: Duration = Duration::from_millis(100);
 
 /// One run of an experiment: the scenario itself, or one point of its grid.
 #[pyclass(frozen, module = "unbloat._core")]
@@ -114,6 +110,12 @@ impl Cell {
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }
 
+    /// How many flows each group has; they are numbered group by group.
+    #[getter]
+    fn groups(&self) -> Vec<usize> {
+        self.0.scenario.flow_arrivals().iter().map(Vec::len).collect()
+    }
+
     /// Where in the file, or on the command line, a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`.
     fn locate(&self, key: &str) -> String {
         self.0.locate(key)
@@ -172,7 +174,7 @@ impl Cell {
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, pcap_links=false,
-                        pcap_headers_only=false, progress=None, objects=None))]
+                        pcap_headers_only=false, progress=None, steps=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn run<'py>(
         &self,
@@ -184,6 +186,7 @@ impl Cell {
         pcap_links: bool,
         pcap_headers_only: bool,
         progress: Option<Py<PyAny>>,
+        steps: Option<Py<PyAny>>,
         objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
         let backend = Backend::named(on)?;
@@ -192,14 +195,16 @@ impl Cell {
         }
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         let options = Options { series: series_ns.map(Nanos), pcap, pcap_links, pcap_headers_only };
-        let mut outcome = py.detach(|| self.outcome(backend, &library, &options, progress))?;
+        let mut watcher = Watcher::new(&self.0.scenario, progress, steps);
+        let outcome = py.detach(|| backend.run(&self.0, &library, &options, &mut |moment| watcher.look(moment)));
+        let mut outcome = outcome.map_err(|error| watcher.raised.unwrap_or(error))?;
         outcome.run.describe(&self.0.scenario);
         let series = outcome.series.as_ref().map(|series| columns::tables(py, series, &self.0.scenario));
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 
     /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status.
-    #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", objects=None))]
+    #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", series_ns=None, steps=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn shell(
         &self,
@@ -209,46 +214,22 @@ impl Cell {
         program: Vec<OsString>,
         far: Option<Vec<OsString>>,
         on: &str,
+        series_ns: Option<u64>,
+        steps: Option<Py<PyAny>>,
         objects: Option<HashMap<String, Vec<u8>>>,
     ) -> PyResult<i32> {
         let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
         let time = Backend::named(on)?.time();
         let programs = testbed::Programs { at, near: program, far, time };
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
-        py.detach(|| {
-            let status = testbed::shell(&self.0.scenario, &library, &programs);
-            status.map_err(|error| testbed_error(&self.0, &error))
-        })
-    }
-}
-
-impl Cell {
-    /// Runs it, taking the interpreter's lock now and then to tell `progress` and to look for signals.
-    fn outcome(
-        &self,
-        backend: Backend,
-        library: &Library,
-        options: &Options,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Outcome> {
-        let duration = self.duration_s();
-        let mut raised = None;
-        let mut next = Instant::now() + TICK;
-        let mut tick = |now: Nanos| {
-            if Instant::now() < next {
-                return ControlFlow::Continue(());
-            }
-            next = Instant::now() + TICK;
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                let share = now.as_secs_f64() / duration;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
-            });
-            raised = told.err();
-            if raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let outcome = backend.run(&self.0, library, options, &mut tick);
-        outcome.map_err(|error| raised.unwrap_or(error))
+        let mut watcher = Watcher::new(&self.0.scenario, None, steps);
+        let status = py.detach(|| {
+            let mut look = |moment: Moment| watcher.look(moment);
+            let watch = series_ns.map(|step| (Nanos(step), &mut look as Progress));
+            testbed::shell(&self.0.scenario, &library, &programs, watch)
+        });
+        watcher.raised.map_or(Ok(()), Err)?;
+        status.map_err(|error| testbed_error(&self.0, &error))
     }
 }
 

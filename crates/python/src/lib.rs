@@ -6,6 +6,7 @@ mod cell;
 mod columns;
 mod errors;
 mod kernel;
+mod live;
 mod process;
 
 use errors::{InputError, RunError, Unbloat, input_error};

@@ -4,6 +4,7 @@
 use crate::setup::{FlowSetup, LinkSetup};
 use crate::units::Nanos;
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// What to keep of a run besides its records.
@@ -18,6 +19,18 @@ pub struct Options {
     /// Of each packet the headers only.
     pub pcap_headers_only: bool,
 }
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The time there.
+    pub now: Nanos,
+    /// The step of the series that has just been taken, if one has.
+    pub step: Option<&'a Step>,
+}
+
+/// Told how far a run is: at every step of its series, and now and then besides. May stop the run.
+pub type Progress<'a> = &'a mut dyn FnMut(Moment<'_>) -> ControlFlow<()>;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -154,6 +167,42 @@ pub struct Series {
     pub rtt: Distribution,
     /// Distribution of each link's queueing delay after the warm-up, likewise.
     pub queue_delay: Distribution,
+}
+
+/// The rows that one step adds to a series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// When.
+    pub at: Nanos,
+    /// One per flow.
+    pub flows: Vec<FlowRow>,
+    /// One per link.
+    pub links: Vec<LinkRow>,
+}
+
+/// A row of [`FlowSeries`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct FlowRow {
+    pub flow: u32,
+    pub cwnd_packets: u32,
+    pub ssthresh_packets: Option<u32>,
+    pub in_flight_packets: u32,
+    pub rtt_ms: Option<f64>,
+    pub srtt_ms: Option<f64>,
+    pub goodput_mbps: f64,
+    pub retransmitted_packets: u64,
+}
+
+/// A row of [`LinkSeries`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct LinkRow {
+    pub link: u32,
+    pub queue_bytes: u64,
+    pub queue_packets: u64,
+    pub drops: u64,
+    pub throughput_mbps: f64,
 }
 
 /// Samples of the flows.

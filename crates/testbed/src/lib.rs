@@ -11,6 +11,7 @@ mod packet;
 mod pcap;
 pub mod recording;
 mod run;
+mod series;
 mod shell;
 mod soundness;
 

@@ -12,30 +12,28 @@ use crate::flows::plan::{Hosts, Plan, Planned};
 use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::kernel;
+use crate::series::Gathering;
 use crate::soundness::{self, Processors};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
 use scenario::model::{FlowGroup, Scenario};
-use scenario::records::{Options, Outcome, Run, Series};
+use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use std::io;
 use std::net::Ipv4Addr;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often the caller is asked whether to go on.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
 /// as long as waking up may take ([`crate::emulator::clock`]): steps of little more leave no processor to those that
 /// carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 
-type Progress<'a> = &'a mut dyn FnMut(Nanos) -> ControlFlow<()>;
-
-/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told the time now and then, and may stop
-/// the run.
+/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told how far that is, and may
+/// stop the run.
 ///
 /// # Errors
 /// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
@@ -70,10 +68,14 @@ pub fn run_with(
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
     let clock = Clock::of_run(time).map_err(Error::machine)?;
-    let network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
+    let mut network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
+    let links = network.samples();
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
-    let Driven { interrupted, stalls, processors } = drive(scenario.duration, clock, &emulator, &mut apps, progress)?;
+    let sampler = options.series.map(|step| Sampler::new(step, plan.flows.len()));
+    let mut gathering = sampler.map(|sampler| Gathering::new(sampler, links, apps.samples()));
+    let mut watch = Watch { gathering: gathering.as_mut(), progress };
+    let Driven { interrupted, stalls, processors } = drive(scenario.duration, clock, &emulator, &mut apps, &mut watch)?;
     let mut network = emulator.finish();
     if interrupted {
         return Err(Error::Interrupted);
@@ -93,7 +95,8 @@ pub fn run_with(
         .or(standstill)
         .or_else(|| soundness::missed_steps(&apps.steps, options.series))
         .or_else(|| silent(scenario, &plan, &network, &apps));
-    let series = options.series.map(|step| series(step, &network, &apps));
+    let rtt = network.around.monitors.iter().map(|monitor| &monitor.sender.rtt);
+    let series = gathering.map(|gathering| gathering.finish().finish(rtt, network.queue_delays()));
     let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
     let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
@@ -183,8 +186,30 @@ struct Driven {
     processors: Processors,
 }
 
+/// Tells the caller how far the run is.
+struct Watch<'a, 'p> {
+    gathering: Option<&'a mut Gathering>,
+    progress: Progress<'p>,
+}
+
+impl Watch<'_, '_> {
+    /// Tells of the steps that have come in; gives whether the run is to stop.
+    fn steps(&mut self, now: Nanos) -> bool {
+        let mut stops = false;
+        while let Some(step) = self.gathering.as_mut().and_then(|gathering| gathering.next()) {
+            stops |= (self.progress)(Moment { now, step: Some(step) }).is_break();
+        }
+        stops
+    }
+
+    /// Tells of the time; gives whether the run is to stop.
+    fn time(&mut self, now: Nanos) -> bool {
+        (self.progress)(Moment { now, step: None }).is_break()
+    }
+}
+
 /// Lets time pass.
-fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progress: Progress) -> Result<Driven, Error> {
+fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: &mut Watch) -> Result<Driven, Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let driven = std::thread::scope(|scope| {
@@ -208,11 +233,14 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, progres
         let mut interrupted = false;
         while !stopped() && !interrupted {
             std::thread::sleep(TICK);
-            interrupted = progress(clock.now().min(end)).is_break();
+            let now = clock.now().min(end);
+            // In virtual time nobody looks on, and work of ours would take time from the run.
+            interrupted = clock.is_real() && watch.steps(now) || watch.time(now);
         }
         stop.store(true, Ordering::Relaxed);
         living.join().expect("the applications do not panic")?;
         let stalls = carrying.join().expect("the emulator does not panic")?;
+        interrupted |= watch.steps(clock.now().min(end));
         Ok::<_, io::Error>(Driven { interrupted, stalls, processors })
     });
     driven.map_err(Error::machine)
@@ -235,18 +263,4 @@ fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, f
     let mut receiver = monitor.receiver.clone();
     receiver.delivered_bytes = flow.receiver_meter.delivered_bytes;
     measure::flow_record(number, cc, sender, &receiver, monitor.lost)
-}
-
-/// What both threads saw at each step, side by side.
-fn series(step: Nanos, network: &Network, apps: &Apps) -> Series {
-    let mut sampler = Sampler::new(step, network.around.monitors.len());
-    for (sample, flows) in network.samples.iter().zip(&apps.samples) {
-        let flows = flows.iter().map(|flow| {
-            let mut flow = *flow;
-            flow.rtt_us = sample.rtt_us[flow.flow as usize];
-            flow
-        });
-        sampler.take(sample.at, flows, sample.links.iter().copied());
-    }
-    sampler.finish(network.around.monitors.iter().map(|monitor| &monitor.sender.rtt), network.queue_delays())
 }

@@ -5,29 +5,32 @@
 
 use crate::emulator::Emulator;
 use crate::emulator::clock::{Clock, Time};
-use crate::emulator::network::Network;
+use crate::emulator::network::{Network, Sample};
 use crate::error::Error;
 use crate::flows::plan::Plan;
 use crate::host::namespace::Namespace;
 use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::{controls, kernel, run};
+use measure::Sampler;
 use mechanism::Library;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use scenario::model::{FlowGroup, Scenario};
-use scenario::records::Options;
+use scenario::records::{Moment, Options, Progress};
 use scenario::units::Nanos;
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Long enough for any shell.
@@ -55,9 +58,16 @@ pub struct Programs {
 /// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
 /// ends; gives the status that the near program ended with, 128 and its number after a signal.
 ///
+/// With `watch` the links are looked at at such steps, and somebody is told, who may end the programs.
+///
 /// # Errors
 /// As [`crate::run`], and if a program cannot be started.
-pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Result<i32, Error> {
+pub fn shell(
+    scenario: &Scenario,
+    library: &Library,
+    programs: &Programs,
+    watch: Option<(Nanos, Progress)>,
+) -> Result<i32, Error> {
     let flows =
         scenario.flows.iter().map(|group| FlowGroup { count: 1, arrivals: None, reverse: false, ..group.clone() });
     let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows: flows.collect(), ..scenario.clone() };
@@ -69,7 +79,9 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(programs.time);
-    let network = Network::new(&scenario, Plan::new(&scenario)?, vec![], Time::Real, &Options::default())?;
+    let options = Options { series: watch.as_ref().map(|(step, _)| *step), ..Options::default() };
+    let mut network = Network::new(&scenario, Plan::new(&scenario)?, vec![], Time::Real, &options)?;
+    let mut watch = watch.map(|(step, progress)| Watch::new(step, network.samples(), progress));
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
     let keeper = Keeper::default();
@@ -82,8 +94,17 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
             }
             result
         });
+        let (tell, told) = channel();
         // A thread of its own, for it goes into other namespaces.
-        let status = scope.spawn(|| live(&pairs[0], programs, &keeper)).join().expect("it does not panic");
+        let living = scope.spawn(|| {
+            let status = live(&pairs[0], programs, &keeper);
+            drop(tell);
+            status
+        });
+        if let Some(watch) = &mut watch {
+            watch.until(&told, || end(&keeper));
+        }
+        let status = living.join().expect("it does not panic");
         ended.store(true, Ordering::Relaxed);
         carrying.join().expect("the emulator does not panic")?;
         status
@@ -94,6 +115,40 @@ pub fn shell(scenario: &Scenario, library: &Library, programs: &Programs) -> Res
         .map_err(Error::machine)?;
     let status = status.map_err(Error::machine)?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+/// Tells somebody of the links while the programs run.
+struct Watch<'a> {
+    sampler: Sampler,
+    samples: Receiver<Sample>,
+    progress: Progress<'a>,
+    /// Nobody wants to be told any more.
+    is_over: bool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(step: Nanos, samples: Receiver<Sample>, progress: Progress<'a>) -> Watch<'a> {
+        Watch { sampler: Sampler::new(step, 0), samples, progress, is_over: false }
+    }
+
+    /// Goes on until nothing can come from `ended` any more; calls `end` if it is to end earlier.
+    fn until(&mut self, ended: &Receiver<()>, end: impl Fn()) {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(run::TICK) {
+            if !self.is_over && self.tell().is_break() {
+                self.is_over = true;
+                end();
+            }
+        }
+    }
+
+    fn tell(&mut self) -> ControlFlow<()> {
+        while let Ok(sample) = self.samples.try_recv() {
+            self.sampler.take(sample.at, std::iter::empty(), sample.links.into_iter());
+            (self.progress)(Moment { now: sample.at, step: Some(self.sampler.latest()) })?;
+            self.sampler.forget();
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Starts the programs, and waits for the near one.

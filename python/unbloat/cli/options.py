@@ -240,6 +240,7 @@ def keeping_runs(cache: bool | None) -> Iterator[None]:
 # ---------------------------------------------------------------- What comes out
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+
 # ---------------------------------------------------------------- What `run` and `sweep` share
 
 

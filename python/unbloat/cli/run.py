@@ -28,10 +28,19 @@ EXAMPLES = """\
 unbloat run home-dsl
 unbloat run home-dsl --cc cubic,vegas,cubic_plus --rtt 20ms,100ms
 unbloat run home-dsl --cc ./mine.bpf.c --set link.bottleneck.queue.limit=64kb
+unbloat run home-dsl --live
 unbloat run home-dsl --figure queue.svg --plot queue,cwnd -t 30s
 sudo unbloat run home-dsl --on kernel --cc kernel:cubic
 unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng"""
 
+LiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Show queues, windows and goodputs while it runs; simulations are slowed down to be followed.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -78,6 +87,7 @@ PcapLinksOption = Annotated[
 def command(
     scenario: ScenarioArgument,
     given: RunOptions = USUAL,
+    live: LiveOption = False,
     as_json: JsonOption = False,
     output: OutputOption = None,
     figure: FigureOption = None,
@@ -97,7 +107,8 @@ def command(
 
     with keeping_runs(given.cache):
         recorded = series or bool(output or figure)
-        results = run(scenario, **given.arguments(scenario), series=recorded, pcap=pcap, pcap_links=pcap_links)
+        arguments = given.arguments(scenario)
+        results = run(scenario, **arguments, series=recorded, pcap=pcap, pcap_links=pcap_links, live=live)
         write(results, output, figure, panels)
     say_json(results.as_dict()) if as_json else say(text_of(results))
 

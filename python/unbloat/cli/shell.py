@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Annotated, Literal
 
 import typer
@@ -16,6 +17,7 @@ from unbloat.cli.options import ControlOption, KernelOption, RttOption, Scenario
 EXAMPLES = """\
 sudo unbloat shell home-dsl --far 'iperf3 -s -1' -- iperf3 -c receiver
 unbloat shell home-dsl --on vm --far 'iperf3 -s -1' -- iperf3 -c receiver
+sudo unbloat shell home-dsl --live
 sudo unbloat shell mobile-lte --at receiver"""
 
 
@@ -39,6 +41,10 @@ def command(
         str | None,
         typer.Option("--far", metavar="COMMAND", help="What to run at the other end meanwhile, such as 'iperf3 -s'."),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Watch the link of such a shell, which runs in another terminal already."),
+    ] = False,
 ) -> int:
     """Run a shell, or any program, behind an emulated link.
 
@@ -46,15 +52,26 @@ def command(
     the congestion control of its first flow is that of every connection made here. The two ends can reach each other,
     as "sender" and "receiver", and nothing else. Ends with the program, with its status.
 
+    To see the queue while you work there, run the same command with --live in a second terminal.
+
     On the running kernel that needs root. In a guest it needs none: programs see the files of this machine, and what
     they write is gone with the guest.
     """
+    from unbloat.cli import shell_live
     from unbloat.scenario.checks import check_kernel
     from unbloat.scenario.source import source_of
     from unbloat.system.paths import ALGORITHMS
 
     check_kernel(kernel, on)
     cells = source_of(scenario, overrides_of(scenario, assignments, controls=cc, rtts=rtt)).cells()
+    if live:
+        if on == "vm" or context.obj or far:
+            raise InputError(
+                "shell --live: watches a shell that runs on this machine already: start that in another terminal, with "
+                "its program and without --live; a guest's cannot be watched"
+            )
+        shell_live.watch(cells[0].name)
+        return 0
     if len(cells) > 1:
         axes = ", ".join(axis for axis, _ in cells[0].axes)
         raise InputError(f"{scenario}: has a sweep over {axes}; a shell has one link: choose with --set AXIS=VALUE")
@@ -64,7 +81,10 @@ def command(
         return in_guest(kernel, cells[0], at, program, beyond)
     # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
-    return cells[0].shell(ALGORITHMS, at=at, program=program, far=beyond)
+    with closing(shell_live.Sender(cells[0].name, program)) as steps:
+        return cells[0].shell(
+            ALGORITHMS, at=at, program=program, far=beyond, series_ns=shell_live.STEP_NS, steps=steps.tell
+        )
 
 
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:

@@ -27,6 +27,7 @@ from unbloat.runs.progress import Progress
 from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
+from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
 from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
 from unbloat.scenario.controls import axis_of_controls, own_names
@@ -61,6 +62,7 @@ def run(
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
+    live: bool = False,
 ) -> Results:
     """Run a scenario, every cell of its sweep once.
 
@@ -98,6 +100,9 @@ def run(
         Show a progress bar. By default on a terminal and in a notebook.
     jobs : int, optional
         Number of processes. By default one for each core; on the kernel one, because real runs disturb each other.
+    live : bool
+        Show queues, windows and goodputs on stderr while runs go on, one run at a time: a simulation in real time, or
+        faster if it is longer than 30 seconds. Kept runs are done again, for there is nothing to see of them otherwise.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def run(
     >>> r.flows[["cc", "goodput_mbps", "rtt_ms_mean"]]
 
     """
-    manner = Manner(on, kernel, cache, progress, jobs)
+    manner = Manner(on, kernel, cache, progress, jobs, live=live)
     return execute(chosen_source(source, overrides, cc, seed), manner, only, series, pcap, pcap_links)
 
 
@@ -174,10 +179,16 @@ class Manner:
     progress: bool | None
     jobs: int | None
     checkpoint: Checkpoint | None = None
+    live: bool = False
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, one_of("on", self.on, BACKENDS))
         check_jobs(self.jobs)
+        if self.live and self.on == "vm":
+            why = "to look into it while it runs would take time from the run; the simulator and the kernel can be"
+            raise InputError(f"live: a guest cannot be watched: {why}")
+        if self.live and (self.jobs or 1) > 1:
+            raise InputError(f"live: shows one run at a time, so that {self.jobs} jobs at once do not go with it")
 
     @property
     def is_real(self) -> bool:
@@ -211,7 +222,7 @@ class Manner:
 
     def processes(self) -> int:
         """Give how many runs there may be at a time."""
-        return self.jobs or (1 if self.is_real else processors.count())
+        return self.jobs or (1 if self.is_real or self.live else processors.count())
 
 
 @dataclass(frozen=True)
@@ -225,9 +236,10 @@ class Planned:
     repeat: int | None = None
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
-    def task(self, on: str, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
+    def task(self, manner: Manner, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
         """Give what a worker is told besides the cell."""
-        return Task(self.key, self.stamp, on, Recording(series_ns, pcap, pcap_links))
+        pace = pace_of(self.cell, manner.on) if manner.live else None
+        return Task(self.key, self.stamp, manner.on, Recording(series_ns, pcap, pcap_links), pace)
 
     def record(self, store: Store) -> Record:
         """Read what it came to."""
@@ -306,6 +318,7 @@ class Experiment:
             log.info("goes on where it was interrupted: %s", done)
         if tasks:
             (work or self._run_all)(tasks)
+            self.manner = replace(self.manner, live=False)  # Once seen, they need not be done again for their series.
         if checkpoint and checkpoint is not self.manner.checkpoint:
             checkpoint.finish()
 
@@ -319,14 +332,14 @@ class Experiment:
         self, runs: Sequence[Planned], series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
     ) -> dict[Task, Planned]:
         """List what is to do, not counting what was kept before `since_ns`."""
-        # Neither packets nor what congestion controls print is kept.
-        is_all = bool(pcap) or PRINTING in os.environ
+        # Neither packets nor what congestion controls print is kept, and nobody can look on at what is over.
+        is_all = bool(pcap) or PRINTING in os.environ or self.manner.live
         tasks, keys = {}, set()
         for number, run in enumerate(runs):
-            step = self._step(run.cell, series)
+            step = self._step(run.cell, series or self.manner.live)
             if pcap or (run.key not in keys and (is_all or not self.store.has(run.key, step, since_ns))):
                 file = pcap and str(numbered(Path(pcap), number, len(runs)))
-                tasks[run.task(self.manner.on, step, file or None, pcap_links)] = run
+                tasks[run.task(self.manner, step, file or None, pcap_links)] = run
                 keys.add(run.key)  # Cells may come to the same: one run is enough.
         return tasks
 
@@ -338,17 +351,23 @@ class Experiment:
         for run in tasks.values():
             run.cell.check(self.manner.on)
         guest = self.manner.guest()
-        durations = [run.cell.duration_s for run in tasks.values()]
-        with closing(Progress(durations, self.manner.progress, on=self.manner.on)) as bar:
+        with closing(self._bar([run.cell for run in tasks.values()])) as bar:
             place = {task: i for i, task in enumerate(tasks)}
             processes = min(self.manner.processes(), len(tasks))
             watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
+            step = lambda task, rows: bar.step(place[task], rows) if isinstance(bar, Watching) else None  # noqa: E731
 
             def failed(task: Task, error: Error) -> None:
                 raise in_cell(tasks[task].cell, error)
 
             cells = {task: run.cell for task, run in tasks.items()}
-            run_all(self.store.folder, cells, processes, watch, guest, failed)
+            run_all(self.store.folder, cells, processes, watch, guest, failed, step)
+
+    def _bar(self, cells: Sequence[_core.Cell]) -> Progress | Watching:
+        """Give what tells the user how far runs are."""
+        if self.manner.live:
+            return Watching(cells, self.manner.on)
+        return Progress([cell.duration_s for cell in cells], self.manner.progress, on=self.manner.on)
 
     def records(self) -> list[Outcome]:
         """Read the records of all runs."""

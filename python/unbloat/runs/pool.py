@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError, sweep_compilations
-from unbloat.runs.task import Failed, Task, Watch
+from unbloat.runs.task import Failed, Step, Task, Watch
 from unbloat.scenario.portable import located
 from unbloat.system import compiler_warnings, interrupts
 
@@ -27,14 +27,16 @@ def run_all(
     watch: Watch,
     guest: Path | None = None,
     failed: Failed | None = None,
+    step: Step | None = None,
 ) -> None:
     """Do every task; each result is in the store of `folder` as soon as it is finished.
 
     Runs on "vm" start from what the folder `guest` holds.
 
-    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is.
+    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is. `step` is
+    told what tasks with a pace tell.
     """
-    with interrupts.orderly_end(), Pool(tasks, watch, failed) as pool:
+    with interrupts.orderly_end(), Pool(tasks, watch, failed, step) as pool:
         for number in range(processes):
             pool.add(Worker(folder, guest, number))
         pool.work()
@@ -43,11 +45,14 @@ def run_all(
 class Pool:
     """Workers that share a row of tasks; leaving its context ends them."""
 
-    def __init__(self, tasks: Mapping[Task, _core.Cell], watch: Watch, failed: Failed | None) -> None:
+    def __init__(
+        self, tasks: Mapping[Task, _core.Cell], watch: Watch, failed: Failed | None, step: Step | None
+    ) -> None:
         self._cells = tasks
         self._waiting = iter(tasks)
         self._watch = watch
         self._failed = failed
+        self._step = step
         self._workers = ExitStack()
         self._busy = selectors.DefaultSelector()
 
@@ -82,15 +87,19 @@ class Pool:
     def _hear(self, worker: Worker) -> None:
         task = worker.task
         try:
-            shares = list(worker.listen())
+            news = list(worker.listen())
         except Error as error:
             self._busy.unregister(worker.answers)
             self._give_up(worker, task, error)
             self._start(worker)
             return
-        for share in shares:
-            self._watch(task, share)
-            if share == 1:
+        for each in news:
+            if isinstance(each, dict):
+                if self._step:
+                    self._step(task, each)
+                continue
+            self._watch(task, each)
+            if each == 1:
                 self._busy.unregister(worker.answers)
                 self._start(worker)
 
@@ -163,19 +172,19 @@ class Worker:
             self._end()
             self._start()
 
-    def listen(self) -> Iterator[float]:
-        """Give the shares that have come in; raises what ended the task otherwise."""
+    def listen(self) -> Iterator[float | dict[str, Any]]:
+        """Give the shares, and the steps of the series, that have come in; raises what ended the task otherwise."""
         news = os.read(self.answers.fileno(), 1 << 16)
         if not news:
             raise RunError(self._death())
         *lines, self._rest = (self._rest + news).split(b"\n")
         for line in lines:
-            share = self._share(line)
-            if share is not None:
-                yield share
+            answer = self._answer(line)
+            if answer is not None:
+                yield answer
 
-    def _share(self, line: bytes) -> float | None:
-        """Read an answer: the share of the task that is done, if it is about that."""
+    def _answer(self, line: bytes) -> float | dict[str, Any] | None:
+        """Read an answer: the share of the task that is done, or a step, if it is about that."""
         try:
             answer = json.loads(line)
             if "error" in answer:
@@ -184,6 +193,8 @@ class Worker:
             if "warned" in answer:
                 compiler_warnings.show(answer["warned"], answer["text"])
                 return None
+            if "step" in answer:
+                return dict(answer["step"])
             return 1.0 if "finished" in answer else min(float(answer["share"]), 0.999)
         except (ValueError, TypeError, KeyError):
             self._is_over = True

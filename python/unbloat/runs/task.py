@@ -21,6 +21,9 @@ class Task:
     """That of the files that the key is a hash of (`Code.stamp_with`)."""
     on: str = "simulator"
     recording: Recording = NOTHING
+    pace: float | None = None
+    """How many seconds of a simulation may pass in one of ours at most, for somebody who looks on; None: nobody does,
+    and the steps of its series are not told."""
 
     def as_dict(self) -> dict[str, Any]:
         """Give it for another process."""
@@ -34,5 +37,7 @@ class Task:
 
 Watch = Callable[[Task, float], None]
 """Told a task and the share of it that is done; 1 when it is finished."""
+Step = Callable[[Task, dict[str, Any]], None]
+"""Told a task and the rows of the step of its series that has just been taken."""
 Failed = Callable[[Task, Error], None]
 """Told a task and why it has no result."""

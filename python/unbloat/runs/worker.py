@@ -10,7 +10,9 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,8 +26,9 @@ from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
 Columns = dict[str, dict[str, tuple[str, bytes]]]
-OnProgress = Callable[[float], None]
-Runner = Callable[[_core.Cell, Task, OnProgress], tuple[str, Columns | None]]
+Tell = Callable[..., None]
+"""Answers with a line that has these members."""
+Runner = Callable[[_core.Cell, Task, Tell], tuple[str, Columns | None]]
 """Runs a cell; gives the records as JSON and the series, if the task asks for them."""
 
 
@@ -51,14 +54,31 @@ def main() -> None:
         say(answers, **end)
 
 
-def here(cell: _core.Cell, task: Task, progress: OnProgress) -> tuple[str, Columns | None]:
+def here(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]:
     """Run a cell in this process."""
     return cell.run(
         ALGORITHMS,
         on=task.on,
         **vars(task.recording),
-        progress=progress,
+        progress=lambda share: tell(share=share),
+        steps=None if task.pace is None else Steps(tell, task.pace if task.on == "simulator" else None),
     )
+
+
+class Steps:
+    """Tells of each step of a series when it is taken, and holds a simulation to a pace that one can follow."""
+
+    def __init__(self, tell: Tell, pace: float | None) -> None:
+        self._tell = tell
+        self._pace = pace
+        self._start = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Tell of a step, given as JSON."""
+        step = json.loads(text)
+        if self._pace:
+            time.sleep(max(0.0, self._start + step["time_s"] / self._pace - time.monotonic()))
+        self._tell(step=step)
 
 
 def in_guest(folder: Path, number: int) -> Runner:
@@ -67,8 +87,8 @@ def in_guest(folder: Path, number: int) -> Runner:
 
     stay_on_one_processor(number)
 
-    def run(cell: _core.Cell, task: Task, progress: OnProgress) -> tuple[str, Columns | None]:
-        return guest.run(guest.Guest(folder), cell, task.recording, progress)
+    def run(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]:
+        return guest.run(guest.Guest(folder), cell, task.recording, lambda share: tell(share=share))
 
     return run
 
@@ -87,7 +107,7 @@ def attempt(
 ) -> dict[str, Any]:
     """Run a cell and keep what it came to; give the answer that ends the task. `files` are those of the code."""
     try:
-        record, columns = run(cell, task, lambda share: say(answers, share=share))
+        record, columns = run(cell, task, partial(say, answers))
         tables = None if columns is None else tables_of(columns)
         refuse_changed(cell, files, task.stamp)
         store.put(task.key, record, task.recording.series_ns, tables)

@@ -11,7 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::impairments::Rates;
 use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
-use scenario::records::Run;
+use scenario::records::{Moment, Run};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
 
@@ -76,8 +76,8 @@ fn unwatched(scenario: &Scenario) -> (Run, u64) {
 fn audited(scenario: &Scenario) -> (Outcome, Auditor, u64) {
     let options = Options { series: Some(Nanos(scenario.duration.0 / ROWS)), ..Options::default() };
     let mut reports = 0;
-    let mut progress = |_| {
-        reports += 1;
+    let mut progress = |moment: Moment| {
+        reports += moment.step.is_none() as u32;
         if reports < MOST_REPORTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let tap = (Auditor::new(scenario), Fingerprint::new());

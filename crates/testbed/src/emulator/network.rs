@@ -20,6 +20,7 @@ use scenario::records::Options;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// The links at one step of the series, and the round-trip times seen last.
 #[derive(Debug)]
@@ -61,8 +62,10 @@ pub struct Network {
     is_reverse: Vec<bool>,
     time: Time,
     step: Option<Nanos>,
-    /// The links at equal steps.
-    pub samples: Vec<Sample>,
+    /// Steps of the series that are over.
+    steps: u64,
+    /// Where the links at each step go.
+    samples: Sender<Sample>,
 }
 
 impl Network {
@@ -110,8 +113,16 @@ impl Network {
             plan,
             time,
             step: options.series,
-            samples: vec![],
+            steps: 0,
+            samples: channel().0,
         })
+    }
+
+    /// Hands the links at each step to whoever receives them, from now on.
+    pub fn samples(&mut self) -> Receiver<Sample> {
+        let (sender, receiver) = channel();
+        self.samples = sender;
+        receiver
     }
 
     /// A buffer to read a packet into.
@@ -278,7 +289,7 @@ impl Network {
 
     /// When the links are to be looked at next for the series.
     pub fn next_sample(&self) -> Nanos {
-        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.samples.len() as u64 + 1)))
+        self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.steps + 1)))
     }
 
     /// Looks at the links if a step of the series is over.
@@ -287,7 +298,9 @@ impl Network {
             self.catch_up(now);
             let links = self.links.samples(self.clock);
             let rtt_us = self.around.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
-            self.samples.push(Sample { at: self.next_sample(), links, rtt_us });
+            // Nobody may receive them any more.
+            let _ = self.samples.send(Sample { at: self.next_sample(), links, rtt_us });
+            self.steps += 1;
         }
         self.around.check()
     }

@@ -17,6 +17,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often each sender's `TCP_INFO` is read.
 const TCP_INFO_STEP: Nanos = Nanos::from_millis(10);
@@ -86,8 +87,9 @@ pub struct Apps<'a> {
     nowhere: Box<[u8]>,
     /// One per flow.
     pub flows: Vec<Flow>,
-    /// The flows that had opened, at each step of the series; at a step that was missed, what they were before.
-    pub samples: Vec<Vec<FlowSample>>,
+    /// Where the flows that have opened go at each step of the series; at a step that was missed, what they were
+    /// before.
+    samples: Sender<Vec<FlowSample>>,
     /// The steps of the series.
     pub steps: Steps,
 }
@@ -115,7 +117,7 @@ impl<'a> Apps<'a> {
             step,
             nowhere: vec![0; CHUNK].into(),
             flows: vec![],
-            samples: vec![],
+            samples: channel().0,
             steps: Steps::default(),
         };
         for number in 0..plan.hosts.len() {
@@ -174,6 +176,13 @@ impl<'a> Apps<'a> {
         sockets::prepare(host, planned.port, group, &self.controls[planned.group].name, ahead)
     }
 
+    /// Hands the flows at each step to whoever receives them, from now on.
+    pub fn samples(&mut self) -> Receiver<Vec<FlowSample>> {
+        let (sender, receiver) = channel();
+        self.samples = sender;
+        receiver
+    }
+
     /// Lives until `end`, or until `stopped` says so.
     ///
     /// # Errors
@@ -217,7 +226,10 @@ impl<'a> Apps<'a> {
                     let step = self.step.expect("samples are taken at a step only");
                     let row = self.sample(at, step)?;
                     let over = self.steps.take(at, step, now, self.clock.now());
-                    self.samples.extend(std::iter::repeat_n(row, over as usize));
+                    for row in std::iter::repeat_n(row, over as usize) {
+                        // Nobody may receive them any more.
+                        let _ = self.samples.send(row);
+                    }
                     self.agenda.push(Reverse((at + Nanos(step.0 * over), Action::Sample)));
                 }
             }

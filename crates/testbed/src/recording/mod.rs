@@ -16,12 +16,10 @@ use mechanism::Library;
 use mechanism::replay::{Event, HelperResults, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use scenario::model::Scenario;
-use scenario::records::{Options, Outcome};
-use scenario::units::Nanos;
+use scenario::records::{Options, Outcome, Progress};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::mem::offset_of;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,11 +52,7 @@ struct Snapshot {
 ///
 /// # Errors
 /// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
-pub fn run(
-    scenario: &Scenario,
-    algorithms: &Path,
-    progress: &mut dyn FnMut(Nanos) -> ControlFlow<()>,
-) -> Result<(Outcome, Vec<Recording>), Error> {
+pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result<(Outcome, Vec<Recording>), Error> {
     let controls = controls::load(scenario, &Library::recording(algorithms))?;
     let recorder = |control: &GroupControl| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),

@@ -1,0 +1,99 @@
+//! A run as Python is told of it while it goes on.
+
+use pyo3::prelude::*;
+use scenario::model::{Link, Scenario};
+use scenario::records::{FlowRow, LinkRow, Moment, Step};
+use scenario::units::Nanos;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How often Python is asked whether to go on.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Takes the interpreter's lock for each step that somebody wants to see, and now and then to tell how much is done and
+/// to look for signals.
+pub struct Watcher<'a> {
+    scenario: &'a Scenario,
+    /// The directions of links by their numbers; access links come behind them.
+    links: Vec<&'a Link>,
+    /// Called with the share that is done.
+    progress: Option<Py<PyAny>>,
+    /// Called with each step of the series, as JSON.
+    steps: Option<Py<PyAny>>,
+    /// The time of the step before.
+    before: Nanos,
+    next: Instant,
+    /// What one of them raised.
+    pub raised: Option<PyErr>,
+}
+
+impl<'a> Watcher<'a> {
+    /// Nothing is told before it is due.
+    pub fn new(scenario: &'a Scenario, progress: Option<Py<PyAny>>, steps: Option<Py<PyAny>>) -> Watcher<'a> {
+        let (links, next) = (scenario.directions().collect(), Instant::now() + TICK);
+        Watcher { scenario, links, progress, steps, before: Nanos::ZERO, next, raised: None }
+    }
+
+    /// Tells what there is to tell; what Python raises ends the run.
+    pub fn look(&mut self, moment: Moment) -> ControlFlow<()> {
+        self.raised = self.tell(moment).err();
+        if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn tell(&mut self, moment: Moment) -> PyResult<()> {
+        if let (Some(call), Some(step)) = (&self.steps, moment.step) {
+            let text = self.text(step);
+            self.before = step.at;
+            Python::attach(|py| {
+                py.check_signals()?;
+                call.call1(py, (text,)).map(|_| ())
+            })?;
+        }
+        if Instant::now() < self.next {
+            return Ok(());
+        }
+        self.next = Instant::now() + TICK;
+        let share = moment.now.as_secs_f64() / self.scenario.duration.as_secs_f64();
+        Python::attach(|py| {
+            py.check_signals()?;
+            self.progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
+        })
+    }
+
+    /// The rows of a step under the names of the series' columns. Access links are left out.
+    fn text(&self, step: &Step) -> String {
+        let seconds = step.at.since(self.before).as_secs_f64();
+        let now = |row: &LinkRow| {
+            let link = self.links.get(row.link as usize)?;
+            Some(LinkNow {
+                link: &link.name,
+                queue_bytes: row.queue_bytes,
+                queue_packets: row.queue_packets,
+                drops: row.drops,
+                throughput_mbps: row.throughput_mbps,
+                capacity_mbps: (seconds > 0.0).then(|| link.capacity_bits(self.before, step.at) / seconds / 1e6),
+            })
+        };
+        let links = step.links.iter().filter_map(now).collect();
+        let now = Now { time_s: step.at.as_secs_f64(), flows: &step.flows, links };
+        serde_json::to_string(&now).expect("rows hold numbers and names only")
+    }
+}
+
+#[derive(Serialize)]
+struct Now<'a> {
+    time_s: f64,
+    flows: &'a [FlowRow],
+    links: Vec<LinkNow<'a>>,
+}
+
+#[derive(Serialize)]
+struct LinkNow<'a> {
+    link: &'a str,
+    queue_bytes: u64,
+    queue_packets: u64,
+    drops: u64,
+    throughput_mbps: f64,
+    capacity_mbps: Option<f64>,
+}
