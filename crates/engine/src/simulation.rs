@@ -30,17 +30,9 @@ pub struct Simulation<'a, T> {
     /// When each sample, sender and receiver has something to do. At the same time packets go first.
     timers: Agenda,
     sampler: Option<Sampler>,
+    /// The end has come.
+    is_over: bool,
     monitor: Monitor<T>,
-}
-
-/// Why no more events are carried out for now.
-enum Pause {
-    /// There have been many.
-    Report,
-    /// The series has a new step.
-    Sampled,
-    /// The run is over.
-    End,
 }
 
 /// Who has something to do at a time of its own.
@@ -93,6 +85,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             network: Topology::new(scenario, &counts).network(),
             timers: Agenda::new(2 + 2 * flows as u32),
             sampler: series.map(|step| Sampler::new(step, flows)),
+            is_over: false,
             monitor: Monitor::new(tap, flows),
         };
         for (number, group) in scenario.flows.iter().enumerate() {
@@ -145,31 +138,26 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// Lets time pass until the end of the run.
     pub fn run(&mut self, progress: Progress) -> Result<(), Error> {
         loop {
-            let pause = self.events();
+            let mut sampled = false;
+            for _ in 0..EVENTS_BETWEEN_REPORTS {
+                let arrival = self.network.next();
+                let (due, source) = self.timers.first();
+                if arrival <= due {
+                    self.packet_moves(arrival);
+                } else if self.timer_expires(due, source).is_break() {
+                    if self.is_over {
+                        return Ok(());
+                    }
+                    sampled = true;
+                    break;
+                }
+            }
             let now = self.network.next().min(self.timers.first().0);
-            let step = match pause {
-                Pause::Report => None,
-                Pause::Sampled => self.sampler.as_ref().map(Sampler::latest),
-                Pause::End => return Ok(()),
-            };
+            let step = self.sampler.as_ref().filter(|_| sampled).map(Sampler::latest);
             if progress(Moment { now, step }).is_break() {
                 return Err(Error::Interrupted);
             }
         }
-    }
-
-    /// Carries out events, until there is something to report.
-    fn events(&mut self) -> Pause {
-        for _ in 0..EVENTS_BETWEEN_REPORTS {
-            let arrival = self.network.next();
-            let (due, source) = self.timers.first();
-            if arrival <= due {
-                self.packet_moves(arrival);
-            } else if let ControlFlow::Break(pause) = self.timer_expires(due, source) {
-                return pause;
-            }
-        }
-        Pause::Report
     }
 
     /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
@@ -198,15 +186,18 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<Pause> {
+    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<()> {
         match Timer::of_source(source, self.senders.len() as u32) {
             Timer::Sample => {
                 self.sample(now);
-                return ControlFlow::Break(Pause::Sampled);
+                return ControlFlow::Break(());
             }
             Timer::Sender(flow) => self.sender_timer(now, flow),
             Timer::Receiver(flow) => self.receiver_timer(now, flow),
-            Timer::End => return ControlFlow::Break(Pause::End),
+            Timer::End => {
+                self.is_over = true;
+                return ControlFlow::Break(());
+            }
         }
         ControlFlow::Continue(())
     }
