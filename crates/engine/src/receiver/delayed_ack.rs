@@ -277,11 +277,11 @@ impl DelayedAck {
         self.quick += self.quick_ack as u8;
     }
 
-    /// `tcp_incr_quickack`: at most `most`, at most half of the window.
+    /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
     fn acknowledge_quickly(&mut self, most: u8) {
         if self.quick_ack {
-            let window = self.receive_buffer / self.mss;
-            let by_window = if window < 2 { 2 } else { window / 2 };
+            let half = self.offered / (2 * self.mss);
+            let by_window = if half == 0 { 2 } else { half };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
     }
@@ -424,6 +424,17 @@ mod tests {
             let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window * MSS, MSS);
             delayed.in_order(ms(70));
             assert_eq!(delayed.quick, expected, "window {window}");
+        }
+    }
+
+    /// Of room for 24 segments 23 are offered, of which some may wait for a hole.
+    #[test]
+    fn quick_acknowledgements_are_half_of_what_was_offered_last() {
+        for (held, expected) in [(0, 11), (5, 9)] {
+            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 35_066, MSS);
+            delayed.select_window(12, held, 0);
+            delayed.enter_quickack_mode(MAX_QUICKACKS);
+            assert_eq!(delayed.quick, expected, "{held} wait");
         }
     }
 
