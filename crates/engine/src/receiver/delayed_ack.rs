@@ -58,6 +58,8 @@ pub struct DelayedAck {
     last_in_order: u32,
     /// When an acknowledgement held back for a second segment is due.
     delayed_until: Nanos,
+    /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
+    timer_rings: Nanos,
     /// When the SYN was answered.
     syn_answered: Nanos,
     /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
@@ -102,6 +104,7 @@ impl DelayedAck {
             ato: 0,
             last_in_order: 0,
             delayed_until: Nanos::NEVER,
+            timer_rings: Nanos::ZERO,
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
@@ -305,6 +308,7 @@ impl DelayedAck {
             return true;
         }
         self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
+        self.timer_rings = self.delayed_until;
         false
     }
 
@@ -325,6 +329,10 @@ impl DelayedAck {
         if self.compressed == 1 {
             let share = Nanos(self.round_trip.0 / COMPRESSION_SHARE);
             self.compressed_until = now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK;
+            if self.timer_rings > now {
+                // What rings in vain for a second segment sends what is compressed (`tcp_delack_timer_handler`).
+                self.compressed_until = self.compressed_until.min(self.timer_rings);
+            }
         }
         true
     }
@@ -544,6 +552,29 @@ mod tests {
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected));
             assert!(!delayed.acknowledges_now(ms(501), 5, 0, 0, 1));
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
+        }
+    }
+
+    /// A delayed acknowledgement was due 44 ms after the segment, but a second one came.
+    #[test]
+    fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
+        for (later, expected) in [(42, 1100), (43, 1000), (44, 1100)] {
+            let mut delayed = settled(ms(70));
+            assert!(!delayed.acknowledges_now(ms(500), 5, 1, 1, 0));
+            assert_eq!(delayed.deadline(), ms(544));
+            assert!(delayed.acknowledges_now(ms(501), 6, 2, 1, 0));
+            delayed.acknowledged();
+            assert_eq!(delayed.deadline(), Nanos::NEVER);
+            for _ in 0..3 {
+                assert!(delayed.acknowledges_now(ms(502), 6, 0, 0, 1));
+                delayed.acknowledged();
+            }
+            assert!(!delayed.acknowledges_now(ms(500 + later), 6, 0, 0, 1));
+            assert_eq!(
+                delayed.deadline(),
+                ms(500 + later) + Nanos::from_micros(expected),
+                "{later} ms after the segment"
+            );
         }
     }
 
