@@ -246,18 +246,24 @@ impl Receiver {
         had_holes && !holes
     }
 
-    /// Keeps a segment that came too early. Some: an acknowledgement for the state before, lest its SACK blocks be
-    /// forgotten unsaid (`tcp_sack_new_ofo_skb`).
+    /// Keeps a segment that came too early, be it for the second time. Some: an acknowledgement for the state before,
+    /// lest its SACK blocks be forgotten unsaid (`tcp_sack_new_ofo_skb`).
     fn out_of_order(&mut self, now: Nanos, data: &Data) -> Option<Ack> {
-        if self.out_of_order.holds(data.segment) {
+        let is_new = !self.out_of_order.holds(data.segment);
+        if !is_new {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
-            return None;
         }
         let flush = self.delayed_ack.compresses() && self.out_of_order.strays(data.segment);
-        let early = flush.then(|| self.acknowledge(now));
-        self.delayed_ack.widen(self.out_of_order.len());
-        self.out_of_order.add(data.segment, self.next);
-        self.out_of_order.short_by += self.mss as u64 - self.payload(data);
+        let early = flush.then(|| {
+            self.out_of_order.extend_in_place(data.segment);
+            self.acknowledge(now)
+        });
+        if is_new {
+            self.delayed_ack.widen(self.out_of_order.len());
+            self.out_of_order.add(data.segment, self.next);
+            self.out_of_order.short_by += self.mss as u64 - self.payload(data);
+        }
+        self.out_of_order.report_first(data.segment);
         early
     }
 
