@@ -274,9 +274,9 @@ impl DelayedAck {
         self.acknowledge_quickly(most);
     }
 
-    /// A segment came again that lies below the last acknowledgement: `tcp_send_dupack` answers it. No acknowledgement
-    /// was scheduled for it, so the answer is none of the quick ones (`tcp_dec_quickack_mode`).
-    pub fn answers_old_duplicate(&mut self) {
+    /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is none
+    /// of the quick ones (`tcp_dec_quickack_mode`).
+    pub fn answers_rejected(&mut self) {
         self.quick += self.quick_ack as u8;
     }
 
@@ -454,7 +454,7 @@ mod tests {
             delayed.quick_ack = true;
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             if old {
-                delayed.answers_old_duplicate();
+                delayed.answers_rejected();
             }
             delayed.acknowledged();
             let at_once = (0..50).take_while(|n| {

@@ -18,6 +18,8 @@ use scenario::units::{Bytes, Nanos};
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
+/// So many ticks a timestamp may be older than the one to echo (`TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: i32 = 1;
 /// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
 const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 
@@ -139,9 +141,14 @@ impl Receiver {
         self.meter.arrived(now, data.bytes as u32);
         self.unread = 0;
         self.delayed_ack.measure_round_trip(now);
-        if data.segment <= self.acked {
+        let age = self.ts_recent.wrapping_sub(data.tsval) as i32;
+        if (age > PAWS_WINDOW && self.stack.timestamps) || data.segment + 1 < self.acked {
+            return self.reject(data);
+        }
+        if data.segment <= self.acked && age <= 0 {
             self.ts_recent = data.tsval;
         }
+        self.duplicate = None;
         if data.segment == self.next {
             self.delayed_ack.in_order(now);
         }
@@ -149,12 +156,7 @@ impl Receiver {
         let (early, urgent) = if data.segment == self.next {
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
-            self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
-            let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
-            if data.segment + 1 < self.acked && none_is_scheduled {
-                self.delayed_ack.answers_old_duplicate();
-            }
-            self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
+            self.came_again(data);
             (early, true)
         } else {
             let flushed = self.out_of_order(now, data);
@@ -173,6 +175,26 @@ impl Receiver {
             self.unread = 0;
         }
         (early, is_due)
+    }
+
+    /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what has
+    /// come in order (RFC 7323, section 5.3), is acknowledged and dropped (`tcp_validate_incoming`).
+    #[cold]
+    fn reject(&mut self, data: &Data) -> AckDecision {
+        if data.segment < self.next {
+            self.came_again(data);
+        }
+        let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
+        if none_is_scheduled {
+            self.delayed_ack.answers_rejected();
+        }
+        (None, true)
+    }
+
+    /// A segment below the next in order.
+    fn came_again(&mut self, data: &Data) {
+        self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
+        self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
     }
 
     /// A hole is filled, or a part of it, which is acknowledged at once; then the application reads all that waited for

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use engine::Options;
-use engine::packet::{Ack, Data, flag};
+use engine::packet::{Ack, Block, Data, flag};
 use scenario::impairments::Reorder;
 use scenario::model::{Limit, Scenario, TcpProfile};
 use scenario::units::{Bytes, Nanos};
@@ -271,4 +271,99 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     let acks = acknowledgements(&s, |_, _| false);
     // In units of 8 bytes, for a window's scale cannot express others.
     assert_eq!(acks.last().unwrap().1.window, (324_045_u32 - 1448).next_multiple_of(8));
+}
+
+/// Some packets are held back for longer than a retransmission takes, some are lost, a third of the retransmissions too,
+/// and some come twice.
+fn overtaking(stack: TcpProfile) -> Script<impl FnMut(Nanos, &Data) -> bool> {
+    let mut s = settled(stack);
+    let impairments = &mut s.links[0].forward.impairments;
+    impairments.reorder = Some(Reorder { share: 0.05, gap: 1, by: Some(Nanos::from_millis(120)) });
+    impairments.duplicate = 0.05;
+    let mut sent_again = std::collections::HashSet::new();
+    let loses = move |_, data: &Data| match data.flags & flag::RETRANSMISSION != 0 {
+        true => data.segment % 3 == 0 && sent_again.insert(data.segment),
+        false => is_data(data) && data.segment % 96 == 1,
+    };
+    watch(&s, &Options::default(), Script::new(loses)).1
+}
+
+/// What the receiver answers a segment with, the state of its timestamp before, and whether the segment had come before
+/// with a timestamp that was new enough.
+struct Answer {
+    segment: u32,
+    tsval: u32,
+    echoed: u32,
+    is_known: bool,
+    acks: Vec<Ack>,
+}
+
+impl Answer {
+    fn is_outdated(&self) -> bool {
+        self.echoed > self.tsval + 1
+    }
+}
+
+fn answers<F: FnMut(Nanos, &Data) -> bool>(script: &Script<F>) -> Vec<Answer> {
+    let mut known = std::collections::HashSet::new();
+    let mut answers = vec![];
+    for (at, data) in script.arrived.iter().filter(|(_, data)| is_data(data)) {
+        let before = script.acks.partition_point(|(sent, _)| sent < at);
+        let after = script.acks.partition_point(|(sent, _)| sent <= at);
+        let answer = Answer {
+            segment: data.segment,
+            tsval: data.tsval,
+            echoed: script.acks[before - 1].1.tsecr,
+            is_known: known.contains(&data.segment),
+            acks: script.acks[before..after].iter().map(|(_, ack)| *ack).collect(),
+        };
+        if !answer.is_outdated() {
+            known.insert(data.segment);
+        }
+        answers.push(answer);
+    }
+    answers
+}
+
+fn holds(block: &Block, segment: u32) -> bool {
+    (block.start..block.end).contains(&segment)
+}
+
+/// A retransmission in order has brought a newer timestamp when a segment comes that left before it and has been
+/// overtaken: the segment is acknowledged, but not taken (RFC 7323, section 5.3; `tcp_paws_discard`).
+#[test]
+fn a_segment_with_an_old_timestamp_is_dropped() {
+    let answers = answers(&overtaking(TcpProfile::LINUX));
+    let dropped: Vec<&Answer> = answers.iter().filter(|answer| answer.is_outdated() && !answer.is_known).collect();
+    assert!(!dropped.is_empty());
+    for Answer { segment, acks, .. } in dropped {
+        let [ack] = acks[..] else { panic!("{} acknowledgements of {segment}", acks.len()) };
+        let reported = *segment < ack.next || ack.blocks().iter().any(|block| holds(block, *segment));
+        assert!(!reported, "{segment}: {ack:?}");
+    }
+}
+
+/// Without timestamps nobody can tell.
+#[test]
+fn without_timestamps_no_segment_is_too_old() {
+    let answers = answers(&overtaking(TcpProfile { timestamps: false, sack_compression: false, ..TcpProfile::LINUX }));
+    let above = |answer: &&Answer| answer.acks.first().is_some_and(|ack| answer.segment > ack.next);
+    let new: Vec<&Answer> = answers.iter().filter(|answer| !answer.is_known).filter(above).collect();
+    assert!(!new.is_empty());
+    assert!(new.iter().all(|answer| answer.acks[0].blocks().iter().any(|block| holds(block, answer.segment))));
+}
+
+/// The second SACK block holds the one that reports a duplicate (RFC 2883, section 4), however long ago it came first.
+#[test]
+fn the_second_block_holds_what_came_twice() {
+    let answers = answers(&overtaking(TcpProfile { sack_compression: false, ..TcpProfile::LINUX }));
+    let mut twice = 0;
+    for Answer { segment, acks, .. } in answers.iter().filter(|answer| answer.is_known && !answer.is_outdated()) {
+        // Both may come in the same instant.
+        if let Some(ack) = acks.last().filter(|ack| *segment > ack.next) {
+            assert!(ack.blocks()[..2].iter().all(|block| holds(block, *segment)), "{segment}: {ack:?}");
+            twice += 1;
+        }
+    }
+    assert!(twice > 10, "{twice}");
 }
