@@ -274,8 +274,8 @@ impl DelayedAck {
         self.acknowledge_quickly(most);
     }
 
-    /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is none
-    /// of the quick ones (`tcp_dec_quickack_mode`).
+    /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is
+    /// none of the quick ones (`tcp_dec_quickack_mode`).
     pub fn answers_rejected(&mut self) {
         self.quick += self.quick_ack as u8;
     }

@@ -177,8 +177,8 @@ impl Receiver {
         (early, is_due)
     }
 
-    /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what has
-    /// come in order (RFC 7323, section 5.3), is acknowledged and dropped (`tcp_validate_incoming`).
+    /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what
+    /// has come in order (RFC 7323, section 5.3), is acknowledged and dropped (`tcp_validate_incoming`).
     #[cold]
     fn reject(&mut self, data: &Data) -> AckDecision {
         if data.segment < self.next {

@@ -273,7 +273,7 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     assert_eq!(acks.last().unwrap().1.window, (324_045_u32 - 1448).next_multiple_of(8));
 }
 
-/// Some packets are held back for longer than a retransmission takes, some are lost, a third of the retransmissions too,
+/// Some packets are held back for longer than a retransmission takes, some are lost, as is every third retransmission,
 /// and some come twice.
 fn overtaking(stack: TcpProfile) -> Script<impl FnMut(Nanos, &Data) -> bool> {
     let mut s = settled(stack);
@@ -288,8 +288,8 @@ fn overtaking(stack: TcpProfile) -> Script<impl FnMut(Nanos, &Data) -> bool> {
     watch(&s, &Options::default(), Script::new(loses)).1
 }
 
-/// What the receiver answers a segment with, the state of its timestamp before, and whether the segment had come before
-/// with a timestamp that was new enough.
+/// What the receiver answers a segment with, the timestamp that it echoed before, and whether the segment had come
+/// before with one that was new enough.
 struct Answer {
     segment: u32,
     tsval: u32,
