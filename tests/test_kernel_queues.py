@@ -104,8 +104,9 @@ def test_the_kernel_s_fifos_do_what_ours_does(runs: Records, label: str) -> None
 def test_drops_are_the_flows_losses(runs: Records, label: str) -> None:
     run = runs[label]
     lost, gone = sum(flow["lost_packets"] for flow in run["flows"]), of(run, "drops") + of(run, "wire_losses")
-    # A flow that has ended has found all its losses; another not yet those of what is on its way.
-    unseen = 0 if label == "lossy netem" else HELD_BYTES // 1500
+    # A flow that has ended has found all its losses, but a last segment that a probe repairs is lost without being
+    # counted (tcp_process_tlp_ack); another flow has not yet found those of what is on its way.
+    unseen = len(run["flows"]) if label == "lossy netem" else HELD_BYTES // 1500
     assert gone - unseen <= lost <= gone != 0
 
 

@@ -146,17 +146,12 @@ def test_parameters_reach_the_kernel(scenario: Write, beta: int) -> None:
 
 
 def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
-    """DCTCP negotiates ECN and keeps the queue about its threshold."""
-    file = scenario(
-        'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }',
-        'cc = "dctcp"',
-        top='warmup = "500ms"',
-    )
+    """DCTCP negotiates ECN. How full it keeps link and queue is said where time is virtual, in test_vm.py."""
+    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }'
+    file = scenario(link, 'cc = "dctcp"', top='warmup = "500ms"')
     results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
-    (link, _), (flow,) = results.links.to_dict("records"), results.flows.to_dict("records")
-    assert link["marks"] > 20 and link["drops"] == 0 and flow["retransmitted_packets"] == 0
-    assert flow["goodput_mbps"] > 18
-    assert 0.3 * 20 * 1500 < link["queue_bytes_mean"] < 2 * 20 * 1500
+    (records, _), (flow,) = results.links.to_dict("records"), results.flows.to_dict("records")
+    assert records["marks"] > 20 and records["drops"] == 0 and flow["retransmitted_packets"] == 0
     trace = pcapng.read(tmp_path / "trace.pcapng")
     assert all(segment.checksums_right for segment in trace)
     assert sum(bool(segment.flags & ECE) for segment in trace if segment.source.startswith("10.128.")) > 20

@@ -99,6 +99,16 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: 
     assert len(data) == flow["sent_packets"]
 
 
+def test_dctcp_keeps_the_queue_about_its_threshold(scenario: Write, kernel: str) -> None:
+    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }'
+    file = scenario(link, 'cc = "dctcp"', top='warmup = "500ms"')
+    results = ub.run(file, on="vm", kernel=kernel)
+    (bottleneck, _), (flow,) = results.links.to_dict("records"), results.flows.to_dict("records")
+    assert bottleneck["marks"] > 20 and bottleneck["drops"] == 0
+    assert flow["goodput_mbps"] > 18
+    assert 0.3 * 20 * 1500 < bottleneck["queue_bytes_mean"] < 2 * 20 * 1500
+
+
 def test_completion(scenario: Write, kernel: str) -> None:
     """A file that never has to wait for the window takes its own time on the wire, and two round trips."""
     flow = f'cc = "kernel:reno"\nstart = "100ms"\nsize = "{100 * SEGMENT}b"\nreceive_window = "64kb"'

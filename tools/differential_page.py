@@ -10,8 +10,6 @@ from typing import Protocol
 from unbloat.report.pages import write_parts
 from unbloat.report.table import Column, markdown, render
 
-PART = "packets"
-"""The part of the page that is made."""
 NO_DIFFERENCE = "none"
 
 
@@ -92,6 +90,6 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     return f"{render(table(verdicts))}\n\n{headline(verdicts)}"
 
 
-def write(page: Path, verdicts: Sequence[Verdict], command: str) -> None:
-    """Write the table into the marked part of a page."""
-    write_parts(page, {PART: f"\n    {command}\n\n{headline(verdicts)}\n\n{markdown(table(verdicts))}\n"})
+def write(page: Path, part: str, verdicts: Sequence[Verdict], command: str) -> None:
+    """Write the table into a marked part of a page."""
+    write_parts(page, {part: f"\n    {command}\n\n{headline(verdicts)}\n\n{markdown(table(verdicts))}\n"})

@@ -82,8 +82,9 @@ impl Sampler {
         self.latest.at = now;
         self.latest.flows.clear();
         self.latest.links.clear();
-        flows.for_each(|flow| self.take_flow(now, flow));
-        links.for_each(|link| self.take_link(now, link));
+        flows.for_each(|flow| self.take_flow(flow));
+        links.for_each(|link| self.take_link(link));
+        self.series.push(&self.latest);
         self.next += self.step;
     }
 
@@ -97,9 +98,9 @@ impl Sampler {
         self.series = Series::default();
     }
 
-    fn take_flow(&mut self, now: Nanos, flow: FlowSample) {
+    fn take_flow(&mut self, flow: FlowSample) {
         let before = std::mem::replace(&mut self.delivered_bytes[flow.flow as usize], flow.total_delivered);
-        let row = FlowRow {
+        self.latest.flows.push(FlowRow {
             flow: flow.flow,
             cwnd_packets: flow.cwnd,
             ssthresh_packets: flow.ssthresh,
@@ -108,41 +109,22 @@ impl Sampler {
             srtt_ms: flow.srtt_ms,
             goodput_mbps: self.mbps(flow.total_delivered - before),
             retransmitted_packets: flow.total_retransmitted,
-        };
-        self.latest.flows.push(row);
-        let s = &mut self.series.flows;
-        s.time_s.push(now.as_secs_f64());
-        s.flow.push(row.flow);
-        s.cwnd_packets.push(row.cwnd_packets);
-        s.ssthresh_packets.push(row.ssthresh_packets);
-        s.in_flight_packets.push(row.in_flight_packets);
-        s.rtt_ms.push(row.rtt_ms);
-        s.srtt_ms.push(row.srtt_ms);
-        s.goodput_mbps.push(row.goodput_mbps);
-        s.retransmitted_packets.push(row.retransmitted_packets);
+        });
     }
 
-    fn take_link(&mut self, now: Nanos, link: LinkSample) {
+    fn take_link(&mut self, link: LinkSample) {
         let place = link.link as usize;
         if place >= self.sent_bytes.len() {
             self.sent_bytes.resize(place + 1, 0);
         }
         let before = std::mem::replace(&mut self.sent_bytes[place], link.total_sent);
-        let row = LinkRow {
+        self.latest.links.push(LinkRow {
             link: link.link,
             queue_bytes: link.waiting.0,
             queue_packets: link.waiting.1,
             drops: link.total_drops,
             throughput_mbps: self.mbps(link.total_sent - before),
-        };
-        self.latest.links.push(row);
-        let s = &mut self.series.links;
-        s.time_s.push(now.as_secs_f64());
-        s.link.push(row.link);
-        s.queue_bytes.push(row.queue_bytes);
-        s.queue_packets.push(row.queue_packets);
-        s.drops.push(row.drops);
-        s.throughput_mbps.push(row.throughput_mbps);
+        });
     }
 
     fn mbps(&self, bytes_in_a_step: u64) -> f64 {

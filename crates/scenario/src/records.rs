@@ -169,6 +169,15 @@ pub struct Series {
     pub queue_delay: Distribution,
 }
 
+impl Series {
+    /// Adds the rows of a step.
+    pub fn push(&mut self, step: &Step) {
+        let time_s = step.at.as_secs_f64();
+        step.flows.iter().for_each(|row| self.flows.push(time_s, row));
+        step.links.iter().for_each(|row| self.links.push(time_s, row));
+    }
+}
+
 /// The rows that one step adds to a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
@@ -224,6 +233,20 @@ pub struct FlowSeries {
     pub retransmitted_packets: Vec<u64>,
 }
 
+impl FlowSeries {
+    fn push(&mut self, time_s: f64, row: &FlowRow) {
+        self.time_s.push(time_s);
+        self.flow.push(row.flow);
+        self.cwnd_packets.push(row.cwnd_packets);
+        self.ssthresh_packets.push(row.ssthresh_packets);
+        self.in_flight_packets.push(row.in_flight_packets);
+        self.rtt_ms.push(row.rtt_ms);
+        self.srtt_ms.push(row.srtt_ms);
+        self.goodput_mbps.push(row.goodput_mbps);
+        self.retransmitted_packets.push(row.retransmitted_packets);
+    }
+}
+
 /// Samples of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
@@ -236,6 +259,17 @@ pub struct LinkSeries {
     pub drops: Vec<u64>,
     /// Over the step that ends here.
     pub throughput_mbps: Vec<f64>,
+}
+
+impl LinkSeries {
+    fn push(&mut self, time_s: f64, row: &LinkRow) {
+        self.time_s.push(time_s);
+        self.link.push(row.link);
+        self.queue_bytes.push(row.queue_bytes);
+        self.queue_packets.push(row.queue_packets);
+        self.drops.push(row.drops);
+        self.throughput_mbps.push(row.throughput_mbps);
+    }
 }
 
 /// A histogram over several subjects (flows or links).

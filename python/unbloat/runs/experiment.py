@@ -351,23 +351,21 @@ class Experiment:
         for run in tasks.values():
             run.cell.check(self.manner.on)
         guest = self.manner.guest()
-        with closing(self._bar([run.cell for run in tasks.values()])) as bar:
-            place = {task: i for i, task in enumerate(tasks)}
-            processes = min(self.manner.processes(), len(tasks))
-            watch = lambda task, share: bar.update(place[task], share)  # noqa: E731
-            step = lambda task, rows: bar.step(place[task], rows) if isinstance(bar, Watching) else None  # noqa: E731
+        cells = {task: run.cell for task, run in tasks.items()}
+        place = {task: number for number, task in enumerate(tasks)}
+        watching = Watching(list(cells.values()), self.manner.on) if self.manner.live else None
+        durations = [cell.duration_s for cell in cells.values()]
+        with closing(watching or Progress(durations, self.manner.progress, on=self.manner.on)) as bar:
+
+            def update(task: Task, share: float) -> None:
+                bar.update(place[task], share)
 
             def failed(task: Task, error: Error) -> None:
-                raise in_cell(tasks[task].cell, error)
+                raise in_cell(cells[task], error)
 
-            cells = {task: run.cell for task, run in tasks.items()}
-            run_all(self.store.folder, cells, processes, watch, guest, failed, step)
-
-    def _bar(self, cells: Sequence[_core.Cell]) -> Progress | Watching:
-        """Give what tells the user how far runs are."""
-        if self.manner.live:
-            return Watching(cells, self.manner.on)
-        return Progress([cell.duration_s for cell in cells], self.manner.progress, on=self.manner.on)
+            step = (lambda task, rows: watching.step(place[task], rows)) if watching else None
+            processes = min(self.manner.processes(), len(tasks))
+            run_all(self.store.folder, cells, processes, update, guest, failed, step)
 
     def records(self) -> list[Outcome]:
         """Read the records of all runs."""

@@ -46,7 +46,11 @@ class Pool:
     """Workers that share a row of tasks; leaving its context ends them."""
 
     def __init__(
-        self, tasks: Mapping[Task, _core.Cell], watch: Watch, failed: Failed | None, step: Step | None
+        self,
+        tasks: Mapping[Task, _core.Cell],
+        watch: Watch,
+        failed: Failed | None = None,
+        step: Step | None = None,
     ) -> None:
         self._cells = tasks
         self._waiting = iter(tasks)

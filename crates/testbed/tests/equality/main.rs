@@ -11,7 +11,7 @@ mod scenarios;
 
 use mechanism::Library;
 use mechanism::replay::{Callback, Recording, Replay};
-use mechanism::sock::{ca_event, ca_state};
+use mechanism::sock::{TcpSock, ca_event, ca_state};
 use scenario::model::{CcSource, CongestionControl, Scenario};
 use scenario::records::Moment;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ struct Story {
     reductions: usize,
     /// Calls of `undo_cwnd`: a reduction had no cause.
     undone: usize,
-    /// Some call found a retransmission timeout being repaired.
+    /// A retransmission timeout was told of, or some call found one being repaired.
     timed_out: bool,
     /// The timestamps were in microseconds.
     microseconds: bool,
@@ -44,7 +44,8 @@ impl Story {
             story.acks += usize::from(matches!(callback, Callback::CongAvoid | Callback::CongControl));
             story.reductions += usize::from(callback == Callback::Ssthresh);
             story.undone += usize::from(callback == Callback::UndoCwnd);
-            story.timed_out |= event.before.inet_conn.icsk_ca_state == ca_state::LOSS;
+            story.timed_out |= event.before.inet_conn.icsk_ca_state == ca_state::LOSS
+                || callback == Callback::Ssthresh && is_all_lost(&event.before);
             story.microseconds |= event.before.tcp_usec_ts != 0;
             let marked_segment =
                 callback == Callback::CwndEvent && event.arguments[0] == u64::from(ca_event::ECN_IS_CE);
@@ -52,6 +53,12 @@ impl Story {
         }
         story
     }
+}
+
+/// A timeout gives up all that is in flight before it asks for `ssthresh` (tcp_enter_loss). Where that was one segment,
+/// its ACK ends the repair before any call can find it.
+fn is_all_lost(sock: &TcpSock) -> bool {
+    sock.packets_out > 0 && sock.lost_out + sock.sacked_out == sock.packets_out
 }
 
 /// Runs the scenario, plays each group's recording, and has `check` judge what it tells.
