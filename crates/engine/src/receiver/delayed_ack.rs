@@ -1,17 +1,14 @@
 //! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
 //! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
+use super::window::{ReceiveWindow, Room};
 use crate::clock::{self, micros_to_jiffies};
-use crate::packet::window_scale;
 use mechanism::sock::HZ;
 use scenario::model::TcpProfile;
-use scenario::skb::truesize;
 use scenario::units::Nanos;
 
 /// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
 pub const MAX_QUICKACKS: u8 = 16;
-/// What a receiver offers at first, bytes.
-const FIRST_WINDOW: u32 = 65_535;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, jiffies.
 const ATO_MIN: u32 = HZ as u32 / 25;
 /// `TCP_DELACK_MAX`, jiffies.
@@ -31,23 +28,10 @@ const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 /// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
 pub struct DelayedAck {
     enabled: bool,
-    quick_ack: bool,
     sack_compression: bool,
     mss: u32,
-    /// What a segment that waits takes of the window, bytes.
-    segment_memory: u32,
-    /// The part of the buffer's memory that a window may take (`tcp_full_space`), bytes.
-    receive_buffer: u32,
-    /// The largest window that is offered: a segment less. Bytes.
-    window_clamp: u32,
-    /// The window that is offered so far, bytes.
-    rcv_ssthresh: u32,
-    /// The window that was offered last (`rcv_wnd`), bytes.
-    offered: u32,
-    /// Where in the stream it ends: it is never taken back.
-    right_edge: u64,
-    /// By so many bits the window is shifted to the right in a packet.
-    window_scale: u8,
+    /// None where the window that the stack offers is constant.
+    window: Option<ReceiveWindow>,
     /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Segments still to be acknowledged at once.
@@ -78,27 +62,14 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// For a receiver with a buffer for windows of `receive_buffer` bytes; at first it offers `FIRST_WINDOW`, and each
-    /// segment widens that by two.
-    pub fn new(stack: &TcpProfile, receive_buffer: u32, mss: u32) -> DelayedAck {
+    /// For a receiver of segments that carry `mss` bytes.
+    pub fn new(stack: &TcpProfile, window: Option<ReceiveWindow>, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
-        // One segment of a buffer is not offered (`tcp_init_buffer_space`).
-        let window_clamp = if receive_buffer > 2 * mss { (receive_buffer - mss).max(2 * mss) } else { receive_buffer };
-        // `tcp_select_initial_window`
-        let whole = if receive_buffer > mss { receive_buffer - receive_buffer % mss } else { receive_buffer };
-        let first_window = whole.min(FIRST_WINDOW);
         DelayedAck {
             mss,
-            segment_memory: memory_of_segment(mss),
-            receive_buffer,
-            window_clamp,
-            rcv_ssthresh: first_window.min(window_clamp),
-            offered: first_window,
-            right_edge: first_window as u64,
-            window_scale: if stack.window_scaling { window_scale(receive_buffer as u64) } else { 0 },
+            window,
             pushed: false,
             enabled: stack.delayed_ack,
-            quick_ack: stack.quick_ack,
             sack_compression: stack.sack && stack.sack_compression,
             quick: 0,
             ato: 0,
@@ -174,98 +145,57 @@ impl DelayedAck {
         }
     }
 
-    /// A new segment came, beside `held` others that the application cannot read yet: if there is room to widen the
-    /// window, the sender shall know at once (`tcp_grow_window`).
+    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is room
+    /// to widen the window, the sender shall know at once (`tcp_grow_window`).
     #[inline]
-    pub fn widen(&mut self, held: u32) {
-        if !self.quick_ack {
-            return;
+    pub fn widen(&mut self, waiting: u32) {
+        if let Some(window) = &mut self.window {
+            self.quick |= window.widen(waiting) as u8;
         }
-        let most = self.window_clamp.min(self.space_beside(held));
-        if self.rcv_ssthresh < most {
-            self.rcv_ssthresh = most.min(self.rcv_ssthresh + 2 * self.mss);
-            self.quick |= 1;
-        }
-    }
-
-    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
-    #[inline]
-    fn space_beside(&self, held: u32) -> u32 {
-        self.receive_buffer.saturating_sub(held.saturating_mul(self.segment_memory))
     }
 
     /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
     /// below, which came just now. None where the stack's window is constant.
     #[inline]
     pub fn select_window(&mut self, next: u32, held: u32, unread: u32) -> Option<u32> {
-        if !self.quick_ack {
-            return None;
-        }
-        let start = next as u64 * self.mss as u64;
-        let current = self.right_edge.saturating_sub(start) as u32;
-        let mut window = self.window_beside(held + unread).max(self.scaled(current));
-        if window < self.mss && unread == 1 {
+        let mut left = self.room_beside(held + unread)?;
+        if left < self.mss && unread == 1 {
             // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
             // application reads before the window is offered.
-            window = window.max(self.window_beside(held));
+            left = left.max(self.room_beside(held)?);
         }
-        self.offered = window;
-        self.right_edge = start + window as u64;
+        Some(self.window.as_mut()?.offer(next, left))
+    }
+
+    /// What can be offered while so many segments wait; if that is little, no more is acknowledged quickly.
+    #[inline]
+    fn room_beside(&mut self, waiting: u32) -> Option<u32> {
+        let Room { window, is_little } = self.window.as_ref()?.room_beside(waiting);
+        if is_little {
+            self.quick = 0;
+        }
         Some(window)
     }
 
-    /// `__tcp_select_window`: the window for a buffer in which so many segments wait.
-    #[inline]
-    fn window_beside(&mut self, waiting: u32) -> u32 {
-        let space = self.space_beside(waiting);
-        if space < self.window_clamp / 2 {
-            self.quick = 0;
-            if space < self.receive_buffer / 16 || space < self.mss {
-                return 0;
-            }
-        }
-        let space = space.min(self.rcv_ssthresh);
-        if self.window_scale == 0 { self.in_whole_segments(space) } else { self.scaled(space) }
+    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
+    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
+    /// waits; and if it doubles a window that was small, so that the sender knows.
+    pub fn reading_acknowledges(&mut self, next: u32, waiting: u32, held: u32) -> bool {
+        waiting >= 2 || self.pushed && waiting > 0 && held == 0 || self.reading_reopens(next, held)
     }
 
-    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
-    #[inline]
-    fn in_whole_segments(&self, space: u32) -> u32 {
-        if self.offered + self.mss <= space || self.offered > space {
-            space - space % self.mss
-        } else if self.mss == self.window_clamp && space > self.offered + self.window_clamp / 2 {
-            space
-        } else {
-            self.offered
-        }
-    }
-
-    /// The least window that a packet can show and that is not below this one.
-    #[inline]
-    fn scaled(&self, window: u32) -> u32 {
-        let below = (1 << self.window_scale) - 1;
-        (window + below) & !below
-    }
-
-    /// The application reads what came, after a window for the state before was offered: does this double it, so that
-    /// the sender is told (`tcp_cleanup_rbuf`)?
+    /// Does reading double what may come above segment `next`, after a window for the state before was offered?
     pub fn reading_reopens(&mut self, next: u32, held: u32) -> bool {
-        if !self.quick_ack {
-            return false;
-        }
-        let window = (self.right_edge - next as u64 * self.mss as u64) as u32;
-        if window > self.window_clamp / 2 {
-            return false;
-        }
-        let now = self.window_beside(held);
-        now > 0 && now >= window.saturating_mul(2)
+        let Some(left) = self.window.as_ref().and_then(|window| window.little_left(next)) else { return false };
+        let now = self.room_beside(held).unwrap_or(0);
+        now > 0 && now >= left.saturating_mul(2)
     }
 
     /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
     /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     #[inline]
     pub fn pushed(&mut self) {
-        self.pushed = self.quick_ack;
+        self.pushed = self.window.is_some();
     }
 
     /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
@@ -277,13 +207,13 @@ impl DelayedAck {
     /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is
     /// none of the quick ones (`tcp_dec_quickack_mode`).
     pub fn answers_rejected(&mut self) {
-        self.quick += self.quick_ack as u8;
+        self.quick += self.window.is_some() as u8;
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
     fn acknowledge_quickly(&mut self, most: u8) {
-        if self.quick_ack {
-            let half = self.offered / (2 * self.mss);
+        if let Some(window) = &self.window {
+            let half = window.offered() / (2 * self.mss);
             let by_window = if half == 0 { 2 } else { half };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
@@ -295,21 +225,23 @@ impl DelayedAck {
     /// has not read `unread`; `held`: segments that came out of order.
     #[inline]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
-        // What has filled a part of a hole takes of the window: if it shrinks, this is a duplicate as others are.
-        let is_due =
-            waiting >= 2 && (held == 0 || !self.quick_ack || self.window_beside(held + unread) >= self.offered);
+        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
+        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
         if is_due || self.quick > 0 || !self.enabled {
             return true;
         }
         if held > 0 {
             return !self.compress(now, next);
         }
-        if self.pushed {
-            return true;
-        }
         self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
         self.timer_rings = self.delayed_until;
         false
+    }
+
+    /// Is as much offered beside so many segments as was offered last?
+    fn offers_no_less(&mut self, waiting: u32) -> bool {
+        let room = self.room_beside(waiting);
+        self.window.as_ref().is_none_or(|window| room >= Some(window.offered()))
     }
 
     /// True if the acknowledgement of a duplicate can wait for more of its kind.
@@ -356,16 +288,6 @@ impl DelayedAck {
         self.compressed = 0;
         self.compressed_until = Nanos::NEVER;
     }
-}
-
-/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`),
-/// which is the payload's share in 1/256 (`scaling_ratio`).
-fn memory_of_segment(mss: u32) -> u32 {
-    const HEADERS: u32 = 52;
-    const RATIO_BITS: u32 = 8;
-    let memory = truesize((mss + HEADERS) as u64) as u32;
-    let scaling_ratio = ((mss << RATIO_BITS) / memory).max(1);
-    (memory * scaling_ratio) >> RATIO_BITS
 }
 
 #[cfg(test)]

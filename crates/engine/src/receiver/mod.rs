@@ -3,6 +3,7 @@
 
 mod delayed_ack;
 mod out_of_order;
+mod window;
 
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
@@ -14,6 +15,7 @@ use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
+use window::ReceiveWindow;
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
@@ -64,24 +66,23 @@ pub struct Receiver {
 pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `receive_buffer`: the window that its buffer has room for;
+    /// The receiver of flow `flow` in a run with this seed. `window`: the largest that its buffer has room for;
     /// `control`: of its flow, if it needs ECN.
     pub fn new(
         seed: u64,
         flow: u32,
         group: &FlowGroup,
-        receive_buffer: Bytes,
+        window: Bytes,
         control: Option<&Control>,
         mss: u32,
         meter: ReceiverMeter,
     ) -> Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
-        let receive_buffer = receive_buffer.0.min(largest as u64) as u32;
-        let mut delayed_ack = DelayedAck::new(&stack, receive_buffer, mss);
+        let moving = stack.quick_ack.then(|| ReceiveWindow::new(window, mss, group.packet, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
-        let constant = if group.receive_window.is_some() { receive_buffer } else { largest };
-        let window = delayed_ack.select_window(0, 0, 0).unwrap_or(constant);
+        let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
+        let window = moving.as_ref().map_or(constant, ReceiveWindow::offered);
         let socket = control.map(|control| {
             let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
             let mut sk = Box::new(own);
@@ -107,7 +108,7 @@ impl Receiver {
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
-            delayed_ack,
+            delayed_ack: DelayedAck::new(&stack, moving, mss),
             last_oow_ack: None,
             ecn_seen: false,
             ack_now: false,
@@ -202,7 +203,8 @@ impl Receiver {
     #[cold]
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
-        (Some(ack), self.reading_reopens(self.out_of_order.len()))
+        self.unread = 0;
+        (Some(ack), self.delayed_ack.reading_reopens(self.next, self.out_of_order.len()))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -294,18 +296,14 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// The application reads what came: does that double the window?
-    #[inline]
-    fn reading_reopens(&mut self, held: u32) -> bool {
-        let has_read = std::mem::take(&mut self.unread) > 0;
-        has_read && self.delayed_ack.reading_reopens(self.next, held)
-    }
-
     /// Whether to acknowledge now; if not, the schedule has set a timer.
     fn acknowledges_now(&mut self, now: Nanos) -> bool {
         let (waiting, held) = (self.next - self.acked, self.out_of_order.len());
-        let at_once =
-            self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held) || self.reading_reopens(held);
+        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held);
+        if !at_once {
+            let has_read = std::mem::take(&mut self.unread) > 0;
+            at_once = has_read && self.delayed_ack.reading_acknowledges(self.next, waiting, held);
+        }
         if let Some(sk) = &mut self.socket
             && !at_once
         {

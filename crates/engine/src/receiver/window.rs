@@ -1,0 +1,178 @@
+//! The window that the receiver offers: what its buffer has room for, widened segment by segment, never taken back. As
+//! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it), for a buffer whose size is fixed
+//! (`SO_RCVBUF`) and an application that reads at once.
+
+use crate::packet::window_scale;
+use scenario::skb::{receive_memory, truesize};
+use scenario::units::Bytes;
+
+/// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
+/// (`TCP_DEFAULT_SCALING_RATIO`).
+const RATIO_BITS: u32 = 8;
+const FIRST_RATIO: u32 = 1 << (RATIO_BITS - 1);
+/// What a segment carries before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
+const FIRST_MSS: u32 = 536;
+
+/// The window of one connection.
+pub struct ReceiveWindow {
+    mss: u32,
+    /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
+    segment_memory: u32,
+    /// Memory of the buffer (`sk_rcvbuf`), bytes.
+    memory: u32,
+    /// The share of the memory that is offered, in 256ths.
+    scaling_ratio: u32,
+    /// Data has come, which showed it.
+    has_measured: bool,
+    /// The largest window that is offered (`window_clamp`), bytes.
+    clamp: u32,
+    /// The window that may be offered so far (`rcv_ssthresh`), bytes.
+    ssthresh: u32,
+    /// The window that was offered last (`rcv_wnd`), bytes.
+    offered: u32,
+    /// Where in the stream it ends.
+    right_edge: u64,
+    /// By so many bits the window is shifted to the right in a packet.
+    scale: u8,
+}
+
+/// What can be offered.
+pub struct Room {
+    /// Bytes.
+    pub window: u32,
+    /// Less than half of the largest window is left.
+    pub is_little: bool,
+}
+
+impl ReceiveWindow {
+    /// For a buffer that comes to offer `window`, and segments that carry `mss` bytes in packets of `packet` bytes.
+    /// `scales`: whether the handshake agrees on window scaling.
+    pub fn new(window: Bytes, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
+        let memory = receive_memory(window, mss, packet);
+        let space = memory / 2;
+        // `tcp_select_initial_window`
+        let offered = if space > mss { space - space % mss } else { space };
+        let scale = if scales { window_scale(space as u64) } else { 0 };
+        // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
+        let clamp = space.min(largest(scale));
+        let clamp = if clamp > 2 * mss && clamp + mss > space { (space - mss).max(2 * mss) } else { clamp };
+        ReceiveWindow {
+            mss,
+            segment_memory: truesize(packet.0) as u32,
+            memory,
+            scaling_ratio: FIRST_RATIO,
+            has_measured: false,
+            clamp,
+            ssthresh: offered.min(clamp),
+            offered,
+            right_edge: offered as u64,
+            scale,
+        }
+    }
+
+    /// The window of the SYN's answer.
+    pub fn offered(&self) -> u32 {
+        self.offered
+    }
+
+    /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
+    #[cold]
+    fn measure_overhead(&mut self) {
+        self.has_measured = true;
+        if self.mss > FIRST_MSS.min(self.offered / 2) {
+            self.scaling_ratio = ((self.mss << RATIO_BITS) / self.segment_memory).max(1);
+            self.clamp = self.share_of(self.memory);
+        }
+    }
+
+    /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window? (`tcp_grow_window`)
+    #[inline]
+    pub fn widen(&mut self, waiting: u32) -> bool {
+        if !self.has_measured {
+            self.measure_overhead();
+        }
+        let most = self.clamp.min(self.space_beside(waiting));
+        let widens = self.ssthresh < most;
+        if widens {
+            self.ssthresh = most.min(self.ssthresh + 2 * self.mss);
+        }
+        widens
+    }
+
+    /// `tcp_select_window`: offers, above segment `next`, what is left, and takes nothing back of what was offered
+    /// before.
+    #[inline]
+    pub fn offer(&mut self, next: u32, left: u32) -> u32 {
+        let start = next as u64 * self.mss as u64;
+        let current = self.right_edge.saturating_sub(start) as u32;
+        self.offered = left.max(self.aligned(current)).min(largest(self.scale));
+        self.right_edge = start + self.offered as u64;
+        self.offered
+    }
+
+    /// `__tcp_select_window`: what can be offered while so many segments wait, and whether that is little.
+    #[inline]
+    pub fn room_beside(&self, waiting: u32) -> Room {
+        let space = self.space_beside(waiting);
+        if space >= self.clamp / 2 {
+            return Room { window: self.rounded(space.min(self.ssthresh)), is_little: false };
+        }
+        let space = space & !self.lost_in_scaling();
+        let is_too_little = space < self.share_of(self.memory) / 16 || space < self.mss;
+        Room { window: if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }, is_little: true }
+    }
+
+    /// What is left of the window that was offered last, above segment `next`, if that is little: at most half of the
+    /// largest. Then the sender is told when reading doubles it (`tcp_cleanup_rbuf`).
+    pub fn little_left(&self, next: u32) -> Option<u32> {
+        let left = (self.right_edge - next as u64 * self.mss as u64) as u32;
+        (left <= self.clamp / 2).then_some(left)
+    }
+
+    #[inline]
+    fn rounded(&self, space: u32) -> u32 {
+        if self.scale == 0 { self.in_whole_segments(space) } else { self.aligned(space) }
+    }
+
+    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
+    #[inline]
+    fn space_beside(&self, waiting: u32) -> u32 {
+        self.share_of(self.memory.saturating_sub(waiting.saturating_mul(self.segment_memory)))
+    }
+
+    /// `tcp_win_from_space`
+    #[inline]
+    fn share_of(&self, memory: u32) -> u32 {
+        ((memory as u64 * self.scaling_ratio as u64) >> RATIO_BITS) as u32
+    }
+
+    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
+    #[inline]
+    fn in_whole_segments(&self, space: u32) -> u32 {
+        if self.offered + self.mss <= space || self.offered > space {
+            space - space % self.mss
+        } else if self.mss == self.clamp && space > self.offered + self.clamp / 2 {
+            space
+        } else {
+            self.offered
+        }
+    }
+
+    /// The least window that a packet can show and that is not below this one.
+    #[inline]
+    fn aligned(&self, window: u32) -> u32 {
+        (window + self.lost_in_scaling()) & !self.lost_in_scaling()
+    }
+
+    /// The bits of a window that a packet does not show.
+    #[inline]
+    fn lost_in_scaling(&self) -> u32 {
+        (1 << self.scale) - 1
+    }
+}
+
+/// The largest window that a packet shows (RFC 7323, section 2.2), bytes.
+#[inline]
+fn largest(scale: u8) -> u32 {
+    (u16::MAX as u32) << scale
+}
