@@ -25,7 +25,7 @@ pub mod flag {
     pub const ECE: u8 = 32;
     /// The sender's application has nothing more to write for now.
     pub const PSH: u8 = 64;
-    /// Closes the handshake: an acknowledgement and nothing more.
+    /// An acknowledgement and nothing more: it closes the handshake, or probes a closed window from below.
     pub const BARE: u8 = 128;
 }
 
@@ -86,7 +86,7 @@ pub struct Ack {
 }
 
 impl Data {
-    /// Part of the handshake: it carries nothing for the application.
+    /// Part of the handshake, or looks like it: it carries nothing for the application.
     #[inline]
     pub fn is_handshake(&self) -> bool {
         self.flags & (flag::SYN | flag::BARE) != 0

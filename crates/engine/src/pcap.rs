@@ -297,8 +297,14 @@ impl Connection {
 
     fn data_header(&self, flow: &Flow, data: &Data, tsecr: u32) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
+        // The probe of a closed window lies below it.
+        let probes = data.flags & flag::BARE != 0 && data.segment > 0;
         let mut tcp = TcpHeader {
-            sequence_number: if syn { flow.isn.sender } else { self.sequence(flow, data.segment) },
+            sequence_number: if syn {
+                flow.isn.sender
+            } else {
+                self.sequence(flow, data.segment).wrapping_sub(probes as u32)
+            },
             acknowledgment_number: if syn { 0 } else { flow.receiver_seq(false) },
             syn,
             ack: !syn,

@@ -293,13 +293,22 @@ impl DelayedAck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::units::Bytes;
 
     const MSS: u32 = 1448;
-    const WINDOW: u32 = 100 * MSS;
+
+    /// A window for which a buffer has so many times the memory of a segment.
+    fn of_segments(segments: u32) -> ReceiveWindow {
+        ReceiveWindow::new(Bytes((segments * MSS) as u64), MSS, Bytes(1500), true)
+    }
+
+    fn linux(segments: u32) -> DelayedAck {
+        DelayedAck::new(&TcpProfile::LINUX, Some(of_segments(segments)), MSS)
+    }
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
     fn settled(round_trip: Nanos) -> DelayedAck {
-        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, None, MSS);
         delayed.answered_syn(Nanos::ZERO);
         delayed.measure_round_trip(round_trip);
         delayed.in_order(round_trip);
@@ -342,27 +351,27 @@ mod tests {
     fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
         for (gap, expected) in [(273, 0), (274, 16)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
+            delayed.window = Some(of_segments(100));
             delayed.in_order(ms(70 + gap));
             assert_eq!(delayed.quick, expected, "after {gap} ms");
         }
     }
 
+    /// Of memory for 9 segments half is offered at first, which is 7 of them in whole ones.
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
-        for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window * MSS, MSS);
+        for (segments, expected) in [(1, 2), (2, 2), (3, 1), (9, 3), (100, 16)] {
+            let mut delayed = linux(segments);
             delayed.in_order(ms(70));
-            assert_eq!(delayed.quick, expected, "window {window}");
+            assert_eq!(delayed.quick, expected, "memory for {segments}");
         }
     }
 
-    /// Of room for 24 segments 23 are offered, of which some may wait for a hole.
     #[test]
     fn quick_acknowledgements_are_half_of_what_was_offered_last() {
-        for (held, expected) in [(0, 11), (5, 9)] {
-            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 35_066, MSS);
-            delayed.select_window(12, held, 0);
+        for (held, expected) in [(0, 11), (10, 7)] {
+            let mut delayed = linux(30);
+            delayed.select_window(23, held, 0);
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             assert_eq!(delayed.quick, expected, "{held} wait");
         }
@@ -373,7 +382,7 @@ mod tests {
     fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
         for (old, expected) in [(false, 15), (true, 16)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
+            delayed.window = Some(of_segments(100));
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             if old {
                 delayed.answers_rejected();
@@ -388,61 +397,42 @@ mod tests {
         }
     }
 
-    /// How many of 50 segments widen the window, `held` others waiting each time.
-    fn widened(held: u32) -> usize {
-        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, WINDOW, MSS);
-        let widens = |_: &u32| {
-            delayed.widen(held);
-            let at_once = delayed.acknowledges_now(ms(500), 1, 1, 1, 0);
+    #[test]
+    fn while_the_window_widens_each_segment_is_acknowledged() {
+        let mut delayed = linux(100);
+        let mut at_once = |n| {
+            delayed.widen(1);
+            let at_once = delayed.acknowledges_now(ms(500), n, 1, 1, 0);
             delayed.acknowledged();
             at_once
         };
-        (0..50).filter(widens).count()
+        assert_eq!((0..50).filter(|n| at_once(*n)).count(), 10);
     }
 
-    #[test]
-    fn while_the_window_widens_each_segment_is_acknowledged() {
-        // From 65 535 bytes to a segment less than 144 800, by 2896 each: 27.
-        assert_eq!(widened(0), (WINDOW - MSS - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
-    }
-
-    #[test]
-    fn what_waits_for_a_hole_leaves_less_to_offer() {
-        // Each takes 2304 bytes of memory, of which 160/256 are offered.
-        assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
-    }
-
-    /// The windows offered above 0, 1, 2 ... segments, each of which is read at once.
-    fn offered(window: u32, segments: u32) -> Vec<u32> {
-        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window, MSS);
-        let offer = |next| {
-            delayed.widen(1);
-            delayed.select_window(next, 0, 0).expect("this stack's window is not constant")
-        };
-        (0..segments).map(offer).collect()
-    }
-
-    /// From 36 segments, which 53 054 bytes hold, one is not offered.
-    #[test]
-    fn a_window_that_is_not_scaled_is_whole_segments() {
-        assert_eq!(offered(53_054, 3), [36 * MSS, 35 * MSS, 35 * MSS]);
-    }
-
-    /// In units of 4 bytes, 65 535 and 2896 for each segment, up to a segment less than 200 000.
-    #[test]
-    fn a_window_that_is_scaled_is_rounded_up() {
-        assert_eq!(offered(200_000, 2), [68_432, 71_328]);
-        assert_eq!(offered(200_001, 60)[59], 198_556);
-    }
-
-    /// Of room for 61 segments 60 are offered. 31 that wait leave more than half of the 60, and less than half of 61.
     #[test]
     fn quick_acknowledgements_end_below_half_of_what_is_offered() {
-        for (held, expected) in [(31, 16), (32, 0)] {
-            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 61 * MSS, MSS);
+        for (held, expected) in [(50, 16), (51, 0)] {
+            let mut delayed = linux(100);
+            delayed.widen(1);
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             delayed.select_window(0, held, 0);
             assert_eq!(delayed.quick, expected, "{held} wait");
+        }
+    }
+
+    /// The application reads a second segment before its acknowledgement where that would offer less than the last one.
+    #[test]
+    fn a_window_does_not_shrink_for_what_is_about_to_be_read() {
+        for (unread, at_once) in [(1, true), (3, false)] {
+            let mut delayed = settled(ms(70));
+            delayed.window = Some(of_segments(60));
+            for _ in 0..20 {
+                delayed.widen(1);
+            }
+            delayed.select_window(5, 0, 1);
+            delayed.quick = 0;
+            assert_eq!(delayed.acknowledges_now(ms(500), 7, 2, unread, 0), at_once, "{unread} not read");
+            assert!(delayed.reading_acknowledges(7, 2, 0));
         }
     }
 
@@ -452,8 +442,11 @@ mod tests {
     fn a_hole_filled_in_part_is_a_duplicate_where_the_window_shrinks() {
         for (held, prompt) in [(5, 3), (80, 2)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
-            delayed.rcv_ssthresh = 60 * MSS;
+            delayed.window = Some(of_segments(100));
+            for _ in 0..20 {
+                delayed.widen(1);
+            }
+            delayed.quick = 0;
             delayed.select_window(5, held, 0);
             assert!(delayed.acknowledges_now(ms(500), 8, 3, 3, held - 2));
             delayed.acknowledged();

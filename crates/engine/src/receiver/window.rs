@@ -176,3 +176,76 @@ impl ReceiveWindow {
 fn largest(scale: u8) -> u32 {
     (u16::MAX as u32) << scale
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+
+    fn window(bytes: u64, scales: bool) -> ReceiveWindow {
+        ReceiveWindow::new(Bytes(bytes), MSS, Bytes(1500), scales)
+    }
+
+    /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
+    fn offered(bytes: u64, scales: bool, segments: u32) -> Vec<u32> {
+        let mut window = window(bytes, scales);
+        let offer = |next| {
+            window.widen(1);
+            let left = window.room_beside(1).window;
+            window.offer(next, left)
+        };
+        (1..=segments).map(offer).collect()
+    }
+
+    /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 442 bytes of
+    /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment leaves.
+    #[test]
+    fn half_of_the_memory_is_offered_at_first_and_then_the_share_of_payload() {
+        assert_eq!(window(103_977, true).offered(), 57 * MSS);
+        let after = offered(103_977, true, 9);
+        assert_eq!(after[..3], [84_170, 87_066, 89_962]);
+        assert_eq!(after[7..], [101_962, 101_962]);
+    }
+
+    /// As in a guest (number 531): 34 202 bytes of memory.
+    #[test]
+    fn a_window_that_is_not_scaled_is_whole_segments() {
+        assert_eq!(window(21_496, true).offered(), 11 * MSS);
+        assert_eq!(offered(21_496, true, 4), [12 * MSS, 13 * MSS, 13 * MSS, 13 * MSS]);
+    }
+
+    /// Its scale was agreed on when half of the memory was offered.
+    #[test]
+    fn no_window_is_larger_than_its_scale_shows() {
+        assert_eq!(offered(160_000, true, 60)[59], 65_535 << 1);
+        assert_eq!(offered(160_000, false, 60)[59], 65_535);
+    }
+
+    #[test]
+    fn segments_of_536_bytes_leave_the_share_at_half() {
+        let mut small = ReceiveWindow::new(Bytes(536_000), 536, Bytes(588), true);
+        assert_eq!(small.offered(), 536_000);
+        small.widen(1);
+        assert_eq!(small.share_of(1000), 500);
+    }
+
+    /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.
+    #[test]
+    fn what_waits_leaves_less_to_offer() {
+        let mut window = window(100_000, true);
+        (0..50).for_each(|_| _ = window.widen(1));
+        let room = |waiting| window.room_beside(waiting).window;
+        assert_eq!([room(11), room(21)], [room(1) - 14_400, room(1) - 28_800]);
+        assert!(!window.room_beside(34).is_little);
+        assert!(window.room_beside(35).is_little);
+    }
+
+    #[test]
+    fn what_was_offered_is_not_taken_back() {
+        let mut window = window(100_000, true);
+        (0..50).for_each(|_| _ = window.widen(1));
+        let first = window.offer(1, window.room_beside(1).window);
+        assert_eq!(window.offer(3, 0), (first - 2 * MSS).next_multiple_of(2));
+    }
+}
