@@ -198,7 +198,7 @@ mod tests {
         (1..=segments).map(offer).collect()
     }
 
-    /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 442 bytes of
+    /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 444 bytes of
     /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment leaves.
     #[test]
     fn half_of_the_memory_is_offered_at_first_and_then_the_share_of_payload() {
