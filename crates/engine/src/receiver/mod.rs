@@ -141,7 +141,7 @@ impl Receiver {
         }
         self.meter.arrived(now, data.bytes as u32);
         self.unread = 0;
-        self.delayed_ack.measure_round_trip(now);
+        self.delayed_ack.heard(now);
         let age = self.ts_recent.wrapping_sub(data.tsval) as i32;
         if (age > PAWS_WINDOW && self.stack.timestamps) || data.segment + 1 < self.acked {
             return self.reject(data);
@@ -216,7 +216,7 @@ impl Receiver {
         if is_syn {
             return Some(self.syn_ack(now, packet));
         }
-        self.delayed_ack.measure_round_trip(now);
+        self.delayed_ack.heard(now);
         None
     }
 

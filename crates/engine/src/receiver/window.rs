@@ -9,7 +9,7 @@ use scenario::units::Bytes;
 /// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
 /// (`TCP_DEFAULT_SCALING_RATIO`).
 const RATIO_BITS: u32 = 8;
-const FIRST_RATIO: u32 = 1 << (RATIO_BITS - 1);
+const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
 /// What a segment carries before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
 const FIRST_MSS: u32 = 536;
 
@@ -17,23 +17,24 @@ const FIRST_MSS: u32 = 536;
 pub struct ReceiveWindow {
     mss: u32,
     /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
-    segment_memory: u32,
+    segment_memory: u64,
     /// Memory of the buffer (`sk_rcvbuf`), bytes.
-    memory: u32,
+    memory: u64,
     /// The share of the memory that is offered, in 256ths.
-    scaling_ratio: u32,
-    /// Data has come, which showed it.
-    has_measured: bool,
+    scaling_ratio: u64,
     /// The largest window that is offered (`window_clamp`), bytes.
     clamp: u32,
     /// The window that may be offered so far (`rcv_ssthresh`), bytes.
     ssthresh: u32,
+    /// What is left beside no segment and beside one, as most often.
+    beside_few: [u32; 2],
     /// The window that was offered last (`rcv_wnd`), bytes.
     offered: u32,
     /// Where in the stream it ends.
     right_edge: u64,
-    /// By so many bits the window is shifted to the right in a packet.
+    /// By so many bits the window is shifted to the right in a packet; the bits that this loses.
     scale: u8,
+    lost_bits: u32,
 }
 
 /// What can be offered.
@@ -56,18 +57,21 @@ impl ReceiveWindow {
         // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
         let clamp = space.min(largest(scale));
         let clamp = if clamp > 2 * mss && clamp + mss > space { (space - mss).max(2 * mss) } else { clamp };
-        ReceiveWindow {
+        let mut window = ReceiveWindow {
             mss,
-            segment_memory: truesize(packet.0) as u32,
-            memory,
+            segment_memory: truesize(packet.0),
+            memory: memory as u64,
             scaling_ratio: FIRST_RATIO,
-            has_measured: false,
             clamp,
             ssthresh: offered.min(clamp),
+            beside_few: [0; 2],
             offered,
             right_edge: offered as u64,
             scale,
-        }
+            lost_bits: (1 << scale) - 1,
+        };
+        window.beside_few = [0, 1].map(|waiting| window.space_beside_many(waiting));
+        window
     }
 
     /// The window of the SYN's answer.
@@ -77,20 +81,17 @@ impl ReceiveWindow {
 
     /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
     #[cold]
-    fn measure_overhead(&mut self) {
-        self.has_measured = true;
+    pub fn measure_overhead(&mut self) {
         if self.mss > FIRST_MSS.min(self.offered / 2) {
-            self.scaling_ratio = ((self.mss << RATIO_BITS) / self.segment_memory).max(1);
+            self.scaling_ratio = (((self.mss as u64) << RATIO_BITS) / self.segment_memory).max(1);
             self.clamp = self.share_of(self.memory);
+            self.beside_few = [0, 1].map(|waiting| self.space_beside_many(waiting));
         }
     }
 
     /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window? (`tcp_grow_window`)
     #[inline]
     pub fn widen(&mut self, waiting: u32) -> bool {
-        if !self.has_measured {
-            self.measure_overhead();
-        }
         let most = self.clamp.min(self.space_beside(waiting));
         let widens = self.ssthresh < most;
         if widens {
@@ -111,15 +112,19 @@ impl ReceiveWindow {
     }
 
     /// `__tcp_select_window`: what can be offered while so many segments wait, and whether that is little.
-    #[inline]
+    #[inline(always)]
     pub fn room_beside(&self, waiting: u32) -> Room {
         let space = self.space_beside(waiting);
         if space >= self.clamp / 2 {
             return Room { window: self.rounded(space.min(self.ssthresh)), is_little: false };
         }
-        let space = space & !self.lost_in_scaling();
-        let is_too_little = space < self.share_of(self.memory) / 16 || space < self.mss;
-        Room { window: if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }, is_little: true }
+        Room { window: self.little_room(space & !self.lost_bits), is_little: true }
+    }
+
+    #[cold]
+    fn little_room(&self, space: u32) -> u32 {
+        let is_too_little = space < self.beside_few[0] / 16 || space < self.mss;
+        if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }
     }
 
     /// What is left of the window that was offered last, above segment `next`, if that is little: at most half of the
@@ -129,7 +134,7 @@ impl ReceiveWindow {
         (left <= self.clamp / 2).then_some(left)
     }
 
-    #[inline]
+    #[inline(always)]
     fn rounded(&self, space: u32) -> u32 {
         if self.scale == 0 { self.in_whole_segments(space) } else { self.aligned(space) }
     }
@@ -137,17 +142,22 @@ impl ReceiveWindow {
     /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
     #[inline]
     fn space_beside(&self, waiting: u32) -> u32 {
-        self.share_of(self.memory.saturating_sub(waiting.saturating_mul(self.segment_memory)))
+        self.beside_few.get(waiting as usize).copied().unwrap_or_else(|| self.space_beside_many(waiting))
+    }
+
+    #[inline]
+    fn space_beside_many(&self, waiting: u32) -> u32 {
+        self.share_of(self.memory.saturating_sub(waiting as u64 * self.segment_memory))
     }
 
     /// `tcp_win_from_space`
     #[inline]
-    fn share_of(&self, memory: u32) -> u32 {
-        ((memory as u64 * self.scaling_ratio as u64) >> RATIO_BITS) as u32
+    fn share_of(&self, memory: u64) -> u32 {
+        ((memory * self.scaling_ratio) >> RATIO_BITS) as u32
     }
 
     /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
-    #[inline]
+    #[inline(never)]
     fn in_whole_segments(&self, space: u32) -> u32 {
         if self.offered + self.mss <= space || self.offered > space {
             space - space % self.mss
@@ -161,13 +171,7 @@ impl ReceiveWindow {
     /// The least window that a packet can show and that is not below this one.
     #[inline]
     fn aligned(&self, window: u32) -> u32 {
-        (window + self.lost_in_scaling()) & !self.lost_in_scaling()
-    }
-
-    /// The bits of a window that a packet does not show.
-    #[inline]
-    fn lost_in_scaling(&self) -> u32 {
-        (1 << self.scale) - 1
+        (window + self.lost_bits) & !self.lost_bits
     }
 }
 
@@ -190,6 +194,7 @@ mod tests {
     /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
     fn offered(bytes: u64, scales: bool, segments: u32) -> Vec<u32> {
         let mut window = window(bytes, scales);
+        window.measure_overhead();
         let offer = |next| {
             window.widen(1);
             let left = window.room_beside(1).window;
@@ -226,7 +231,7 @@ mod tests {
     fn segments_of_536_bytes_leave_the_share_at_half() {
         let mut small = ReceiveWindow::new(Bytes(536_000), 536, Bytes(588), true);
         assert_eq!(small.offered(), 536_000);
-        small.widen(1);
+        small.measure_overhead();
         assert_eq!(small.share_of(1000), 500);
     }
 
@@ -234,6 +239,7 @@ mod tests {
     #[test]
     fn what_waits_leaves_less_to_offer() {
         let mut window = window(100_000, true);
+        window.measure_overhead();
         (0..50).for_each(|_| _ = window.widen(1));
         let room = |waiting| window.room_beside(waiting).window;
         assert_eq!([room(11), room(21)], [room(1) - 14_400, room(1) - 28_800]);
@@ -244,6 +250,7 @@ mod tests {
     #[test]
     fn what_was_offered_is_not_taken_back() {
         let mut window = window(100_000, true);
+        window.measure_overhead();
         (0..50).for_each(|_| _ = window.widen(1));
         let first = window.offer(1, window.room_beside(1).window);
         assert_eq!(window.offer(3, 0), (first - 2 * MSS).next_multiple_of(2));
