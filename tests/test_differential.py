@@ -1,4 +1,4 @@
-"""The simulator against the stock kernel that it models, packet by packet, in random scenarios: `tools/differential`. No root."""
+"""The simulator against the stock kernel that it models, packet by packet: `tools/differential`. No root."""
 
 import json
 import os

@@ -164,7 +164,7 @@ def offered_series() -> list[str]:
 
 
 def modelled_series() -> str:
-    """Give the version of Linux that the simulator models, or the distribution's oldest kernel if it does not have that."""
+    """Give the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
     series = offered_series()
     return LINUX if LINUX in series else series[0]
 
