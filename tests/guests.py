@@ -22,8 +22,9 @@ def share(cache: Path) -> None:
         (cache / name).symlink_to(KEPT / name)
 
 
-def booted(cache: Path) -> str:
-    """Let a cache have the guests of all tests, one with the oldest kernel among them; give that kernel."""
+def booted(cache: Path, wanted: str | None = None) -> str:
+    """Let a cache have the guests of all tests, one with this kernel or the oldest among them; give that kernel."""
     share(cache)
-    guest.prepare(oldest_kernel(), lambda _: None)
-    return oldest_kernel()
+    kernel = wanted or oldest_kernel()
+    guest.prepare(kernel, lambda _: None)
+    return kernel

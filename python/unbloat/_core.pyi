@@ -6,6 +6,7 @@ from typing import final
 
 __all__ = [
     "LEAST_STEP_NS",
+    "LINUX",
     "Cell",
     "Error",
     "InputError",
@@ -33,6 +34,8 @@ __all__ = [
 __version__: str
 LEAST_STEP_NS: int
 """The finest step of a series with the kernel's TCP, in nanoseconds."""
+LINUX: str
+"""The version of Linux whose TCP the simulator's is, such as 6.12."""
 
 class Error(Exception):
     """Whatever kept a run from giving records, in one sentence."""

@@ -25,7 +25,7 @@ pub mod flag {
     pub const ECE: u8 = 32;
     /// The sender's application has nothing more to write for now.
     pub const PSH: u8 = 64;
-    /// Closes the handshake: an acknowledgement and nothing more.
+    /// An acknowledgement and nothing more: it closes the handshake, or probes a closed window from below.
     pub const BARE: u8 = 128;
 }
 
@@ -86,7 +86,7 @@ pub struct Ack {
 }
 
 impl Data {
-    /// Part of the handshake: it carries nothing for the application.
+    /// Part of the handshake, or looks like it: it carries nothing for the application.
     #[inline]
     pub fn is_handshake(&self) -> bool {
         self.flags & (flag::SYN | flag::BARE) != 0
@@ -113,7 +113,7 @@ impl Ack {
 }
 
 /// The largest window scale (RFC 7323, section 2.3).
-const MAX_WINDOW_SCALE: u8 = 14;
+const MAX_WINDOW_SCALE: u32 = 14;
 
 /// IP length of a pure acknowledgement.
 pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
@@ -121,9 +121,9 @@ pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
     (BASE_HEADER + options) as u16
 }
 
-/// The smallest scale with which `largest` bytes can be offered, as Linux chooses it.
+/// The scale with which `largest` bytes can be offered (`tcp_select_initial_window`).
 pub fn window_scale(largest: u64) -> u8 {
-    (0..MAX_WINDOW_SCALE).find(|scale| largest.div_ceil(1 << scale) <= u16::MAX as u64).unwrap_or(MAX_WINDOW_SCALE)
+    largest.max(1).ilog2().saturating_sub(15).min(MAX_WINDOW_SCALE) as u8
 }
 
 /// What the network carries.

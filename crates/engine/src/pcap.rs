@@ -28,6 +28,7 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 use measure::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 use path::{PortId, Topology};
 use scenario::model::{FlowGroup, Scenario};
+use scenario::skb::receive_memory;
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
@@ -266,16 +267,20 @@ impl Flow {
 impl Connection {
     fn new(scenario: &Scenario, group: &FlowGroup) -> Connection {
         let stack = &group.stack;
-        // A textbook receiver offers the largest window that there is.
-        let ample = if stack.quick_ack { scenario.autotuned_window(group).0 } else { u64::MAX };
         let header = BASE_HEADER + if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
+        let mss = group.packet.0 as u32 - header;
+        // A textbook receiver offers the largest window that there is.
+        let largest = if stack.quick_ack {
+            let window = group.receive_window.unwrap_or_else(|| scenario.autotuned_window(group));
+            receive_memory(window, mss, group.packet) as u64 / 2
+        } else {
+            group.receive_window.map_or(u64::MAX, |window| window.0)
+        };
         Connection {
-            mss: group.packet.0 as u32 - header,
+            mss,
             sack: stack.sack,
             timestamps: stack.timestamps,
-            window_scale: stack
-                .window_scaling
-                .then(|| window_scale(group.receive_window.map_or(ample, |window| window.0))),
+            window_scale: stack.window_scaling.then(|| window_scale(largest)),
         }
     }
 
@@ -292,8 +297,14 @@ impl Connection {
 
     fn data_header(&self, flow: &Flow, data: &Data, tsecr: u32) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
+        // The probe of a closed window lies below it.
+        let probes = data.flags & flag::BARE != 0 && data.segment > 0;
         let mut tcp = TcpHeader {
-            sequence_number: if syn { flow.isn.sender } else { self.sequence(flow, data.segment) },
+            sequence_number: if syn {
+                flow.isn.sender
+            } else {
+                self.sequence(flow, data.segment).wrapping_sub(probes as u32)
+            },
             acknowledgment_number: if syn { 0 } else { flow.receiver_seq(false) },
             syn,
             ack: !syn,

@@ -33,6 +33,7 @@ mod _core {
         let py = module.py();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
+        module.add("LINUX", engine::LINUX)?;
         module.add("Error", py.get_type::<Unbloat>())?;
         module.add("InputError", py.get_type::<InputError>())?;
         module.add("RunError", py.get_type::<RunError>())

@@ -1,5 +1,7 @@
 //! What Linux's socket buffers take.
 
+use crate::units::Bytes;
+
 /// Memory that Linux charges a socket for a packet of `bytes` that a network card's driver has put into a buffer of its
 /// own (`skb->truesize`): the buffer is a power of two and has room for headers before the packet and `struct
 /// skb_shared_info` behind it; `struct sk_buff` comes on top.
@@ -7,6 +9,18 @@ pub fn truesize(bytes: u64) -> u64 {
     const HEADROOM_AND_SHARED_INFO: u64 = 384;
     const SK_BUFF: u64 = 256;
     (bytes + HEADROOM_AND_SHARED_INFO).next_power_of_two() + SK_BUFF
+}
+
+/// Size of the receive buffer (`sk_rcvbuf`, bytes) that comes to offer `window` to segments that carry `payload` bytes
+/// in packets of `packet` bytes. Linux 6.6 and later offer the share of memory that is payload, in 256ths: half, until a
+/// segment above 536 bytes shows it (`tcp_measure_rcv_mss`). There is room for two segments at least: less would never
+/// offer a whole one.
+pub fn receive_memory(window: Bytes, payload: u32, packet: Bytes) -> u32 {
+    let payload = payload as u64;
+    let memory_of_segment = if payload <= 536 { 2 * payload } else { truesize(packet.0) };
+    // `setsockopt` doubles what it is asked for.
+    let half = window.0.saturating_mul(memory_of_segment) / payload / 2;
+    2 * half.clamp(memory_of_segment, i32::MAX as u64 / 2) as u32
 }
 
 #[cfg(test)]
@@ -17,5 +31,14 @@ mod tests {
     #[test]
     fn a_packet_takes_a_power_of_two_and_its_description() {
         assert_eq!([52, 100, 127, 1500, 9000, 65_535].map(truesize), [768, 768, 768, 2304, 16_640, 131_328]);
+    }
+
+    #[test]
+    fn a_receive_buffer_has_room_for_what_surrounds_the_payload() {
+        let memory = |window, payload, packet| receive_memory(Bytes(window), payload, Bytes(packet));
+        // 1448 bytes take 2304; of 536 Linux does not measure it.
+        assert_eq!([memory(103_977, 1448, 1500), memory(53_600, 536, 588)], [165_444, 107_200]);
+        assert_eq!(memory(1448, 1448, 1500), 2 * 2304, "two segments at least");
+        assert_eq!(memory(u64::MAX, 1448, 1500), i32::MAX as u32 - 1);
     }
 }

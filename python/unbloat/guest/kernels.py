@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from unbloat._core import InputError, RunError
+from unbloat._core import LINUX, InputError, RunError
 from unbloat.guest.cached import made
 from unbloat.system.paths import cache_folder
 
@@ -161,6 +161,12 @@ def packages() -> list[str]:
 def offered_series() -> list[str]:
     """List what the distribution's kernels begin with, such as 6.1, the oldest first."""
     return sorted({".".join(release.split(".")[:2]) for release in packages() if is_plain(release)}, key=numbers)
+
+
+def modelled_series() -> str:
+    """Give the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
+    series = offered_series()
+    return LINUX if LINUX in series else series[0]
 
 
 def is_plain(release: str) -> bool:

@@ -1,17 +1,14 @@
 //! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
 //! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
+use super::window::{ReceiveWindow, Room};
 use crate::clock::{self, micros_to_jiffies};
-use crate::packet::window_scale;
 use mechanism::sock::HZ;
 use scenario::model::TcpProfile;
-use scenario::skb::truesize;
 use scenario::units::Nanos;
 
 /// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
 pub const MAX_QUICKACKS: u8 = 16;
-/// What a receiver offers at first, bytes.
-const FIRST_WINDOW: u32 = 65_535;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, jiffies.
 const ATO_MIN: u32 = HZ as u32 / 25;
 /// `TCP_DELACK_MAX`, jiffies.
@@ -31,23 +28,10 @@ const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 /// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
 pub struct DelayedAck {
     enabled: bool,
-    quick_ack: bool,
     sack_compression: bool,
     mss: u32,
-    /// What a segment that waits takes of the window, bytes.
-    segment_memory: u32,
-    /// The part of the buffer's memory that a window may take (`tcp_full_space`), bytes.
-    receive_buffer: u32,
-    /// The largest window that is offered: a segment less. Bytes.
-    window_clamp: u32,
-    /// The window that is offered so far, bytes.
-    rcv_ssthresh: u32,
-    /// The window that was offered last (`rcv_wnd`), bytes.
-    offered: u32,
-    /// Where in the stream it ends: it is never taken back.
-    right_edge: u64,
-    /// By so many bits the window is shifted to the right in a packet.
-    window_scale: u8,
+    /// None where the window that the stack offers is constant.
+    window: Option<ReceiveWindow>,
     /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Segments still to be acknowledged at once.
@@ -58,6 +42,8 @@ pub struct DelayedAck {
     last_in_order: u32,
     /// When an acknowledgement held back for a second segment is due.
     delayed_until: Nanos,
+    /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
+    timer_rings: Nanos,
     /// When the SYN was answered.
     syn_answered: Nanos,
     /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
@@ -76,32 +62,20 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// For a receiver with a buffer for windows of `receive_buffer` bytes; at first it offers `FIRST_WINDOW`, and each
-    /// segment widens that by two.
-    pub fn new(stack: &TcpProfile, receive_buffer: u32, mss: u32) -> DelayedAck {
+    /// For a receiver of segments that carry `mss` bytes.
+    pub fn new(stack: &TcpProfile, window: Option<ReceiveWindow>, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
-        // One segment of a buffer is not offered (`tcp_init_buffer_space`).
-        let window_clamp = if receive_buffer > 2 * mss { (receive_buffer - mss).max(2 * mss) } else { receive_buffer };
-        // `tcp_select_initial_window`
-        let whole = if receive_buffer > mss { receive_buffer - receive_buffer % mss } else { receive_buffer };
-        let first_window = whole.min(FIRST_WINDOW);
         DelayedAck {
             mss,
-            segment_memory: memory_of_segment(mss),
-            receive_buffer,
-            window_clamp,
-            rcv_ssthresh: first_window.min(window_clamp),
-            offered: first_window,
-            right_edge: first_window as u64,
-            window_scale: if stack.window_scaling { window_scale(receive_buffer as u64) } else { 0 },
+            window,
             pushed: false,
             enabled: stack.delayed_ack,
-            quick_ack: stack.quick_ack,
             sack_compression: stack.sack && stack.sack_compression,
             quick: 0,
             ato: 0,
             last_in_order: 0,
             delayed_until: Nanos::NEVER,
+            timer_rings: Nanos::ZERO,
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
@@ -138,18 +112,25 @@ impl DelayedAck {
         self.round_trip > Nanos::ZERO
     }
 
-    /// The first segment after the handshake shows the round-trip time.
+    /// A packet came: the first after the answer to the SYN shows the round-trip time.
     #[inline]
-    pub fn measure_round_trip(&mut self, now: Nanos) {
+    pub fn heard(&mut self, now: Nanos) {
         if self.round_trip == Nanos::ZERO {
-            self.round_trip = (now - self.syn_answered).max(Nanos(1));
-            // `tcp_create_openreq_child`: a silence begins here, whether or not the first segment comes next.
-            self.last_in_order = clock::jiffies(now);
-            // RFC 6298, section 2.2, with Linux's floor.
-            let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
-            self.timeout = micros_to_jiffies(timeout.as_micros());
-            self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
+            self.establish(now);
         }
+    }
+
+    #[cold]
+    fn establish(&mut self, now: Nanos) {
+        self.round_trip = (now - self.syn_answered).max(Nanos(1));
+        // `tcp_create_openreq_child`: a silence begins here, whether or not the first segment comes next.
+        self.last_in_order = clock::jiffies(now);
+        // RFC 6298, section 2.2, with Linux's floor.
+        let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
+        self.timeout = micros_to_jiffies(timeout.as_micros());
+        self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
+        // The first segment shows this, before anything is made of it.
+        self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
     }
 
     /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).
@@ -171,98 +152,57 @@ impl DelayedAck {
         }
     }
 
-    /// A new segment came, beside `held` others that the application cannot read yet: if there is room to widen the
-    /// window, the sender shall know at once (`tcp_grow_window`).
+    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is room
+    /// to widen the window, the sender shall know at once (`tcp_grow_window`).
     #[inline]
-    pub fn widen(&mut self, held: u32) {
-        if !self.quick_ack {
-            return;
+    pub fn widen(&mut self, waiting: u32) {
+        if let Some(window) = &mut self.window {
+            self.quick |= window.widen(waiting) as u8;
         }
-        let most = self.window_clamp.min(self.space_beside(held));
-        if self.rcv_ssthresh < most {
-            self.rcv_ssthresh = most.min(self.rcv_ssthresh + 2 * self.mss);
-            self.quick |= 1;
-        }
-    }
-
-    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
-    #[inline]
-    fn space_beside(&self, held: u32) -> u32 {
-        self.receive_buffer.saturating_sub(held.saturating_mul(self.segment_memory))
     }
 
     /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
     /// below, which came just now. None where the stack's window is constant.
     #[inline]
     pub fn select_window(&mut self, next: u32, held: u32, unread: u32) -> Option<u32> {
-        if !self.quick_ack {
-            return None;
-        }
-        let start = next as u64 * self.mss as u64;
-        let current = self.right_edge.saturating_sub(start) as u32;
-        let mut window = self.window_beside(held + unread).max(self.scaled(current));
-        if window < self.mss && unread == 1 {
+        let mut left = self.room_beside(held + unread)?;
+        if left < self.mss && unread == 1 {
             // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
             // application reads before the window is offered.
-            window = window.max(self.window_beside(held));
+            left = left.max(self.room_beside(held)?);
         }
-        self.offered = window;
-        self.right_edge = start + window as u64;
+        Some(self.window.as_mut()?.offer(next, left))
+    }
+
+    /// What can be offered while so many segments wait; if that is little, no more is acknowledged quickly.
+    #[inline]
+    fn room_beside(&mut self, waiting: u32) -> Option<u32> {
+        let Room { window, is_little } = self.window.as_ref()?.room_beside(waiting);
+        if is_little {
+            self.quick = 0;
+        }
         Some(window)
     }
 
-    /// `__tcp_select_window`: the window for a buffer in which so many segments wait.
-    #[inline]
-    fn window_beside(&mut self, waiting: u32) -> u32 {
-        let space = self.space_beside(waiting);
-        if space < self.window_clamp / 2 {
-            self.quick = 0;
-            if space < self.receive_buffer / 16 || space < self.mss {
-                return 0;
-            }
-        }
-        let space = space.min(self.rcv_ssthresh);
-        if self.window_scale == 0 { self.in_whole_segments(space) } else { self.scaled(space) }
+    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
+    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
+    /// waits; and if it doubles a window that was small, so that the sender knows.
+    pub fn reading_acknowledges(&mut self, next: u32, waiting: u32, held: u32) -> bool {
+        waiting >= 2 || self.pushed && waiting > 0 && held == 0 || self.reading_reopens(next, held)
     }
 
-    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
-    #[inline]
-    fn in_whole_segments(&self, space: u32) -> u32 {
-        if self.offered + self.mss <= space || self.offered > space {
-            space - space % self.mss
-        } else if self.mss == self.window_clamp && space > self.offered + self.window_clamp / 2 {
-            space
-        } else {
-            self.offered
-        }
-    }
-
-    /// The least window that a packet can show and that is not below this one.
-    #[inline]
-    fn scaled(&self, window: u32) -> u32 {
-        let below = (1 << self.window_scale) - 1;
-        (window + below) & !below
-    }
-
-    /// The application reads what came, after a window for the state before was offered: does this double it, so that
-    /// the sender is told (`tcp_cleanup_rbuf`)?
+    /// Does reading double what may come above segment `next`, after a window for the state before was offered?
     pub fn reading_reopens(&mut self, next: u32, held: u32) -> bool {
-        if !self.quick_ack {
-            return false;
-        }
-        let window = (self.right_edge - next as u64 * self.mss as u64) as u32;
-        if window > self.window_clamp / 2 {
-            return false;
-        }
-        let now = self.window_beside(held);
-        now > 0 && now >= window.saturating_mul(2)
+        let Some(left) = self.window.as_ref().and_then(|window| window.little_left(next)) else { return false };
+        let now = self.room_beside(held).unwrap_or(0);
+        now > 0 && now >= left.saturating_mul(2)
     }
 
     /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
     /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     #[inline]
     pub fn pushed(&mut self) {
-        self.pushed = self.quick_ack;
+        self.pushed = self.window.is_some();
     }
 
     /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
@@ -271,17 +211,17 @@ impl DelayedAck {
         self.acknowledge_quickly(most);
     }
 
-    /// A segment came again that lies below the last acknowledgement: `tcp_send_dupack` answers it. No acknowledgement
-    /// was scheduled for it, so the answer is none of the quick ones (`tcp_dec_quickack_mode`).
-    pub fn answers_old_duplicate(&mut self) {
-        self.quick += self.quick_ack as u8;
+    /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is
+    /// none of the quick ones (`tcp_dec_quickack_mode`).
+    pub fn answers_rejected(&mut self) {
+        self.quick += self.window.is_some() as u8;
     }
 
-    /// `tcp_incr_quickack`: at most `most`, at most half of the window.
+    /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
     fn acknowledge_quickly(&mut self, most: u8) {
-        if self.quick_ack {
-            let window = self.receive_buffer / self.mss;
-            let by_window = if window < 2 { 2 } else { window / 2 };
+        if let Some(window) = &self.window {
+            let half = window.offered() / (2 * self.mss);
+            let by_window = if half == 0 { 2 } else { half };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
     }
@@ -292,20 +232,23 @@ impl DelayedAck {
     /// has not read `unread`; `held`: segments that came out of order.
     #[inline]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
-        // What has filled a part of a hole takes of the window: if it shrinks, this is a duplicate as others are.
-        let is_due =
-            waiting >= 2 && (held == 0 || !self.quick_ack || self.window_beside(held + unread) >= self.offered);
+        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
+        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
         if is_due || self.quick > 0 || !self.enabled {
             return true;
         }
         if held > 0 {
             return !self.compress(now, next);
         }
-        if self.pushed {
-            return true;
-        }
         self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
+        self.timer_rings = self.delayed_until;
         false
+    }
+
+    /// Is as much offered beside so many segments as was offered last?
+    fn offers_no_less(&mut self, waiting: u32) -> bool {
+        let room = self.room_beside(waiting);
+        self.window.as_ref().is_none_or(|window| room >= Some(window.offered()))
     }
 
     /// True if the acknowledgement of a duplicate can wait for more of its kind.
@@ -325,6 +268,10 @@ impl DelayedAck {
         if self.compressed == 1 {
             let share = Nanos(self.round_trip.0 / COMPRESSION_SHARE);
             self.compressed_until = now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK;
+            if self.timer_rings > now {
+                // What rings in vain for a second segment sends what is compressed (`tcp_delack_timer_handler`).
+                self.compressed_until = self.compressed_until.min(self.timer_rings);
+            }
         }
         true
     }
@@ -350,28 +297,29 @@ impl DelayedAck {
     }
 }
 
-/// What a segment that waits takes of the window: the share of its memory that Linux offers (`tcp_win_from_space`),
-/// which is the payload's share in 1/256 (`scaling_ratio`).
-fn memory_of_segment(mss: u32) -> u32 {
-    const HEADERS: u32 = 52;
-    const RATIO_BITS: u32 = 8;
-    let memory = truesize((mss + HEADERS) as u64) as u32;
-    let scaling_ratio = ((mss << RATIO_BITS) / memory).max(1);
-    (memory * scaling_ratio) >> RATIO_BITS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::units::Bytes;
 
     const MSS: u32 = 1448;
-    const WINDOW: u32 = 100 * MSS;
+
+    /// A window for which a buffer has so many times the memory of a segment.
+    fn of_segments(segments: u32) -> ReceiveWindow {
+        let mut window = ReceiveWindow::new(Bytes((segments * MSS) as u64), MSS, Bytes(1500), true);
+        window.measure_overhead();
+        window
+    }
+
+    fn linux(segments: u32) -> DelayedAck {
+        DelayedAck::new(&TcpProfile::LINUX, Some(of_segments(segments)), MSS)
+    }
 
     /// A receiver with no quick acknowledgements left, whose round trip took so long.
     fn settled(round_trip: Nanos) -> DelayedAck {
-        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, WINDOW, MSS);
+        let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, None, MSS);
         delayed.answered_syn(Nanos::ZERO);
-        delayed.measure_round_trip(round_trip);
+        delayed.heard(round_trip);
         delayed.in_order(round_trip);
         delayed.acknowledged();
         delayed
@@ -412,18 +360,29 @@ mod tests {
     fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
         for (gap, expected) in [(273, 0), (274, 16)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
+            delayed.window = Some(of_segments(100));
             delayed.in_order(ms(70 + gap));
             assert_eq!(delayed.quick, expected, "after {gap} ms");
         }
     }
 
+    /// Of memory for 9 segments half is offered at first, which is 7 of them in whole ones.
     #[test]
     fn no_more_quick_acknowledgements_than_half_a_window() {
-        for (window, expected) in [(0, 2), (1, 2), (2, 1), (9, 4), (100, 16)] {
-            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window * MSS, MSS);
+        for (segments, expected) in [(1, 2), (2, 2), (3, 1), (9, 3), (100, 16)] {
+            let mut delayed = linux(segments);
             delayed.in_order(ms(70));
-            assert_eq!(delayed.quick, expected, "window {window}");
+            assert_eq!(delayed.quick, expected, "memory for {segments}");
+        }
+    }
+
+    #[test]
+    fn quick_acknowledgements_are_half_of_what_was_offered_last() {
+        for (held, expected) in [(0, 11), (10, 9)] {
+            let mut delayed = linux(30);
+            delayed.select_window(23, held, 0);
+            delayed.enter_quickack_mode(MAX_QUICKACKS);
+            assert_eq!(delayed.quick, expected, "{held} wait");
         }
     }
 
@@ -432,10 +391,10 @@ mod tests {
     fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
         for (old, expected) in [(false, 15), (true, 16)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
+            delayed.window = Some(of_segments(100));
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             if old {
-                delayed.answers_old_duplicate();
+                delayed.answers_rejected();
             }
             delayed.acknowledged();
             let at_once = (0..50).take_while(|n| {
@@ -447,61 +406,42 @@ mod tests {
         }
     }
 
-    /// How many of 50 segments widen the window, `held` others waiting each time.
-    fn widened(held: u32) -> usize {
-        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, WINDOW, MSS);
-        let widens = |_: &u32| {
-            delayed.widen(held);
-            let at_once = delayed.acknowledges_now(ms(500), 1, 1, 1, 0);
+    #[test]
+    fn while_the_window_widens_each_segment_is_acknowledged() {
+        let mut delayed = linux(100);
+        let mut at_once = |n| {
+            delayed.widen(1);
+            let at_once = delayed.acknowledges_now(ms(500), n, 1, 1, 0);
             delayed.acknowledged();
             at_once
         };
-        (0..50).filter(widens).count()
+        assert_eq!((0..50).filter(|n| at_once(*n)).count(), 10);
     }
 
-    #[test]
-    fn while_the_window_widens_each_segment_is_acknowledged() {
-        // From 65 535 bytes to a segment less than 144 800, by 2896 each: 27.
-        assert_eq!(widened(0), (WINDOW - MSS - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
-    }
-
-    #[test]
-    fn what_waits_for_a_hole_leaves_less_to_offer() {
-        // Each takes 2304 bytes of memory, of which 160/256 are offered.
-        assert_eq!(widened(10), (WINDOW - 14_400 - FIRST_WINDOW).div_ceil(2 * MSS) as usize);
-    }
-
-    /// The windows offered above 0, 1, 2 ... segments, each of which is read at once.
-    fn offered(window: u32, segments: u32) -> Vec<u32> {
-        let mut delayed = DelayedAck::new(&TcpProfile::LINUX, window, MSS);
-        let offer = |next| {
-            delayed.widen(1);
-            delayed.select_window(next, 0, 0).expect("this stack's window is not constant")
-        };
-        (0..segments).map(offer).collect()
-    }
-
-    /// From 36 segments, which 53 054 bytes hold, one is not offered.
-    #[test]
-    fn a_window_that_is_not_scaled_is_whole_segments() {
-        assert_eq!(offered(53_054, 3), [36 * MSS, 35 * MSS, 35 * MSS]);
-    }
-
-    /// In units of 4 bytes, 65 535 and 2896 for each segment, up to a segment less than 200 000.
-    #[test]
-    fn a_window_that_is_scaled_is_rounded_up() {
-        assert_eq!(offered(200_000, 2), [68_432, 71_328]);
-        assert_eq!(offered(200_001, 60)[59], 198_556);
-    }
-
-    /// Of room for 61 segments 60 are offered. 31 that wait leave more than half of the 60, and less than half of 61.
     #[test]
     fn quick_acknowledgements_end_below_half_of_what_is_offered() {
-        for (held, expected) in [(31, 16), (32, 0)] {
-            let mut delayed = DelayedAck::new(&TcpProfile::LINUX, 61 * MSS, MSS);
+        for (held, expected) in [(50, 16), (51, 0)] {
+            let mut delayed = linux(100);
+            delayed.widen(1);
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             delayed.select_window(0, held, 0);
             assert_eq!(delayed.quick, expected, "{held} wait");
+        }
+    }
+
+    /// The application reads a second segment before its acknowledgement where that would offer less than the last one.
+    #[test]
+    fn a_window_does_not_shrink_for_what_is_about_to_be_read() {
+        for (unread, at_once) in [(1, true), (3, false)] {
+            let mut delayed = settled(ms(70));
+            delayed.window = Some(of_segments(60));
+            for _ in 0..20 {
+                delayed.widen(1);
+            }
+            delayed.select_window(5, 0, 1);
+            delayed.quick = 0;
+            assert_eq!(delayed.acknowledges_now(ms(500), 7, 2, unread, 0), at_once, "{unread} not read");
+            assert!(delayed.reading_acknowledges(7, 2, 0));
         }
     }
 
@@ -511,8 +451,11 @@ mod tests {
     fn a_hole_filled_in_part_is_a_duplicate_where_the_window_shrinks() {
         for (held, prompt) in [(5, 3), (80, 2)] {
             let mut delayed = settled(ms(70));
-            delayed.quick_ack = true;
-            delayed.rcv_ssthresh = 60 * MSS;
+            delayed.window = Some(of_segments(100));
+            for _ in 0..20 {
+                delayed.widen(1);
+            }
+            delayed.quick = 0;
             delayed.select_window(5, held, 0);
             assert!(delayed.acknowledges_now(ms(500), 8, 3, 3, held - 2));
             delayed.acknowledged();
@@ -533,6 +476,29 @@ mod tests {
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected));
             assert!(!delayed.acknowledges_now(ms(501), 5, 0, 0, 1));
             assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
+        }
+    }
+
+    /// A delayed acknowledgement was due 44 ms after the segment, but a second one came.
+    #[test]
+    fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
+        for (later, expected) in [(42, 1100), (43, 1000), (44, 1100)] {
+            let mut delayed = settled(ms(70));
+            assert!(!delayed.acknowledges_now(ms(500), 5, 1, 1, 0));
+            assert_eq!(delayed.deadline(), ms(544));
+            assert!(delayed.acknowledges_now(ms(501), 6, 2, 1, 0));
+            delayed.acknowledged();
+            assert_eq!(delayed.deadline(), Nanos::NEVER);
+            for _ in 0..3 {
+                assert!(delayed.acknowledges_now(ms(502), 6, 0, 0, 1));
+                delayed.acknowledged();
+            }
+            assert!(!delayed.acknowledges_now(ms(500 + later), 6, 0, 0, 1));
+            assert_eq!(
+                delayed.deadline(),
+                ms(500 + later) + Nanos::from_micros(expected),
+                "{later} ms after the segment"
+            );
         }
     }
 

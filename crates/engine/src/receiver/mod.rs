@@ -3,6 +3,7 @@
 
 mod delayed_ack;
 mod out_of_order;
+mod window;
 
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
@@ -14,10 +15,13 @@ use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
+use window::ReceiveWindow;
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
+/// So many ticks a timestamp may be older than the one to echo (`TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: i32 = 1;
 /// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
 const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 
@@ -62,24 +66,23 @@ pub struct Receiver {
 pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `receive_buffer`: the window that its buffer has room for;
+    /// The receiver of flow `flow` in a run with this seed. `window`: the largest that its buffer has room for;
     /// `control`: of its flow, if it needs ECN.
     pub fn new(
         seed: u64,
         flow: u32,
         group: &FlowGroup,
-        receive_buffer: Bytes,
+        window: Bytes,
         control: Option<&Control>,
         mss: u32,
         meter: ReceiverMeter,
     ) -> Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
-        let receive_buffer = receive_buffer.0.min(largest as u64) as u32;
-        let mut delayed_ack = DelayedAck::new(&stack, receive_buffer, mss);
+        let moving = stack.quick_ack.then(|| ReceiveWindow::new(window, mss, group.packet, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
-        let constant = if group.receive_window.is_some() { receive_buffer } else { largest };
-        let window = delayed_ack.select_window(0, 0, 0).unwrap_or(constant);
+        let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
+        let window = moving.as_ref().map_or(constant, ReceiveWindow::offered);
         let socket = control.map(|control| {
             let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
             let mut sk = Box::new(own);
@@ -105,7 +108,7 @@ impl Receiver {
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
-            delayed_ack,
+            delayed_ack: DelayedAck::new(&stack, moving, mss),
             last_oow_ack: None,
             ecn_seen: false,
             ack_now: false,
@@ -138,10 +141,15 @@ impl Receiver {
         }
         self.meter.arrived(now, data.bytes as u32);
         self.unread = 0;
-        self.delayed_ack.measure_round_trip(now);
-        if data.segment <= self.acked {
+        self.delayed_ack.heard(now);
+        let age = self.ts_recent.wrapping_sub(data.tsval) as i32;
+        if (age > PAWS_WINDOW && self.stack.timestamps) || data.segment + 1 < self.acked {
+            return self.reject(data);
+        }
+        if data.segment <= self.acked && age <= 0 {
             self.ts_recent = data.tsval;
         }
+        self.duplicate = None;
         if data.segment == self.next {
             self.delayed_ack.in_order(now);
         }
@@ -149,12 +157,7 @@ impl Receiver {
         let (early, urgent) = if data.segment == self.next {
             (early, self.in_order(now, data))
         } else if data.segment < self.next {
-            self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
-            let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
-            if data.segment + 1 < self.acked && none_is_scheduled {
-                self.delayed_ack.answers_old_duplicate();
-            }
-            self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
+            self.came_again(data);
             (early, true)
         } else {
             let flushed = self.out_of_order(now, data);
@@ -175,12 +178,33 @@ impl Receiver {
         (early, is_due)
     }
 
+    /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what
+    /// has come in order (RFC 7323, section 5.3), is acknowledged and dropped (`tcp_validate_incoming`).
+    #[cold]
+    fn reject(&mut self, data: &Data) -> AckDecision {
+        if data.segment < self.next {
+            self.came_again(data);
+        }
+        let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
+        if none_is_scheduled {
+            self.delayed_ack.answers_rejected();
+        }
+        (None, true)
+    }
+
+    /// A segment below the next in order.
+    fn came_again(&mut self, data: &Data) {
+        self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
+        self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
+    }
+
     /// A hole is filled, or a part of it, which is acknowledged at once; then the application reads all that waited for
     /// it, and a window that was small may be offered anew.
     #[cold]
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
-        (Some(ack), self.reading_reopens(self.out_of_order.len()))
+        self.unread = 0;
+        (Some(ack), self.delayed_ack.reading_reopens(self.next, self.out_of_order.len()))
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
@@ -192,7 +216,7 @@ impl Receiver {
         if is_syn {
             return Some(self.syn_ack(now, packet));
         }
-        self.delayed_ack.measure_round_trip(now);
+        self.delayed_ack.heard(now);
         None
     }
 
@@ -246,18 +270,24 @@ impl Receiver {
         had_holes && !holes
     }
 
-    /// Keeps a segment that came too early. Some: an acknowledgement for the state before, lest its SACK blocks be
-    /// forgotten unsaid (`tcp_sack_new_ofo_skb`).
+    /// Keeps a segment that came too early, be it for the second time. Some: an acknowledgement for the state before,
+    /// lest its SACK blocks be forgotten unsaid (`tcp_sack_new_ofo_skb`).
     fn out_of_order(&mut self, now: Nanos, data: &Data) -> Option<Ack> {
-        if self.out_of_order.holds(data.segment) {
+        let is_new = !self.out_of_order.holds(data.segment);
+        if !is_new {
             self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
-            return None;
         }
         let flush = self.delayed_ack.compresses() && self.out_of_order.strays(data.segment);
-        let early = flush.then(|| self.acknowledge(now));
-        self.delayed_ack.widen(self.out_of_order.len());
-        self.out_of_order.add(data.segment, self.next);
-        self.out_of_order.short_by += self.mss as u64 - self.payload(data);
+        let early = flush.then(|| {
+            self.out_of_order.extend_in_place(data.segment);
+            self.acknowledge(now)
+        });
+        if is_new {
+            self.delayed_ack.widen(self.out_of_order.len());
+            self.out_of_order.add(data.segment, self.next);
+            self.out_of_order.short_by += self.mss as u64 - self.payload(data);
+        }
+        self.out_of_order.report_first(data.segment);
         early
     }
 
@@ -266,18 +296,14 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// The application reads what came: does that double the window?
-    #[inline]
-    fn reading_reopens(&mut self, held: u32) -> bool {
-        let has_read = std::mem::take(&mut self.unread) > 0;
-        has_read && self.delayed_ack.reading_reopens(self.next, held)
-    }
-
     /// Whether to acknowledge now; if not, the schedule has set a timer.
     fn acknowledges_now(&mut self, now: Nanos) -> bool {
         let (waiting, held) = (self.next - self.acked, self.out_of_order.len());
-        let at_once =
-            self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held) || self.reading_reopens(held);
+        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held);
+        if !at_once {
+            let has_read = std::mem::take(&mut self.unread) > 0;
+            at_once = has_read && self.delayed_ack.reading_acknowledges(self.next, waiting, held);
+        }
         if let Some(sk) = &mut self.socket
             && !at_once
         {

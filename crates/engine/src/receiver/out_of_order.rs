@@ -40,8 +40,18 @@ impl OutOfOrder {
 
     /// True if `segment` touches neither of the two blocks that changed last (`TCP_SACK_BLOCKS_EXPECTED`).
     pub fn strays(&self, segment: u32) -> bool {
+        let segment = block_of(segment);
         let recent = &self.blocks[..self.block_count.min(BLOCKS_EXPECTED)];
-        self.block_count >= BLOCKS_EXPECTED && !recent.iter().any(|b| b.end == segment || segment + 1 == b.start)
+        self.block_count >= BLOCKS_EXPECTED && !recent.iter().any(|block| touch(block, &segment))
+    }
+
+    /// A block that `segment` touches takes it in, but stays where it is in the order: `tcp_sack_new_ofo_skb` flushes
+    /// the acknowledgement between these two steps.
+    pub fn extend_in_place(&mut self, segment: u32) {
+        let segment = block_of(segment);
+        if let Some(block) = self.blocks[..self.block_count].iter_mut().find(|block| touch(block, &segment)) {
+            *block = union(block, &segment);
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -53,8 +63,7 @@ impl OutOfOrder {
         self.received.len()
     }
 
-    /// Adds a segment above `next`, and brings the SACK blocks up to date: the block that holds it goes first (RFC
-    /// 2018, section 4).
+    /// Adds a segment above `next`.
     pub fn add(&mut self, segment: u32, next: u32) {
         while segment - next >= self.capacity {
             self.received = self.received.grown(self.capacity * 2, next, self.top.max(next));
@@ -62,12 +71,18 @@ impl OutOfOrder {
         }
         self.received.insert(segment);
         self.top = self.top.max(segment + 1);
-        let mut merged = Block { start: segment, end: segment + 1 };
+    }
+
+    /// Brings the SACK blocks up to date when `segment` has come, be it for the second time: the block that holds it
+    /// goes first (RFC 2018, section 4; RFC 2883, section 4). Of a segment whose block has been forgotten since it came
+    /// first, no more than itself is known.
+    pub fn report_first(&mut self, segment: u32) {
+        let mut merged = block_of(segment);
         let mut kept = 0;
         for i in 0..self.block_count {
             let block = self.blocks[i];
-            if block.end == merged.start || merged.end == block.start {
-                merged = Block { start: merged.start.min(block.start), end: merged.end.max(block.end) };
+            if touch(&block, &merged) {
+                merged = union(&block, &merged);
             } else {
                 self.blocks[kept] = block;
                 kept += 1;
@@ -93,5 +108,71 @@ impl OutOfOrder {
         }
         self.block_count = kept;
         next
+    }
+}
+
+fn block_of(segment: u32) -> Block {
+    Block { start: segment, end: segment + 1 }
+}
+
+/// True if the two overlap or one begins where the other ends.
+fn touch(a: &Block, b: &Block) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+fn union(a: &Block, b: &Block) -> Block {
+    Block { start: a.start.min(b.start), end: a.end.max(b.end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits when these segments have come in this order.
+    fn after(segments: impl IntoIterator<Item = u32>) -> OutOfOrder {
+        let mut waiting = OutOfOrder::new();
+        for segment in segments {
+            waiting.add(segment, 0);
+            waiting.report_first(segment);
+        }
+        waiting
+    }
+
+    fn blocks(of: &OutOfOrder) -> Vec<(u32, u32)> {
+        of.blocks[..of.block_count].iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    #[test]
+    fn a_segment_joins_the_blocks_on_both_sides_of_it() {
+        assert_eq!(blocks(&after([2, 9, 4, 3])), [(2, 5), (9, 10)]);
+    }
+
+    /// There is no room for a fifth block. The segment of the one that was forgotten comes again.
+    #[test]
+    fn a_segment_that_comes_again_is_reported_though_its_block_was_forgotten() {
+        let mut waiting = after([2, 3, 10, 20, 30, 40]);
+        assert_eq!(blocks(&waiting), [(40, 41), (30, 31), (20, 21), (10, 11)]);
+        assert!(waiting.holds(3) && waiting.strays(3));
+        waiting.report_first(3);
+        assert_eq!(blocks(&waiting), [(3, 4), (40, 41), (30, 31), (20, 21)]);
+    }
+
+    #[test]
+    fn the_block_of_a_segment_that_comes_again_goes_first() {
+        let mut waiting = after([2, 3, 4, 10, 20]);
+        assert!(!waiting.strays(10) && waiting.strays(3));
+        waiting.report_first(3);
+        assert_eq!(blocks(&waiting), [(2, 5), (20, 21), (10, 11)]);
+    }
+
+    /// As a kernel's receiver showed it: the third block has grown when what waits for it is flushed, and goes first
+    /// afterwards.
+    #[test]
+    fn the_flushed_acknowledgement_shows_a_block_that_has_grown_in_its_place() {
+        let mut waiting = after([10, 20, 30]);
+        waiting.extend_in_place(9);
+        assert_eq!(blocks(&waiting), [(30, 31), (20, 21), (9, 11)]);
+        waiting.report_first(9);
+        assert_eq!(blocks(&waiting), [(9, 11), (30, 31), (20, 21)]);
     }
 }

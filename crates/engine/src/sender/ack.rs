@@ -32,7 +32,7 @@ impl Sender {
             return;
         }
         // `tcp_may_update_window`
-        let updates_window = ack.next > self.board.una || ack.window > self.sk.snd_wnd;
+        let updates_window = ack.next > self.board.una || ack.window > self.sk.snd_wnd || ack.window == 0;
         if updates_window {
             self.sk.snd_wnd = ack.window;
             self.sk.max_window = self.sk.max_window.max(ack.window);
@@ -44,6 +44,9 @@ impl Sender {
             return self.finish();
         }
         self.transmit_new(env);
+        if self.sk.packets_out == 0 {
+            self.mind_closed_window(env.now);
+        }
         self.let_application_write(self.board.nxt);
     }
 

@@ -1,4 +1,5 @@
-//! The sender's one timer, which stands for the retransmission timeout, the tail loss probe or RACK's reordering timer.
+//! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss probe
+//! or RACK's reordering timer.
 
 use super::{Env, Phase, Sender, rtt, window};
 use crate::clock::{self, micros_to_jiffies};
@@ -10,16 +11,19 @@ use scenario::units::Nanos;
 const TIMEOUT_MIN_US: u64 = 2_000;
 /// So many SYNs are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
+/// The least timeout, doubled so often, is above the largest.
+const MOST_DOUBLINGS: u8 = 16;
 
 /// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcskTime {
     Retrans = 1,
+    Probe0 = 3,
     LossProbe = 5,
     ReoTimeout = 6,
 }
 
-/// At most one of the three is set.
+/// At most one of the four is set.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     pub kind: IcskTime,
@@ -138,6 +142,7 @@ impl Sender {
                 self.clear_timer();
                 self.retransmission_timeout(env);
             }
+            IcskTime::Probe0 => self.probe_closed_window(env),
             IcskTime::LossProbe => self.send_loss_probe(env),
             IcskTime::ReoTimeout => self.reordering_timeout(env),
         }
@@ -156,6 +161,40 @@ impl Sender {
         self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
         self.sk.inet_conn.icsk_rto = (self.sk.inet_conn.icsk_rto << 1).min(rtt::RTO_MAX);
         self.arm(IcskTime::Retrans, self.sk.inet_conn.icsk_rto, env.now);
+    }
+
+    /// Nothing is outstanding. If the receiver has no room for a segment it is asked now and then, for what opens its
+    /// window again may be lost (`tcp_check_probe_timer`, `tcp_ack_probe`).
+    #[cold]
+    pub(super) fn mind_closed_window(&mut self, now: Nanos) {
+        if self.snd_wnd_is_closed() {
+            self.arm_window_probe(now);
+        } else if self.timer.kind == IcskTime::Probe0 {
+            self.sk.inet_conn.icsk_backoff = 0;
+            self.clear_timer();
+        }
+    }
+
+    fn snd_wnd_is_closed(&self) -> bool {
+        self.board.is_empty() && self.board.nxt < self.segments && self.sk.snd_wnd < self.mss
+    }
+
+    /// `tcp_probe0_when`
+    fn arm_window_probe(&mut self, now: Nanos) {
+        let base = self.sk.inet_conn.icsk_rto.max(HZ as u32 / 5);
+        let doubled = (base as u64) << self.sk.inet_conn.icsk_backoff.min(MOST_DOUBLINGS);
+        self.arm_after_pacing(IcskTime::Probe0, doubled.min(rtt::RTO_MAX as u64) as u32, now);
+    }
+
+    /// `tcp_send_probe0`: an acknowledgement below the window, which the receiver answers.
+    #[cold]
+    fn probe_closed_window<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.clear_timer();
+        if self.snd_wnd_is_closed() {
+            self.emit_bare_ack(env);
+            self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
+            self.arm_window_probe(env.now);
+        }
     }
 
     /// `tcp_send_loss_probe`: a new segment, or the last one again; one probe a tail.

@@ -265,7 +265,7 @@ impl Sender {
         self.emit_handshake(env, SYN_BYTES, flag::SYN | negotiate);
     }
 
-    /// The third packet of the handshake.
+    /// The third packet of the handshake, or the probe of a closed window.
     pub(super) fn emit_bare_ack<T: Tap>(&mut self, env: &mut Env<T>) {
         self.emit_handshake(env, self.header, flag::BARE);
     }
@@ -275,7 +275,8 @@ impl Sender {
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
         let (flow, tos) = (self.flow, self.tos);
-        let data = Data { flow, segment: 0, tsval, bytes: bytes as u16, flags, counts: false, tos };
+        let segment = self.board.una;
+        let data = Data { flow, segment, tsval, bytes: bytes as u16, flags, counts: false, tos };
         self.handshake_enters_host(&data);
         if !env.send(data) {
             self.leaves_host(&data);

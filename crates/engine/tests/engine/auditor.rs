@@ -40,6 +40,9 @@ pub struct Flow {
     /// What the receiver has: all below `prefix`, and the members of `arrived` above.
     prefix: u32,
     arrived: Vec<bool>,
+    /// What the receiver has acknowledged, and the newest timestamp of what came at or below that.
+    acknowledged: u32,
+    newest: Option<u32>,
     /// The sender's next new segment, what it knows to be acknowledged, and up to where the receiver has offered room.
     next_new: u32,
     acked: u32,
@@ -154,6 +157,8 @@ impl Flow {
             acks_under_way: UnderWay::new(acks_ordered, same_ack),
             prefix: 0,
             arrived: vec![],
+            acknowledged: 0,
+            newest: None,
             next_new: 0,
             acked: 0,
             edge: None,
@@ -226,7 +231,7 @@ impl Flow {
     fn data_arrived(&mut self, now: Nanos, data: &Data) {
         let left = self.data_under_way.arrive(data);
         assert!(now >= left + self.least_transit, "faster than the path: {left:?} to {now:?}");
-        if data.is_handshake() || self.has(data.segment) {
+        if self.is_from_before(data) || data.is_handshake() || self.has(data.segment) {
             return;
         }
         self.fresh_bytes += data.bytes as u64 - self.header;
@@ -240,8 +245,20 @@ impl Flow {
         }
     }
 
+    /// An older timestamp than the newest (RFC 7323, section 5.3; Linux takes one that is a tick older): the receiver
+    /// drops the segment.
+    fn is_from_before(&mut self, data: &Data) -> bool {
+        let age = self.newest.map_or(0, |newest| newest.wrapping_sub(data.tsval) as i32);
+        let is_acceptable = data.is_handshake() || data.segment + 1 >= self.acknowledged;
+        if age <= 0 && is_acceptable && data.segment <= self.acknowledged {
+            self.newest = Some(data.tsval);
+        }
+        self.timestamps && age > 1
+    }
+
     fn ack_sent(&mut self, now: Nanos, ack: &Ack) {
         self.acks_under_way.send(now, *ack);
+        self.acknowledged = ack.next;
         assert!(
             ack.next == self.prefix || (self.own_echo && ack.next < self.prefix),
             "acknowledges {}, has {}",

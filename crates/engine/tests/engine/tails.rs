@@ -43,7 +43,7 @@ fn two_lost_probes_end_in_a_timeout() {
 #[test]
 fn a_timeout_settles_the_probe_before_it() {
     let mut s = transfer(600, TcpProfile::LINUX);
-    // One segment of the buffer is not offered.
+    // A segment that is not read yet takes of the window.
     s.flows[0].receive_window = Some(Bytes(21 * 1500));
     let mut plan = [(0, 1); 21];
     (100..120).zip(&mut plan).for_each(|(segment, slot)| *slot = (segment, 1));
@@ -59,7 +59,7 @@ fn a_timeout_settles_the_probe_before_it() {
 fn needless_probe(what: Seen) -> Vec<u32> {
     let mut s = transfer(400, TcpProfile::LINUX);
     s.links[0].forward.service = outage_of(40..190);
-    s.flows[0].receive_window = Some(Bytes(20 * 1448)); // The handshake offers all of the buffer.
+    s.flows[0].receive_window = Some(Bytes(36_500)); // The handshake offers half of its memory, 58 078 bytes.
     s.flows[0].cc = socket_seen(30, what);
     let (flow, again) = outcome(&s, |_, _| false);
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![19]));

@@ -34,7 +34,7 @@ fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
 #[test]
 fn acknowledgements_and_sack_blocks_lie_within_what_was_sent() {
     for (profile, room) in [(PROFILES[0], 3), (PROFILES[1], 4), (PROFILES[2], 0)] {
-        let (_, packets) = trace("sack", &[("profile", profile)]);
+        let (_, packets) = trace("sack", &[("profile", profile), ("link.bottleneck.loss", "5%")]);
         assert_eq!(check_acknowledgements(&packets).0, room);
     }
 }

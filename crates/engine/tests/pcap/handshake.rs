@@ -21,7 +21,7 @@ fn a_connection_opens_with_three_packets() {
 fn the_handshake_shows_the_switches() {
     use TcpOptionElement::*;
     let all = |echo| vec![MaximumSegmentSize(1460), SelectiveAcknowledgementPermitted, echo, Noop, WindowScale(3)];
-    let (_, packets) = trace("handshake", &[("duration", "1s")]);
+    let (_, packets) = trace("switches", &[("duration", "1s")]);
     assert_eq!(packets[0].options(), all(Timestamp(1_000_000, 0)));
     assert!(packets[0].tcp.syn && !packets[0].tcp.ack);
     assert_eq!(packets[1].options(), all(Timestamp(1_000_020, 1_000_000)));
@@ -31,7 +31,7 @@ fn the_handshake_shows_the_switches() {
     assert_eq!((packets[1].seq(), packets[1].ack()), (0, 1));
 
     let bare = r#"{ base = "newreno", window_scaling = false }"#;
-    let (_, packets) = trace("handshake", &[("duration", "1s"), ("profile", bare)]);
+    let (_, packets) = trace("switches", &[("duration", "1s"), ("profile", bare)]);
     for packet in packets.iter().filter(|packet| packet.tcp.syn) {
         let announced: Vec<_> = packet.options().into_iter().filter(|option| *option != Noop).collect();
         assert_eq!(announced, [MaximumSegmentSize(1460)]);

@@ -57,7 +57,7 @@ fn ecn_stands_in_both_headers() {
     assert!(packets.iter().any(|packet| packet.is_ack() && packet.tcp.ece));
     assert!(packets.iter().any(|packet| packet.is_data() && packet.tcp.cwr));
 
-    let (_, packets) = trace("ecn", &[]);
+    let (_, packets) = trace("without ecn", &[]);
     assert!(packets.iter().all(|packet| packet.ip.ecn == IpEcn::NotEct && !packet.tcp.ece && !packet.tcp.cwr));
 }
 

@@ -18,10 +18,10 @@ pub const LOSSY: &str = r#"
     [link.bottleneck]
     rate  = "10mbit"
     delay = "20ms"
-    loss  = "1%"
+    loss  = "1.5%"
     queue = { kind = "droptail", limit = "60kb", ecn_threshold = "30kb" }
     [link.bottleneck.reverse]
-    loss  = "1%"
+    loss  = "1.5%"
     [[flows]]
     cc    = "cubic"
     [[flows]]

@@ -5,7 +5,7 @@ use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
 use scenario::model::{FlowGroup, Link, Scenario};
-use scenario::skb::truesize;
+use scenario::skb::receive_memory;
 use scenario::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::io;
@@ -94,17 +94,10 @@ fn payload(group: &FlowGroup) -> u64 {
 /// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by
 /// segment for as long as its window still widens.
 fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
-    let segment = payload(group);
     if running_version() < WINDOW_FOLLOWS_MEMORY {
         return window.0 as usize; // Half of any buffer is offered (`tcp_adv_win_scale`).
     }
-    (window.0 * memory_of(segment, group.packet.0) / segment / 2) as usize
-}
-
-/// Memory that Linux thinks a segment takes: twice its payload until it sees one above 536 bytes, then what the buffers
-/// of its network card take, with their headers.
-fn memory_of(segment: u64, packet: u64) -> u64 {
-    if segment <= 536 { 2 * segment } else { truesize(packet) }
+    receive_memory(window, payload(group) as u32, group.packet) as usize / 2
 }
 
 /// Begins to connect.

@@ -1,0 +1,258 @@
+//! The window that the receiver offers: what its buffer has room for, widened segment by segment, never taken back. As
+//! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it), for a buffer whose size is fixed
+//! (`SO_RCVBUF`) and an application that reads at once.
+
+use crate::packet::window_scale;
+use scenario::skb::{receive_memory, truesize};
+use scenario::units::Bytes;
+
+/// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
+/// (`TCP_DEFAULT_SCALING_RATIO`).
+const RATIO_BITS: u32 = 8;
+const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
+/// What a segment carries before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
+const FIRST_MSS: u32 = 536;
+
+/// The window of one connection.
+pub struct ReceiveWindow {
+    mss: u32,
+    /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
+    segment_memory: u64,
+    /// Memory of the buffer (`sk_rcvbuf`), bytes.
+    memory: u64,
+    /// The share of the memory that is offered, in 256ths.
+    scaling_ratio: u64,
+    /// The largest window that is offered (`window_clamp`), bytes.
+    clamp: u32,
+    /// The window that may be offered so far (`rcv_ssthresh`), bytes.
+    ssthresh: u32,
+    /// What is left beside no segment and beside one, as most often.
+    beside_few: [u32; 2],
+    /// The window that was offered last (`rcv_wnd`), bytes.
+    offered: u32,
+    /// Where in the stream it ends.
+    right_edge: u64,
+    /// By so many bits the window is shifted to the right in a packet; the bits that this loses.
+    scale: u8,
+    lost_bits: u32,
+}
+
+/// What can be offered.
+pub struct Room {
+    /// Bytes.
+    pub window: u32,
+    /// Less than half of the largest window is left.
+    pub is_little: bool,
+}
+
+impl ReceiveWindow {
+    /// For a buffer that comes to offer `window`, and segments that carry `mss` bytes in packets of `packet` bytes.
+    /// `scales`: whether the handshake agrees on window scaling.
+    pub fn new(window: Bytes, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
+        let memory = receive_memory(window, mss, packet);
+        let space = memory / 2;
+        // `tcp_select_initial_window`
+        let offered = if space > mss { space - space % mss } else { space };
+        let scale = if scales { window_scale(space as u64) } else { 0 };
+        // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
+        let clamp = space.min(largest(scale));
+        let clamp = if clamp > 2 * mss && clamp + mss > space { (space - mss).max(2 * mss) } else { clamp };
+        let mut window = ReceiveWindow {
+            mss,
+            segment_memory: truesize(packet.0),
+            memory: memory as u64,
+            scaling_ratio: FIRST_RATIO,
+            clamp,
+            ssthresh: offered.min(clamp),
+            beside_few: [0; 2],
+            offered,
+            right_edge: offered as u64,
+            scale,
+            lost_bits: (1 << scale) - 1,
+        };
+        window.beside_few = [0, 1].map(|waiting| window.space_beside_many(waiting));
+        window
+    }
+
+    /// The window of the SYN's answer.
+    pub fn offered(&self) -> u32 {
+        self.offered
+    }
+
+    /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
+    #[cold]
+    pub fn measure_overhead(&mut self) {
+        if self.mss > FIRST_MSS.min(self.offered / 2) {
+            self.scaling_ratio = (((self.mss as u64) << RATIO_BITS) / self.segment_memory).max(1);
+            self.clamp = self.share_of(self.memory);
+            self.beside_few = [0, 1].map(|waiting| self.space_beside_many(waiting));
+        }
+    }
+
+    /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window? (`tcp_grow_window`)
+    #[inline]
+    pub fn widen(&mut self, waiting: u32) -> bool {
+        let most = self.clamp.min(self.space_beside(waiting));
+        let widens = self.ssthresh < most;
+        if widens {
+            self.ssthresh = most.min(self.ssthresh + 2 * self.mss);
+        }
+        widens
+    }
+
+    /// `tcp_select_window`: offers, above segment `next`, what is left, and takes nothing back of what was offered
+    /// before.
+    #[inline]
+    pub fn offer(&mut self, next: u32, left: u32) -> u32 {
+        let start = next as u64 * self.mss as u64;
+        let current = self.right_edge.saturating_sub(start) as u32;
+        self.offered = left.max(self.aligned(current)).min(largest(self.scale));
+        self.right_edge = start + self.offered as u64;
+        self.offered
+    }
+
+    /// `__tcp_select_window`: what can be offered while so many segments wait, and whether that is little.
+    #[inline(always)]
+    pub fn room_beside(&self, waiting: u32) -> Room {
+        let space = self.space_beside(waiting);
+        if space >= self.clamp / 2 {
+            return Room { window: self.rounded(space.min(self.ssthresh)), is_little: false };
+        }
+        Room { window: self.little_room(space & !self.lost_bits), is_little: true }
+    }
+
+    #[cold]
+    fn little_room(&self, space: u32) -> u32 {
+        let is_too_little = space < self.beside_few[0] / 16 || space < self.mss;
+        if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }
+    }
+
+    /// What is left of the window that was offered last, above segment `next`, if that is little: at most half of the
+    /// largest. Then the sender is told when reading doubles it (`tcp_cleanup_rbuf`).
+    pub fn little_left(&self, next: u32) -> Option<u32> {
+        let left = (self.right_edge - next as u64 * self.mss as u64) as u32;
+        (left <= self.clamp / 2).then_some(left)
+    }
+
+    #[inline(always)]
+    fn rounded(&self, space: u32) -> u32 {
+        if self.scale == 0 { self.in_whole_segments(space) } else { self.aligned(space) }
+    }
+
+    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
+    #[inline]
+    fn space_beside(&self, waiting: u32) -> u32 {
+        self.beside_few.get(waiting as usize).copied().unwrap_or_else(|| self.space_beside_many(waiting))
+    }
+
+    #[inline]
+    fn space_beside_many(&self, waiting: u32) -> u32 {
+        self.share_of(self.memory.saturating_sub(waiting as u64 * self.segment_memory))
+    }
+
+    /// `tcp_win_from_space`
+    #[inline]
+    fn share_of(&self, memory: u64) -> u32 {
+        ((memory * self.scaling_ratio) >> RATIO_BITS) as u32
+    }
+
+    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
+    #[inline(never)]
+    fn in_whole_segments(&self, space: u32) -> u32 {
+        if self.offered + self.mss <= space || self.offered > space {
+            space - space % self.mss
+        } else if self.mss == self.clamp && space > self.offered + self.clamp / 2 {
+            space
+        } else {
+            self.offered
+        }
+    }
+
+    /// The least window that a packet can show and that is not below this one.
+    #[inline]
+    fn aligned(&self, window: u32) -> u32 {
+        (window + self.lost_bits) & !self.lost_bits
+    }
+}
+
+/// The largest window that a packet shows (RFC 7323, section 2.2), bytes.
+#[inline]
+fn largest(scale: u8) -> u32 {
+    (u16::MAX as u32) << scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+
+    fn window(bytes: u64, scales: bool) -> ReceiveWindow {
+        ReceiveWindow::new(Bytes(bytes), MSS, Bytes(1500), scales)
+    }
+
+    /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
+    fn offered(bytes: u64, scales: bool, segments: u32) -> Vec<u32> {
+        let mut window = window(bytes, scales);
+        window.measure_overhead();
+        let offer = |next| {
+            window.widen(1);
+            let left = window.room_beside(1).window;
+            window.offer(next, left)
+        };
+        (1..=segments).map(offer).collect()
+    }
+
+    /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 444 bytes of
+    /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment leaves.
+    #[test]
+    fn half_of_the_memory_is_offered_at_first_and_then_the_share_of_payload() {
+        assert_eq!(window(103_977, true).offered(), 57 * MSS);
+        let after = offered(103_977, true, 9);
+        assert_eq!(after[..3], [84_170, 87_066, 89_962]);
+        assert_eq!(after[7..], [101_962, 101_962]);
+    }
+
+    /// As in a guest (number 531): 34 202 bytes of memory.
+    #[test]
+    fn a_window_that_is_not_scaled_is_whole_segments() {
+        assert_eq!(window(21_496, true).offered(), 11 * MSS);
+        assert_eq!(offered(21_496, true, 4), [12 * MSS, 13 * MSS, 13 * MSS, 13 * MSS]);
+    }
+
+    /// Its scale was agreed on when half of the memory was offered.
+    #[test]
+    fn no_window_is_larger_than_its_scale_shows() {
+        assert_eq!(offered(160_000, true, 60)[59], 65_535 << 1);
+        assert_eq!(offered(160_000, false, 60)[59], 65_535);
+    }
+
+    #[test]
+    fn segments_of_536_bytes_leave_the_share_at_half() {
+        let mut small = ReceiveWindow::new(Bytes(536_000), 536, Bytes(588), true);
+        assert_eq!(small.offered(), 536_000);
+        small.measure_overhead();
+        assert_eq!(small.share_of(1000), 500);
+    }
+
+    /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.
+    #[test]
+    fn what_waits_leaves_less_to_offer() {
+        let mut window = window(100_000, true);
+        window.measure_overhead();
+        (0..50).for_each(|_| _ = window.widen(1));
+        let room = |waiting| window.room_beside(waiting).window;
+        assert_eq!([room(11), room(21)], [room(1) - 14_400, room(1) - 28_800]);
+        assert!(!window.room_beside(34).is_little);
+        assert!(window.room_beside(35).is_little);
+    }
+
+    #[test]
+    fn what_was_offered_is_not_taken_back() {
+        let mut window = window(100_000, true);
+        window.measure_overhead();
+        (0..50).for_each(|_| _ = window.widen(1));
+        let first = window.offer(1, window.room_beside(1).window);
+        assert_eq!(window.offer(3, 0), (first - 2 * MSS).next_multiple_of(2));
+    }
+}
