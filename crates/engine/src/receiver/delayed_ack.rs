@@ -452,7 +452,7 @@ mod tests {
         for (held, prompt) in [(5, 3), (80, 2)] {
             let mut delayed = settled(ms(70));
             delayed.window = Some(of_segments(100));
-            for _ in 0..20 {
+            for _ in 0..5 {
                 delayed.widen(1);
             }
             delayed.quick = 0;

@@ -106,9 +106,10 @@ impl ReceiveWindow {
     pub fn offer(&mut self, next: u32, left: u32) -> u32 {
         let start = next as u64 * self.mss as u64;
         let current = self.right_edge.saturating_sub(start) as u32;
-        self.offered = left.max(self.aligned(current)).min(largest(self.scale));
+        self.offered = left.max(self.aligned(current));
         self.right_edge = start + self.offered as u64;
-        self.offered
+        // More than a packet shows is offered all the same, as what comes after it sees.
+        self.offered.min(largest(self.scale))
     }
 
     /// `__tcp_select_window`: what can be offered while so many segments wait, and whether that is little.
@@ -220,11 +221,15 @@ mod tests {
         assert_eq!(offered(21_496, true, 4), [12 * MSS, 13 * MSS, 13 * MSS, 13 * MSS]);
     }
 
-    /// Its scale was agreed on when half of the memory was offered.
+    /// Its scale was agreed on when half of the memory was offered. What cannot be shown is offered all the same: an
+    /// acknowledgement while nothing more has become free shows as much as before.
     #[test]
     fn no_window_is_larger_than_its_scale_shows() {
         assert_eq!(offered(160_000, true, 60)[59], 65_535 << 1);
         assert_eq!(offered(160_000, false, 60)[59], 65_535);
+        let mut window = window(160_000, false);
+        assert_eq!((window.offered(), window.offer(0, 0), window.offer(10, 0)), (87 * MSS, 65_535, 65_535));
+        assert_eq!(window.offer(60, 0), 27 * MSS);
     }
 
     #[test]
