@@ -195,7 +195,7 @@ def test_names_stand_where_lines_end(tmp_path: Path) -> None:
     file.write_text(SMALL + 'name = "backup"\n[[flows]]\nname = "photo"\ncc = "cubic"\nstop = "1s"\n')
     (panel,) = ub.run(file).plot("cwnd").axes
     ends = {text.get_text(): text.xy[0] for text in panel.texts if isinstance(text, Annotation)}
-    assert ends["photo"] == pytest.approx(1, abs=0.3)
+    assert 1 <= ends["photo"] < 1.9  # What it has on its way is acknowledged later than it stops.
     assert ends["backup"] == pytest.approx(2, abs=0.05)
 
 

@@ -65,6 +65,13 @@ def test_a_wide_table_is_folded_into_several_with_the_same_labels(width: int) ->
     assert all([line.split()[0] for line in part.splitlines()[-2:]] == ROWS for part in parts)
 
 
+def test_words_that_align_to_the_right_are_values_and_no_labels() -> None:
+    """As in a comparison, where only the last column has a unit."""
+    values = [Column(head, "", ["12.3 ± 0.0456", "7"], is_right=True) for head in ("A", "B", "B - A")]
+    table = render([Column("metric", "", ["goodput", "loss"]), *values, Column("", "%", [1.0, 2.0])], 40)
+    assert widest(table) <= 40 and table.count("metric") == 2
+
+
 def test_a_table_that_fits_stays_as_it_is() -> None:
     whole = render(WIDE)
     assert render(WIDE, widest(whole)) == whole

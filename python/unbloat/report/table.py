@@ -91,7 +91,7 @@ def _squeezed(columns: Sequence[Column], widths: Sequence[int], width: int) -> l
 
 def _folded(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[tuple[list[Column], list[int]]]:
     """Split a table that is too wide: each part begins with the columns that say what a row is."""
-    number = next((n for n, column in enumerate(columns) if column.unit), 1)
+    number = next((n for n, column in enumerate(columns) if column.unit or column.is_right), 1)
     labels, label_widths = list(columns[:number]), list(widths[:number])
     part: list[Column] = []
     part_widths: list[int] = []
