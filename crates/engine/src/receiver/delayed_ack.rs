@@ -211,10 +211,10 @@ impl DelayedAck {
         self.acknowledge_quickly(most);
     }
 
-    /// A segment is rejected: `tcp_send_dupack` answers it. No acknowledgement was scheduled for it, so the answer is
-    /// none of the quick ones (`tcp_dec_quickack_mode`).
-    pub fn answers_rejected(&mut self) {
-        self.quick += self.window.is_some() as u8;
+    /// An acknowledgement comes that was not scheduled: it answers a segment that was rejected, or offers a window anew.
+    /// It is none of the quick ones (`tcp_dec_quickack_mode`).
+    pub fn spares_quick(&mut self) {
+        self.quick += (self.window.is_some() && self.quick > 0) as u8;
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
@@ -394,7 +394,7 @@ mod tests {
             delayed.window = Some(of_segments(100));
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             if old {
-                delayed.answers_rejected();
+                delayed.spares_quick();
             }
             delayed.acknowledged();
             let at_once = (0..50).take_while(|n| {
@@ -404,6 +404,16 @@ mod tests {
             });
             assert_eq!(at_once.count(), expected, "old: {old}");
         }
+    }
+
+    #[test]
+    fn what_was_not_scheduled_leaves_the_delay_as_it_is() {
+        let mut delayed = settled(ms(70));
+        delayed.window = Some(of_segments(100));
+        delayed.ato = 40;
+        delayed.spares_quick();
+        delayed.acknowledged();
+        assert_eq!((delayed.quick, delayed.ato), (0, 40));
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Receiver {
         }
         let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
         if none_is_scheduled {
-            self.delayed_ack.answers_rejected();
+            self.delayed_ack.spares_quick();
         }
         (None, true)
     }
@@ -204,7 +204,11 @@ impl Receiver {
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
         self.unread = 0;
-        (Some(ack), self.delayed_ack.reading_reopens(self.next, self.out_of_order.len()))
+        let reopens = self.delayed_ack.reading_reopens(self.next, self.out_of_order.len());
+        if reopens {
+            self.delayed_ack.spares_quick();
+        }
+        (Some(ack), reopens)
     }
 
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
