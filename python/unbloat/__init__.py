@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from unbloat.comparison.compare import Comparison, compare
     from unbloat.papers.reproduce import reproduce, reproduce_on_kernel
     from unbloat.results.about import About
-    from unbloat.results.record import IdenticalRepeats, Record, UnsoundRun
+    from unbloat.results.record import Record
     from unbloat.results.results import Results, read
+    from unbloat.results.surprises import IdenticalRepeats, UnsoundRun
     from unbloat.runs.experiment import run
     from unbloat.runs.sweep import sweep
     from unbloat.scenario.catalogue import catalogue
@@ -47,10 +48,11 @@ __all__ = [
 _WHERE = {
     **dict.fromkeys(("Error", "InputError", "RunError", "__version__"), "_core"),
     **dict.fromkeys(("reproduce", "reproduce_on_kernel"), "papers.reproduce"),
-    **dict.fromkeys(("IdenticalRepeats", "Record", "UnsoundRun"), "results.record"),
+    **dict.fromkeys(("IdenticalRepeats", "UnsoundRun"), "results.surprises"),
     **dict.fromkeys(("Results", "read"), "results.results"),
     **dict.fromkeys(("Comparison", "compare"), "comparison.compare"),
     "About": "results.about",
+    "Record": "results.record",
     "catalogue": "scenario.catalogue",
     "run": "runs.experiment",
     "sweep": "runs.sweep",

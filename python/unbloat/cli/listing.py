@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -220,6 +219,8 @@ def keys_command(
 
 def keys() -> list[Entry]:
     """Give the register of all keys."""
+    import json
+
     from unbloat import _core
 
     found: list[Entry] = json.loads(_core.scenario_keys())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,6 +50,8 @@ def control_names(incomplete: str) -> list[str]:
 
 def key_names(incomplete: str) -> list[str]:
     """List the scenario's keys as `--set` takes them, for its first group of flows and the shared link."""
+    import json
+
     from unbloat import _core
 
     below = {"": "", "link.NAME": "link.bottleneck.", "link.NAME.reverse": "link.bottleneck.reverse."}

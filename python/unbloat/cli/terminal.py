@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unbloat.report.table import screen_width
-from unbloat.results.record import IdenticalRepeats, UnsoundRun
+from unbloat.results.surprises import IdenticalRepeats, UnsoundRun
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
@@ -43,6 +42,8 @@ def say(text: str) -> None:
 
 def say_json(data: Mapping[str, Any]) -> None:
     """Print data on stdout for scripts: one object, whatever the command."""
+    import json
+
     json.dump(data, sys.stdout, indent=2)
     sys.stdout.write("\n")
 
@@ -82,10 +83,10 @@ def complain(sentence: object) -> None:
 
 BOLD, DIM, RED, GREEN, YELLOW = 1, 2, 31, 32, 33
 MARKS = [
-    (re.compile(r"─+"), DIM),
-    (re.compile(r"\b(unsound|not reproduced|outside|failed|undecided)\b"), RED),
-    (re.compile(r"\b(warning:|direction only)"), YELLOW),
-    (re.compile(r"(?<!not )\breproduced\b"), GREEN),
+    (r"─+", DIM),
+    (r"\b(unsound|not reproduced|outside|failed|undecided)\b", RED),
+    (r"\b(warning:|direction only)", YELLOW),
+    (r"(?<!not )\breproduced\b", GREEN),
 ]
 """What stands out in tables and sentences, and the colour that it gets (ECMA-48, SGR)."""
 
@@ -98,7 +99,7 @@ def is_coloured() -> bool:
 def coloured(text: str) -> str:
     """Colour the marks of a text."""
     for pattern, colour in MARKS:
-        text = pattern.sub(f"\033[{colour}m\\g<0>\033[0m", text)
+        text = re.sub(pattern, f"\033[{colour}m\\g<0>\033[0m", text)
     return text
 
 

@@ -72,11 +72,3 @@ def why_unsound(run: Mapping[str, Any]) -> str:
     """Give the reason why a run that is not sound is not."""
     why: str | None = run.get("unsound_because")
     return why or "the machine could not keep up"
-
-
-class UnsoundRun(UserWarning):
-    """Some runs are unsound: the machine could not keep up with them, and their numbers mean nothing."""
-
-
-class IdenticalRepeats(UserWarning):
-    """Repeats of a cell came out the same, because hardly anything in the scenario is random."""
