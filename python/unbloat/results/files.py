@@ -162,7 +162,9 @@ def _read_tables(folder: Path) -> Saved:
     """Put the runs together again from the tables of `write`."""
     import pyarrow.parquet
 
-    runs, flows, links = (pyarrow.parquet.read_table(folder / f"{name}.parquet") for name in (RUNS, "flows", "links"))
+    # Half a second sooner than `read_table`, which loads pandas.
+    files = [pyarrow.parquet.ParquetFile(folder / f"{name}.parquet") for name in (RUNS, "flows", "links")]
+    runs, flows, links = (file.read() for file in files)
     if KEY not in (runs.schema.metadata or {}):
         raise ValueError("it does not say what was run: perhaps an older version wrote it")
     about = About.of_json(runs.schema.metadata[KEY])
