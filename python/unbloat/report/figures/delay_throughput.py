@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,6 +19,8 @@ MOST_CLOUDS = 12
 """More than this are hard to tell apart: groups of flows are drawn together then."""
 FEWEST = 3
 """Fewer runs than this have no ellipse."""
+MIDDLE = 0.5
+"""Of the panel's width."""
 
 
 def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
@@ -52,7 +54,7 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     axes.set_xlim(right, max(left, 0.0))
     axes.set_xlabel(f"{quantity(delay)}, lower to the right")
     axes.set_ylabel(quantity(goodput))
-    note(axes, "better ↗", (0.99, 1.01), ha="right", va="bottom")
+    note(axes, "better ↗", (0.5, 1.01), ha="center", va="bottom")  # Names may rise above either end.
     if len(clouds) > 1:
         _name(axes, clouds, hues, size, rows)
 
@@ -85,16 +87,21 @@ def _draw(axes: Axes, cloud: Cloud, hue: int, mark: int, size: Size) -> None:
 
 
 def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, rows: int) -> None:
-    """Write the clouds' names beside their middles, none on another."""
+    """Write the clouds' names beside their middles, towards the middle of the panel, none on another."""
     taken: list[Box] = []
     for cloud in sorted(clouds, key=lambda cloud: cloud.middle[1]):
         x, y = axes.transAxes.inverted().transform(axes.transData.transform(cloud.middle))
-        box = size.box(cloud.label, (x, y), rows).clear_of(taken)
+        box, gap = size.box(cloud.label, (x, y), rows), 3 * size.line + 2
+        is_at_right = x > MIDDLE
+        if is_at_right:
+            box, gap = replace(box, left=x - box.width), -gap
+        box = box.clear_of(taken)
         taken.append(box)
         hue = colour(hues.index(cloud.hue))
         style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": HALO}
         frame: Style = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        axes.annotate(cloud.label, (x, box.middle), xytext=(3 * size.line + 2, 4), **frame, **style)
+        frame["ha"] = "right" if is_at_right else "left"
+        axes.annotate(cloud.label, (x, box.middle), xytext=(gap, abs(gap)), **frame, **style)
 
 
 def ellipse(cloud: np.ndarray) -> tuple[float, float, float] | None:
