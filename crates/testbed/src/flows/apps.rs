@@ -6,6 +6,7 @@ use crate::emulator::clock::Clock;
 use crate::emulator::lateness::Steps;
 use crate::emulator::waiting::Waiting;
 use crate::flows::plan::{Plan, Planned};
+use crate::flows::refill::{PAUSE, Refill};
 use crate::flows::sockets;
 use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
@@ -43,6 +44,7 @@ enum Action {
     Open(usize),
     Stop(usize),
     Close(usize),
+    Refill(usize),
     ReadTcpInfo,
     Sample,
 }
@@ -57,8 +59,14 @@ pub struct Flow {
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
     left: u64,
+    /// So much is unsent at most, bytes.
+    ahead: u64,
+    /// What a full segment carries, bytes.
+    segment: u64,
     /// What is written at a time in virtual time, as in the simulator: it decides which segments are pushed.
     whole_segments: usize,
+    /// What the application has begun to write in virtual time.
+    refill: Refill,
     /// When the application stopped writing before its end.
     pub stopped_at: Option<Nanos>,
     /// The window from each of these times on.
@@ -154,7 +162,10 @@ impl<'a> Apps<'a> {
             opened: false,
             ended: None,
             left: planned.arrival.size.map_or(u64::MAX, |size| size.0),
+            ahead: self.scenario.written_ahead(group).0,
+            segment: sockets::payload(group),
             whole_segments: sockets::whole_segments(group, WRITTEN_AT_ONCE).0 as usize,
+            refill: Refill::default(),
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
@@ -222,6 +233,7 @@ impl<'a> Apps<'a> {
                     self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
+                Action::Refill(flow) => self.refill(flow)?,
                 Action::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
                     let row = self.sample(at, step)?;
@@ -253,9 +265,9 @@ impl<'a> Apps<'a> {
     /// The application ends what it has begun to write, and writes no more.
     fn stop(&mut self, now: Nanos, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
-        flow.left = 0;
+        (flow.left, flow.refill) = (0, Refill::default());
         flow.stopped_at = Some(now);
-        flow.sender.as_ref().map_or(Ok(()), |sender| self.waiting.unwatch(sender))
+        self.stop_writing(number)
     }
 
     /// Closes the sockets of a flow that has come to its end.
@@ -282,21 +294,55 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
+    /// TCP can take more.
     fn write(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let Some(sender) = &flow.sender else { return Ok(()) };
+        if !self.clock.is_real() {
+            if !flow.refill.is_done() {
+                return self.write_piece(number);
+            }
+            // TCP has sent what it may before it wakes the application. At the beginning it sends while it is written.
+            let unsent = TcpInfo::of(sender)?.notsent_bytes as u64;
+            if unsent > 0 {
+                flow.refill = Refill::new(flow.ahead, unsent, flow.left, flow.segment, flow.whole_segments as u64);
+                return self.refill(number);
+            }
+        }
         let most = if self.clock.is_real() { CHUNK } else { flow.whole_segments };
         while flow.left > 0 {
-            let chunk = &ZEROES[..flow.left.min(most as u64) as usize];
             // A segment that the next chunk fills up is not to leave before.
-            let more = if flow.left > most as u64 { MORE } else { MsgFlags::empty() };
-            match send(sender.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more) {
-                Ok(written) => flow.left -= written as u64,
+            match flow.send(flow.left.min(most as u64) as usize, flow.left > most as u64) {
+                Ok(()) => {}
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
-        self.waiting.unwatch(sender)
+        self.stop_writing(number)
+    }
+
+    /// Goes on with what it has begun to write.
+    fn refill(&mut self, number: usize) -> io::Result<()> {
+        self.write_piece(number)?;
+        if !self.flows[number].refill.is_done() {
+            self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
+        }
+        Ok(())
+    }
+
+    fn write_piece(&mut self, number: usize) -> io::Result<()> {
+        let flow = &mut self.flows[number];
+        let Some((bytes, more)) = flow.refill.next_piece() else { return Ok(()) };
+        match flow.send(bytes, more) {
+            Ok(()) => {}
+            Err(nix::Error::EAGAIN) => flow.refill = Refill::default(),
+            Err(error) => return Err(error.into()),
+        }
+        if flow.left == 0 { self.stop_writing(number) } else { Ok(()) }
+    }
+
+    fn stop_writing(&mut self, number: usize) -> io::Result<()> {
+        self.flows[number].sender.as_ref().map_or(Ok(()), |sender| self.waiting.unwatch(sender))
     }
 
     fn read(&mut self, number: usize) -> io::Result<()> {
@@ -353,6 +399,15 @@ impl<'a> Apps<'a> {
 }
 
 impl Flow {
+    /// Writes so many bytes, or as many of them as TCP takes; `more` will be written at once.
+    fn send(&mut self, bytes: usize, more: bool) -> nix::Result<()> {
+        let Some(sender) = &self.sender else { return Ok(()) };
+        let more = if more { MORE } else { MsgFlags::empty() };
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more;
+        self.left -= send(sender.as_raw_fd(), &ZEROES[..bytes], flags)? as u64;
+        Ok(())
+    }
+
     /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own
     /// buffer.
     pub fn held_by_buffers(&self) -> (f64, f64) {

@@ -3,5 +3,6 @@
 pub mod apps;
 pub mod monitor;
 pub mod plan;
+pub mod refill;
 pub mod sockets;
 pub mod tcp_info;

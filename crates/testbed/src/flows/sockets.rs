@@ -86,7 +86,7 @@ pub fn whole_segments(group: &FlowGroup, most: Bytes) -> Bytes {
 }
 
 /// What a full segment carries.
-fn payload(group: &FlowGroup) -> u64 {
+pub fn payload(group: &FlowGroup) -> u64 {
     let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
     group.packet.0 - (HEADERS + options) as u64
 }
