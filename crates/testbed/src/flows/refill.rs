@@ -10,8 +10,8 @@ use scenario::units::Nanos;
 
 /// Segments of a piece. They take some 20 us, a nanosecond an instruction.
 const PIECE: u64 = 4;
-/// On a fast link the pieces are larger, so that no more are needed than this: the link goes on sending.
-const MOST_PIECES: u64 = 64;
+/// On a fast link the pieces are larger, if one call writes as much: it goes on sending, so no more are to be needed.
+const PIECES: u64 = 64;
 /// Between two pieces.
 pub const PAUSE: Nanos = Nanos::from_micros(40);
 
@@ -32,7 +32,7 @@ impl Refill {
         let rest = left.min(segments * segment);
         Refill {
             rest,
-            piece: segment * PIECE.max(segments.div_ceil(MOST_PIECES)),
+            piece: (segment * PIECE.max(segments.div_ceil(PIECES))).min(at_once),
             // By a call that writes the last of all, or a part of what it was to write (`tcp_sendmsg_locked`).
             is_pushed: rest == left || !rest.is_multiple_of(at_once),
         }
@@ -85,8 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn much_is_written_in_larger_pieces() {
-        let pieces = pieces(1_000_000, 0, u64::MAX);
-        assert_eq!((pieces.len(), pieces[0].0), (63, 16_000));
+    fn much_is_written_in_larger_pieces_but_not_more_than_by_one_call() {
+        for (ahead, number, piece) in [(400_000, 58, 7000), (1_000_000, 63, 16_000), (10_000_000, 625, 16_000)] {
+            let pieces = pieces(ahead, 0, u64::MAX);
+            assert_eq!((pieces.len(), pieces[0].0), (number, piece), "{ahead}");
+        }
     }
 }
