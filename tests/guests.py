@@ -7,6 +7,8 @@ from unbloat.guest import guest, kernels
 
 KEPT = Path(__file__).parents[1] / "build/guests"
 """Kernels and booted guests, as the user's cache has them."""
+ONE_AT_A_TIME = ("--jobs", "1")
+"""Other tests have the other processors, and guests that share one take longer in all."""
 
 
 @cache

@@ -24,8 +24,7 @@ def kernel(cache: Path) -> str:
 
 
 def differential(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    # One guest at a time: other tests have the other processors, and guests that share one take longer in all.
-    command = [sys.executable, TOOL, *map(str, arguments), "--jobs", "1"]
+    command = [sys.executable, TOOL, *map(str, arguments), *guests.ONE_AT_A_TIME]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)
 
 

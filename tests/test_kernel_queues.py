@@ -60,8 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Records:
     guests.share(cache)
     file = folder / "grid.toml"
     file.write_text(GRID)
-    # One guest at a time: other tests have the other processors, and guests that share one take longer in all.
-    command = [sys.executable, "-m", "unbloat", "run", str(file), "--on", "vm", "--jobs", "1", "--json"]
+    command = [sys.executable, "-m", "unbloat", "run", str(file), "--on", "vm", "--json", *guests.ONE_AT_A_TIME]
     environment = {**os.environ, "UNBLOAT_CACHE": str(cache)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr

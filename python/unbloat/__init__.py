@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unbloat.results.about import About
     from unbloat.results.record import Record
     from unbloat.results.results import Results, read
-    from unbloat.results.surprises import IdenticalRepeats, UnsoundRun
+    from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
     from unbloat.runs.experiment import run
     from unbloat.runs.sweep import sweep
     from unbloat.scenario.catalogue import catalogue
@@ -48,7 +48,7 @@ __all__ = [
 _WHERE = {
     **dict.fromkeys(("Error", "InputError", "RunError", "__version__"), "_core"),
     **dict.fromkeys(("reproduce", "reproduce_on_kernel"), "papers.reproduce"),
-    **dict.fromkeys(("IdenticalRepeats", "UnsoundRun"), "results.surprises"),
+    **dict.fromkeys(("IdenticalRepeats", "UnsoundRun"), "results.run_warnings"),
     **dict.fromkeys(("Results", "read"), "results.results"),
     **dict.fromkeys(("Comparison", "compare"), "comparison.compare"),
     "About": "results.about",

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unbloat.report.table import screen_width
-from unbloat.results.surprises import IdenticalRepeats, UnsoundRun
+from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"

@@ -162,7 +162,7 @@ def _read_tables(folder: Path) -> Saved:
     """Put the runs together again from the tables of `write`."""
     import pyarrow.parquet
 
-    # Half a second sooner than `read_table`, which loads pandas.
+    # `read_table` would load pandas, which takes longer than the reading.
     files = [pyarrow.parquet.ParquetFile(folder / f"{name}.parquet") for name in (RUNS, "flows", "links")]
     runs, flows, links = (file.read() for file in files)
     if KEY not in (runs.schema.metadata or {}):

@@ -16,7 +16,7 @@ from unbloat.results.axes import axis_named, columns_of
 from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
-from unbloat.results.surprises import IdenticalRepeats, UnsoundRun
+from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 from unbloat.scenario.checks import count_of
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ def _welch(a: Estimate, b: Estimate) -> Difference:
 
 def _quantile(freedom: float) -> float:
     """Give how many standard errors the interval reaches to either side."""
-    # A tenth of the time that scipy.stats takes to load, and half of what the rest of a comparison takes.
+    # It loads in a tenth of the time of scipy.stats, which is still long: only repeats need it.
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))

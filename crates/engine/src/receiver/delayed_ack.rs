@@ -211,10 +211,10 @@ impl DelayedAck {
         self.acknowledge_quickly(most);
     }
 
-    /// An acknowledgement comes that was not scheduled: it answers a segment that was rejected, or offers a window anew.
-    /// It is none of the quick ones (`tcp_dec_quickack_mode`).
-    pub fn spares_quick(&mut self) {
-        self.quick += (self.window.is_some() && self.quick > 0) as u8;
+    /// The next acknowledgement was not scheduled: it answers a segment that was rejected, or offers a window anew. It
+    /// is none of the quick ones (`tcp_dec_quickack_mode`), so the one that `acknowledged` will count is added here.
+    pub fn next_is_not_scheduled(&mut self) {
+        self.quick += (self.quick > 0) as u8;
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
@@ -394,7 +394,7 @@ mod tests {
             delayed.window = Some(of_segments(100));
             delayed.enter_quickack_mode(MAX_QUICKACKS);
             if old {
-                delayed.spares_quick();
+                delayed.next_is_not_scheduled();
             }
             delayed.acknowledged();
             let at_once = (0..50).take_while(|n| {
@@ -411,7 +411,7 @@ mod tests {
         let mut delayed = settled(ms(70));
         delayed.window = Some(of_segments(100));
         delayed.ato = 40;
-        delayed.spares_quick();
+        delayed.next_is_not_scheduled();
         delayed.acknowledged();
         assert_eq!((delayed.quick, delayed.ato), (0, 40));
     }

@@ -187,7 +187,7 @@ impl Receiver {
         }
         let none_is_scheduled = self.next == self.acked && !self.delayed_ack.compresses();
         if none_is_scheduled {
-            self.delayed_ack.spares_quick();
+            self.delayed_ack.next_is_not_scheduled();
         }
         (None, true)
     }
@@ -206,7 +206,7 @@ impl Receiver {
         self.unread = 0;
         let reopens = self.delayed_ack.reading_reopens(self.next, self.out_of_order.len());
         if reopens {
-            self.delayed_ack.spares_quick();
+            self.delayed_ack.next_is_not_scheduled();
         }
         (Some(ack), reopens)
     }

@@ -13,7 +13,7 @@ use crate::host::Pair;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::{Scenario, WRITTEN_AT_ONCE};
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -59,13 +59,9 @@ pub struct Flow {
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
     left: u64,
-    /// So much is unsent at most, bytes.
-    ahead: u64,
-    /// What a full segment carries, bytes.
-    segment: u64,
     /// What is written at a time in virtual time, as in the simulator: it decides which segments are pushed.
     whole_segments: usize,
-    /// What the application has begun to write in virtual time.
+    /// What is written when TCP can take more, in virtual time.
     refill: Refill,
     /// When the application stopped writing before its end.
     pub stopped_at: Option<Nanos>,
@@ -156,16 +152,15 @@ impl<'a> Apps<'a> {
     fn add(&mut self, planned: &Planned) -> io::Result<()> {
         let number = self.flows.len();
         let group = &self.scenario.flows[planned.group];
+        let at_once = sockets::whole_segments(group, WRITTEN_AT_ONCE);
         self.flows.push(Flow {
             sender: if planned.port.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
             opened: false,
             ended: None,
             left: planned.arrival.size.map_or(u64::MAX, |size| size.0),
-            ahead: self.scenario.written_ahead(group).0,
-            segment: sockets::payload(group),
-            whole_segments: sockets::whole_segments(group, WRITTEN_AT_ONCE).0 as usize,
-            refill: Refill::default(),
+            whole_segments: at_once.0 as usize,
+            refill: Refill::new(self.scenario.written_ahead(group), Bytes(sockets::payload(group)), at_once),
             stopped_at: None,
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
@@ -265,7 +260,8 @@ impl<'a> Apps<'a> {
     /// The application ends what it has begun to write, and writes no more.
     fn stop(&mut self, now: Nanos, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
-        (flow.left, flow.refill) = (0, Refill::default());
+        flow.left = 0;
+        flow.refill.end();
         flow.stopped_at = Some(now);
         self.stop_writing(number)
     }
@@ -305,15 +301,15 @@ impl<'a> Apps<'a> {
             // TCP has sent what it may before it wakes the application. At the beginning it sends while it is written.
             let unsent = TcpInfo::of(sender)?.notsent_bytes as u64;
             if unsent > 0 {
-                flow.refill = Refill::new(flow.ahead, unsent, flow.left, flow.segment, flow.whole_segments as u64);
+                flow.refill.begin(unsent, flow.left);
                 return self.refill(number);
             }
         }
         let most = if self.clock.is_real() { CHUNK } else { flow.whole_segments };
         while flow.left > 0 {
             // A segment that the next chunk fills up is not to leave before.
-            match flow.send(flow.left.min(most as u64) as usize, flow.left > most as u64) {
-                Ok(()) => {}
+            match send_some(sender, flow.left.min(most as u64) as usize, flow.left > most as u64) {
+                Ok(written) => flow.left -= written as u64,
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
@@ -332,10 +328,11 @@ impl<'a> Apps<'a> {
 
     fn write_piece(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
+        let Some(sender) = &flow.sender else { return Ok(()) };
         let Some((bytes, more)) = flow.refill.next_piece() else { return Ok(()) };
-        match flow.send(bytes, more) {
-            Ok(()) => {}
-            Err(nix::Error::EAGAIN) => flow.refill = Refill::default(),
+        match send_some(sender, bytes, more) {
+            Ok(written) => flow.left -= written as u64,
+            Err(nix::Error::EAGAIN) => flow.refill.end(),
             Err(error) => return Err(error.into()),
         }
         if flow.left == 0 { self.stop_writing(number) } else { Ok(()) }
@@ -399,19 +396,16 @@ impl<'a> Apps<'a> {
 }
 
 impl Flow {
-    /// Writes so many bytes, or as many of them as TCP takes; `more` will be written at once.
-    fn send(&mut self, bytes: usize, more: bool) -> nix::Result<()> {
-        let Some(sender) = &self.sender else { return Ok(()) };
-        let more = if more { MORE } else { MsgFlags::empty() };
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more;
-        self.left -= send(sender.as_raw_fd(), &ZEROES[..bytes], flags)? as u64;
-        Ok(())
-    }
-
     /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own
     /// buffer.
     pub fn held_by_buffers(&self) -> (f64, f64) {
         let share = |time| time as f64 / self.info.busy_time.max(1) as f64;
         (share(self.info.rwnd_limited), share(self.info.sndbuf_limited))
     }
+}
+
+/// Writes so many bytes, or as many of them as TCP takes, which it gives; `more` will be written at once.
+fn send_some(socket: &OwnedFd, bytes: usize, more: bool) -> nix::Result<usize> {
+    let more = if more { MORE } else { MsgFlags::empty() };
+    send(socket.as_raw_fd(), &ZEROES[..bytes], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more)
 }

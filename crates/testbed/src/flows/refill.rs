@@ -6,36 +6,48 @@
 //! piece, and lets the emulator have the processor before the next. What it writes, and which segments are pushed, is
 //! the same as at once: that is known beforehand.
 
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
 
 /// Segments of a piece. They take some 20 us, a nanosecond an instruction.
 const PIECE: u64 = 4;
-/// On a fast link the pieces are larger, if one call writes as much: it goes on sending, so no more are to be needed.
+/// A refill has no more pieces than this, as long as one call can write them: a fast link goes on sending meanwhile.
 const PIECES: u64 = 64;
 /// Between two pieces.
 pub const PAUSE: Nanos = Nanos::from_micros(40);
 
-/// What is still to be written; nothing by default.
-#[derive(Clone, Copy, Debug, Default)]
+/// How an application writes, and what it has begun to write.
+#[derive(Clone, Copy, Debug)]
 pub struct Refill {
+    ahead: Bytes,
+    segment: Bytes,
+    at_once: Bytes,
+    /// Still to be written, bytes.
     rest: u64,
+    /// What is written before the next pause, bytes.
     piece: u64,
-    /// The last segment is.
-    is_pushed: bool,
+    /// The last segment is to have PSH.
+    pushes_last: bool,
 }
 
 impl Refill {
-    /// Until `ahead` bytes are unsent, or the last of the `left` bytes that the flow still has is written; `unsent` are
-    /// so far. It is written in segments of so many bytes, as if by calls with `at_once` bytes each.
-    pub fn new(ahead: u64, unsent: u64, left: u64, segment: u64, at_once: u64) -> Refill {
-        let segments = ahead.saturating_sub(unsent).div_ceil(segment);
-        let rest = left.min(segments * segment);
-        Refill {
-            rest,
-            piece: (segment * PIECE.max(segments.div_ceil(PIECES))).min(at_once),
-            // By a call that writes the last of all, or a part of what it was to write (`tcp_sendmsg_locked`).
-            is_pushed: rest == left || !rest.is_multiple_of(at_once),
-        }
+    /// An application that writes segments of so many bytes, as if by calls with `at_once` bytes each, until `ahead`
+    /// bytes are unsent. It has begun nothing.
+    pub fn new(ahead: Bytes, segment: Bytes, at_once: Bytes) -> Refill {
+        Refill { ahead, segment, at_once, rest: 0, piece: 0, pushes_last: false }
+    }
+
+    /// Begins, when so many bytes are unsent and `left` bytes of the flow are not written.
+    pub fn begin(&mut self, unsent: u64, left: u64) {
+        let segments = self.ahead.0.saturating_sub(unsent).div_ceil(self.segment.0);
+        self.rest = left.min(segments * self.segment.0);
+        self.piece = (self.segment.0 * PIECE.max(segments.div_ceil(PIECES))).min(self.at_once.0);
+        // By a call that writes the last of all, or a part of what it was to write (`tcp_sendmsg_locked`).
+        self.pushes_last = self.rest == left || !self.rest.is_multiple_of(self.at_once.0);
+    }
+
+    /// Leaves it at what has been written.
+    pub fn end(&mut self) {
+        self.rest = 0;
     }
 
     /// Nothing is left to be written.
@@ -47,7 +59,7 @@ impl Refill {
     pub fn next_piece(&mut self) -> Option<(usize, bool)> {
         let piece = self.rest.min(self.piece);
         self.rest -= piece;
-        (piece > 0).then_some((piece as usize, !self.is_done() || !self.is_pushed))
+        (piece > 0).then_some((piece as usize, !self.is_done() || !self.pushes_last))
     }
 }
 
@@ -56,7 +68,8 @@ mod tests {
     use super::*;
 
     fn pieces(ahead: u64, unsent: u64, left: u64) -> Vec<(usize, bool)> {
-        let mut refill = Refill::new(ahead, unsent, left, 1000, 16_000);
+        let mut refill = Refill::new(Bytes(ahead), Bytes(1000), Bytes(16_000));
+        refill.begin(unsent, left);
         std::iter::from_fn(|| refill.next_piece()).collect()
     }
 
@@ -81,7 +94,16 @@ mod tests {
     fn nothing_is_written_where_nothing_is_missing() {
         assert_eq!(pieces(20_000, 20_000, u64::MAX), []);
         assert_eq!(pieces(20_000, 30_000, u64::MAX), []);
-        assert!(Refill::default().is_done());
+    }
+
+    #[test]
+    fn what_is_ended_is_not_gone_on_with() {
+        let mut refill = Refill::new(Bytes(20_000), Bytes(1000), Bytes(16_000));
+        assert!(refill.is_done());
+        refill.begin(0, u64::MAX);
+        assert!(refill.next_piece().is_some() && !refill.is_done());
+        refill.end();
+        assert!(refill.is_done() && refill.next_piece().is_none());
     }
 
     #[test]

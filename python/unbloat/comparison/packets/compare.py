@@ -148,8 +148,8 @@ def differing(a: Packet, b: Packet, fields: Collection[str]) -> tuple[str, ...]:
     """
     if a.forward != b.forward:
         return ("order",)
-    said = [field for field in fields if field != "window" or not a.forward]
-    return tuple(field for field in said if value(a, field) != value(b, field))
+    compared = [field for field in fields if field != "window" or not a.forward]
+    return tuple(field for field in compared if value(a, field) != value(b, field))
 
 
 def value(packet: Packet, field: str) -> object:

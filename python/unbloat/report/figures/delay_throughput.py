@@ -100,8 +100,8 @@ def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, 
         hue = colour(hues.index(cloud.hue))
         style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": HALO}
         frame: Style = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        frame["ha"] = "right" if is_at_right else "left"
-        axes.annotate(cloud.label, (x, box.middle), xytext=(gap, abs(gap)), **frame, **style)
+        side = "right" if is_at_right else "left"
+        axes.annotate(cloud.label, (x, box.middle), xytext=(gap, abs(gap)), ha=side, **frame, **style)
 
 
 def ellipse(cloud: np.ndarray) -> tuple[float, float, float] | None:
