@@ -12,6 +12,9 @@
  *    keeps its slope when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
  *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux
  *    overflows at 346 s.
+ *
+ * CUBIC 2.1, as Linux 2.6.22 had it and ns-2.35 has it, is `beta = 819, s_max = 16, ack_ratio = 31, hystart = false`: its
+ * estimate of segments an ACK starts at 2 and, where each segment is acknowledged, stays at 31/16.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -26,6 +29,8 @@ PARAM(u32, c, 410, 1, 1000, "/1024", "scale C of the curve, segments per cubic s
 PARAM(u32, beta, 717, 512, 1000, "/1024", "window that a loss leaves");
 PARAM(bool, fast_convergence, true, 0, 1, "", "a flow that loses before it regains W_max gives way");
 PARAM(bool, friendliness, true, 0, 1, "", "never slower than Reno would be");
+PARAM(u32, s_max, 0, 0, 1000000, "packets", "at most so much growth in 100 ms above the curve's origin; 0: no bound");
+PARAM(u32, ack_ratio, 16, 16, 32, "/16", "segments that an ACK is taken for: the window grows as many times as fast");
 PARAM(bool, hystart, true, 0, 1, "", "leave slow start before it loses");
 PARAM(bool, hystart_train, true, 0, 1, "", "HyStart watches the length of ACK trains");
 PARAM(bool, hystart_delay, true, 0, 1, "", "HyStart watches the delay");
@@ -36,6 +41,7 @@ PARAM(u32, hystart_ack_delta, 2000, 0, 1000000, "us", "ACKs at most this far apa
 #define SHARE (1U << SHARE_BITS)
 #define TIME_BITS 10	    /* the curve's time is in 1/1024 s */
 #define FARTHEST (1U << 18) /* from K, in that unit: C times its cube still fits 64 bits */
+#define ACK_RATIO_ONE 16U
 #define HYSTART_SAMPLES 8
 #define HYSTART_DELAY_MIN 4000U	 /* us */
 #define HYSTART_DELAY_MAX 16000U /* us */
@@ -121,11 +127,20 @@ static __always_inline __u64 cubic_time(const struct cubic *ca)
 	return (jiffies << TIME_BITS) / HZ;
 }
 
+/* ACKed segments for each additional one, when a round trip's growth is s_max in 100 ms. */
+static __always_inline __u32 cubic_slowest(const struct cubic *ca, __u32 cwnd)
+{
+	return (__u64)cwnd * (USEC_PER_SEC / 10) / ((__u64)s_max * ca->min_rtt_us);
+}
+
 static __always_inline void cubic_read_curve(struct cubic *ca, __u32 cwnd)
 {
-	__u32 target = cubic_window(ca, cubic_time(ca));
+	__u64 t = cubic_time(ca);
+	__u32 target = cubic_window(ca, t);
 
 	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	if (s_max && ca->min_rtt_us && t >= ca->k)
+		ca->cnt = max(ca->cnt, cubic_slowest(ca, cwnd));
 	/* Without a loss so far the curve says little about the path: at least 5 % a round trip. */
 	if (!ca->w_max)
 		ca->cnt = min(ca->cnt, 20U);
@@ -174,7 +189,7 @@ static __always_inline void cubic_cong_avoid(struct sock *sk, __u32 ack, __u32 a
 	if (!reaches_congestion_avoidance(sk, &acked))
 		return;
 	cubic_update(ca, tp->snd_cwnd, acked);
-	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+	tcp_cong_avoid_ai(tp, ack_ratio == ACK_RATIO_ONE ? ca->cnt : ca->cnt * ACK_RATIO_ONE / ack_ratio, acked);
 }
 
 /* The curve starts again from the window that the next ACK finds; W_max stays. */

@@ -67,6 +67,46 @@ fn between_losses_the_window_follows_the_curve() {
     }
 }
 
+/// What the window grows by in 20 round trips of 100 ms that end beyond the curve's origin, ten bursts of ACKs in each.
+fn growth_beyond_the_origin(params: &[(&str, ParamValue)]) -> u32 {
+    let control = with_params("cubic", params);
+    let mut sk = after_loss(&control, 1000);
+    let mut before = 0;
+    for burst in 0..3700_u64 {
+        if burst == 3500 {
+            before = sk.snd_cwnd;
+        }
+        sk.max_packets_out = sk.snd_cwnd;
+        let acked = sk.snd_cwnd / 10;
+        ack(&control, &mut sk, acked, 100_000);
+        let later = sk.tcp_mstamp + 10_000;
+        at(&control, &mut sk, later);
+    }
+    sk.snd_cwnd - before
+}
+
+#[test]
+fn above_the_origin_growth_may_be_bounded() {
+    let s_max = |packets| ("s_max", ParamValue::Integer(packets));
+    let free = growth_beyond_the_origin(&[flag("friendliness", false)]);
+    assert!(free > 20 * 80, "{free}");
+    let bounded = growth_beyond_the_origin(&[flag("friendliness", false), s_max(16)]);
+    assert!(bounded.abs_diff(20 * 16) <= 10, "{bounded}");
+}
+
+#[test]
+fn an_ack_may_be_taken_for_more_segments() {
+    let bounded = |ratio| {
+        let params = [
+            ("s_max", ParamValue::Integer(16)),
+            ("ack_ratio", ParamValue::Integer(ratio)),
+            flag("friendliness", false),
+        ];
+        growth_beyond_the_origin(&params) as f64
+    };
+    assert!((bounded(31) / bounded(16) - 31.0 / 16.0).abs() < 0.05, "{} {}", bounded(31), bounded(16));
+}
+
 #[test]
 fn the_estimate_of_reno_rises_by_half_a_segment_a_round_trip() {
     let control = builtin("cubic");

@@ -4,6 +4,7 @@ mod agile_sd;
 mod bbr;
 mod clpc;
 mod compound;
+mod compound_ns2;
 mod cubic;
 mod delayed_window_update;
 mod elastic;
