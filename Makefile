@@ -26,12 +26,10 @@ demo: build
 
 build: $(STAMPS)/package
 
-# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last,
-# alone; before it a guest has one processor, and what is left the other.
+# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last.
 test: $(STAMPS)/qemu $(STAMPS)/chromium
 	$(MAKE) -j2 check-lint build-tests boot-guest
-	$(MAKE) check-rust
-	$(MAKE) -j2 check-guest check-python
+	$(MAKE) -j2 check-python check-rust check-guest
 	$(MAKE) check-realtime
 
 bench: build $(STAMPS)/qemu
@@ -121,7 +119,7 @@ check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet -m 'not realtime' --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 check-realtime: build
-	$(BIN)/pytest --quiet -m realtime
+	$(BIN)/pytest --quiet -m realtime --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest
