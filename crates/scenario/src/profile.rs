@@ -28,6 +28,7 @@ impl Profile {
         let stack = match name {
             "sack" => TcpProfile::SACK,
             "newreno" => TcpProfile::NEWRENO,
+            "ns2-linux" => TcpProfile::NS2_LINUX,
             _ => TcpProfile::LINUX,
         };
         Profile { stack, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }

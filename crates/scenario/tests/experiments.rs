@@ -156,6 +156,7 @@ fn what_is_not_written_has_its_default() {
 fn profiles_stack_up_and_sack_carries_rack() {
     let stack = |overrides: &[(&str, &str)]| only(SAMPLE, overrides).flows[0].stack;
     assert_eq!(stack(&[("profile", "newreno")]), TcpProfile::NEWRENO);
+    assert_eq!(stack(&[("profile", "ns2-linux")]), TcpProfile::NS2_LINUX);
     assert_eq!(stack(&[("flows.0.profile", "sack")]), TcpProfile::SACK);
     let without_sack = TcpProfile { sack: false, rack: false, tlp: false, ..TcpProfile::LINUX };
     assert_eq!(stack(&[("profile.sack", "false")]), without_sack);

@@ -289,7 +289,7 @@ proptest! {
 /// Summed over seeds, ten times the loss never carries more. (A single run may be lucky.)
 #[test]
 fn more_loss_does_not_mean_more_goodput() {
-    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO] {
+    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO, TcpProfile::NS2_LINUX] {
         let mut last = f64::INFINITY;
         for loss in [0.0, 0.001, 0.01, 0.1] {
             let goodput = |seed| {

@@ -79,6 +79,12 @@ impl TcpProfile {
         cwnd_validation: false,
         ..TcpProfile::LINUX
     };
+    /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
+    /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK;
+    /// rate halving, to which proportional rate reduction is nearest; a repair that is lost is found by what was sent
+    /// after it, as by RACK; no probe, no undo.
+    pub const NS2_LINUX: TcpProfile =
+        TcpProfile { rack: true, prr: true, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
 }

@@ -93,7 +93,7 @@ use Kind::{Choice, Integer, Profile, Table, Tables, Text, Time};
 pub(crate) const OF_THE_KERNEL: &str = "kernel:";
 
 /// The names of `profile`.
-pub const PROFILES: &[&str] = &["linux", "sack", "newreno"];
+pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
 /// The names of a queue's `kind`.
