@@ -10,6 +10,8 @@
  *    cwnd += lambda / cwnd for each segment acknowledged
  *
  * Departures: the authors' kernel module grows once an ACK however many segments it covers; `once_per_ack` does so too.
+ * The windows and losses that the same authors' paper on Elastic-TCP shows are those of a tenth of the module's growth:
+ * `slower = 10`.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -21,10 +23,11 @@
 PARAM(u32, beta, 90, 1, 99, "%", "window that a loss leaves");
 PARAM(u32, lambda_min, 1, 1, 1000, "packets", "least growth a round trip");
 PARAM(u32, lambda_max, 3, 1, 1000, "packets", "growth a round trip after a loss");
+PARAM(u32, slower, 1, 1, 1000, "", "growth is divided by this");
 PARAM(bool, once_per_ack, false, 0, 1, "", "an ACK counts as one segment whatever it covers");
 
 #define LAMBDA_SCALE 1000U /* lambda is in 1/1000 ... */
-#define SEGMENT 1000000U   /* ... and growth in 1/1000000 segment */
+#define SEGMENT 1000000U   /* ... and growth in 1/1000000 segment, times `slower` */
 
 /* Windows in segments. All zero: no loss yet. */
 struct agile_sd {
@@ -60,8 +63,10 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	__u32 a_segment = (__u64)agile_sd_lambda(ca, tp->snd_cwnd) * (SEGMENT / LAMBDA_SCALE) / tp->snd_cwnd;
 	__u64 growth = ca->fraction + (__u64)a_segment * (once_per_ack ? 1 : acked);
 
-	tp->snd_cwnd = min(tp->snd_cwnd + growth / SEGMENT, (__u64)tp->snd_cwnd_clamp);
-	ca->fraction = growth % SEGMENT;
+	__u32 unit = SEGMENT * slower;
+
+	tp->snd_cwnd = min(tp->snd_cwnd + growth / unit, (__u64)tp->snd_cwnd_clamp);
+	ca->fraction = growth % unit;
 }
 
 SEC("struct_ops")

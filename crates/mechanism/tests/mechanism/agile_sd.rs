@@ -33,6 +33,19 @@ fn the_cards_table() {
 }
 
 #[test]
+fn it_may_grow_at_a_tenth() {
+    let control = with_params("agile_sd", &[("slower", ParamValue::Integer(10))]);
+    let mut sk = connection(&control, 900);
+    for grown in [0, 1] {
+        assert_eq!(sk.snd_cwnd, 900 + grown);
+        // 3333 millionths an ACK, of which a segment takes ten.
+        for _ in 0..3001 {
+            control.cong_avoid(&mut sk, 0, 1);
+        }
+    }
+}
+
+#[test]
 fn seventy_round_trips_to_the_window_before() {
     let control = builtin("agile_sd");
     let mut sk = connection(&control, 900);
