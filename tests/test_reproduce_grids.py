@@ -111,15 +111,24 @@ def test_slow_start_ends_when_the_first_loss_is_repaired():
     assert runs.take("window_peak", ["x"], {}) == 30
     assert runs.take("window_reaches", ["x"], {"packets": 21}) == 5
     assert runs.take("window_reaches", ["x"], {"packets": 31}) == math.inf
-    assert runs.take("window_converged", ["x"], {"index": 0.9, "seconds": 2}) == 0
 
 
-def test_flows_converge_when_their_windows_stay_alike():
-    late = window([0, 0, 10, 20, 30, 38, 40, 41])
-    early = window([80, 80, 70, 60, 50, 42, 40, 41])
-    assert windows.converged([early, late], index=0.9, seconds=2) == 4
-    assert windows.converged([early, late], index=0.999, seconds=4) == math.inf
-    assert windows.converged([early, late[:, 6:]], index=0.9, seconds=2) == 6, "not before the last flow is there"
+def test_flows_begin_to_meet_when_the_largest_window_gives_way():
+    late = window([0, 0, 10, 20, 20, 38, 40, 41])
+    early = window([90, 80, 70, 69, 68, 42, 40, 41])
+    assert windows.turning([early, late]) == 1
+    assert windows.turning([early, late[:, 2:]]) == 5, "not before the last flow is there"
+    assert windows.turning([early[:, :4], late[:, 2:]]) == math.inf
+    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
+    assert runs.take("window_turning", ["x"], {}) == 5
+
+
+def test_the_systems_throughput_is_all_data_over_the_time_of_all():
+    """One flow takes 4 s for 40 Mb, the other is cut off after 10 s with 30 Mb."""
+    flows = [{"flow": 0, "goodput_mbps": 10, "completion_s": 4}, {"flow": 1, "goodput_mbps": 3, "completion_s": None}]
+    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
+    assert runs.take("system_throughput", ["x"], {}) == 7
+    assert runs.take("system_throughput", ["x"], {"flow": 1}) == 10
 
 
 def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):

@@ -91,6 +91,14 @@ def _loss(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
     return 100 * sum(flow["lost_packets"] for flow in flows) / sent if sent else math.nan
 
 
+def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Give the data of all flows, which start together, over the time until the last of them ends."""
+    flows = _flows(run, selectors)
+    times = [run.record["duration_s"] if flow["completion_s"] is None else flow["completion_s"] for flow in flows]
+    delivered = sum(flow["goodput_mbps"] * time for flow, time in zip(flows, times, strict=True))
+    return float(delivered / max(times))
+
+
 def _completion(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
     """Give the last flow's completion time; one that the run's end cut off took longer than any that ended."""
     times = [flow["completion_s"] for flow in _flows(run, selectors)]
@@ -160,9 +168,8 @@ def _window_reaches(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
     return float(time[there[0]]) if len(there) else math.inf
 
 
-def _window_converged(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    flows = list(_all_windows(run).values())
-    return windows.converged(flows, _number(selectors, "index"), _number(selectors, "seconds"))
+def _window_turning(run: MeasuredRun, _: dict[str, Selector]) -> float:
+    return windows.turning(list(_all_windows(run).values()))
 
 
 # What rates do over time: those of the flows chosen, together, and those of all others.
@@ -216,6 +223,7 @@ def _refill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 QUANTITIES: dict[str, Quantity] = {
     "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
     "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
+    "system_throughput": Quantity("Mb/s", _system_throughput),
     "share": Quantity("%", _share, most=100),
     "loss": Quantity("%", _loss, most=100),
     "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
@@ -237,7 +245,7 @@ QUANTITIES: dict[str, Quantity] = {
     "window_resumptions": Quantity("times", _window_resumptions),
     "window_peak": Quantity("packets", _window_peak),
     "window_reaches": Quantity("s", _window_reaches),
-    "window_converged": Quantity("s", _window_converged),
+    "window_turning": Quantity("s", _window_turning),
     "rate": Quantity("Mb/s", _rate),
     "fill_time": Quantity("s", _fill_time),
     "yield_time": Quantity("s", _yield_time),

@@ -43,20 +43,22 @@ def after_slow_start(window: Window) -> Window:
     return window[:, resent[np.flatnonzero(ends)[0]] :]
 
 
-def converged(windows: Sequence[Window], index: float, seconds: float) -> float:
-    """Give the time from which on Jain's index of the windows, averaged over `seconds`, stays at `index` or above.
+GIVES_WAY = 0.95
+"""A window that falls below this share of itself from one sample to the next has given way."""
 
-    It does not before the last flow is there.
+
+def turning(windows: Sequence[Window]) -> float:
+    """Give when the largest window first gives way, once every flow is there: from then on they may meet.
+
+    All windows are sampled at the same times. Infinite if it never does.
     """
-    slots = [(window[0] // seconds).astype(int) for window in windows]
-    last = max(int(each[-1]) for each in slots)
-    unfair = -1
-    for slot in range(last + 1):
-        present = all(np.any(each == slot) for each in slots)
-        means = [window[1, each == slot].mean() for window, each in zip(windows, slots, strict=True)] if present else []
-        if not present or jain(np.array(means)) < index:
-            unfair = slot
-    return float((unfair + 1) * seconds) if unfair < last else float("inf")
+    begin, end = max(window[0, 0] for window in windows), min(window[0, -1] for window in windows)
+    sizes = np.array([window[1, (window[0] >= begin) & (window[0] <= end)] for window in windows])
+    largest = np.argmax(sizes[:, :-1], axis=0)
+    column = np.arange(sizes.shape[1] - 1)
+    gave_way = np.flatnonzero(sizes[largest, column + 1] < GIVES_WAY * sizes[largest, column])
+    times = windows[0][0, windows[0][0] >= begin]
+    return float(times[gave_way[0] + 1]) if len(gave_way) else float("inf")
 
 
 def jain(shares: npt.NDArray[np.float64]) -> float:
