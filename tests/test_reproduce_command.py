@@ -6,11 +6,11 @@ import logging
 import pytest
 import unbloat as ub
 from made_up_paper import PUBLISHED, READING, write_paper
-from unbloat import _core
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
 from unbloat.papers.quantities import MeasuredRun, quantity_named
-from unbloat.scenario.source import as_toml
+from unbloat.papers.simulate import simulator
+from unbloat.scenario.source import source_of
 from unbloat.system.paths import PAPERS
 
 CHOICES = """
@@ -254,6 +254,29 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
     assert len(measured["b"].pick(["steady"])) == 2
 
 
+OPEN = """
+[[perturbations]]
+scenarios = ["two"]
+sets = [{}, { "flows.0.start" = "3ms" }]
+"""
+
+
+def test_repeats_differ_in_what_the_paper_leaves_open(tiny):
+    """A control that draws nothing has three runs in place of two, of which the third begins as the first did."""
+    (tiny / "published.toml").write_text(PUBLISHED + OPEN)
+    needed = batches.batches_of(read.load(tiny).claim("delay"))
+    measured = batches.measure(needed, 3, simulator(cache=None, jobs=1))
+    used = {run.seed: run.record["links"][0]["utilisation_percent"] for run in measured["two"].pick(["vegas"])}
+    assert sorted(used) == [1, 2, 3]
+    assert used[1] == used[3] != used[2]
+
+
+def test_perturbations_are_of_scenarios_that_there_are(tiny, capsys):
+    (tiny / "published.toml").write_text(PUBLISHED + OPEN.replace('"two"', '"too"'))
+    assert main(["reproduce", "tiny"]) == 2
+    assert "perturbations.0.scenarios.0: no scenario `too`; there are two" in capsys.readouterr().err
+
+
 PAPER_NAMES = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
 
 
@@ -271,9 +294,9 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
 
 def pretend(batch, seeds, only):
     """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
-    overrides = {key: as_toml(value) for key, value in batch.overrides.items()}
-    cells = _core.load(str(batch.file), tuple(overrides.items()))
-    return [MeasuredRun(dict(cell.axes), 1, {}) for cell in cells if only(dict(cell.axes))]
+    cells = source_of(batch.file, batch.repeated([1])).cells()
+    axes = [batches.without_repeat(dict(cell.axes)) for cell in cells]
+    return [MeasuredRun(labels, 1, {}) for labels in axes if only(labels)]
 
 
 @pytest.mark.parametrize("name", PAPER_NAMES)

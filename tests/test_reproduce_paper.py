@@ -337,14 +337,13 @@ def test_elastic_tcp_holds_every_number_of_its_text():
     paper = read.load(PAPERS / "elastic-tcp")
     assert (paper.seeds, paper.full) == (3, 30)
     rows = {table.id: [row for group in table.groups for row in group.rows] for table in paper.tables}
-    assert [len(rows[table]) for table in ("table2", "table4", "figure13c")] == [1, 8, 3]
+    assert [len(rows[table]) for table in ("table4", "figure13c")] == [8, 3]
     claims = [claim for group in paper.statements for claim in group.claims]
     printed = {claim.published for claim in claims if claim.published and claim.id.startswith("fig")}
-    assert printed == {"31000", "30000", "10", "40", "1000", "26000", "35", "50", "22", "80", "47", "66", "5", "29"}
+    windows = {"31000", "30000", "25000", "26000", "1000", "10", "40", "35", "50"}
+    assert printed == windows | {"22", "40", "50", "80", "47", "66", "5", "29"}
     testbed = {claim.published for claim in claims if claim.published and claim.id.startswith("testbed")}
     assert testbed == {"14", "13", "154", "23", "81", "0.01", "0.1", "0.3", "0.7", "1", "1.4", "2.1"}
-    again = {claim.id.removeprefix("beta875.") for claim in claims if claim.id.startswith("beta875.")}
-    assert again <= {claim.id for claim in claims}, "the same claims with another decrease"
 
 
 def test_clpc_holds_every_number_of_its_text():

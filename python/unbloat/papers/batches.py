@@ -12,6 +12,9 @@ from unbloat.papers.paper import Paper
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.scenario.source import source_of
 
+REPEAT = "repeat"
+"""The axis of a cell's repeats."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -27,6 +30,14 @@ class Batch:
     """At what step the windows are recorded, such as `10ms`; not at all if empty."""
     places: frozenset[Place] | None = None
     """Only these cells; all if None."""
+    perturbations: Sequence[Mapping[str, object]] = ()
+    """What the repeats change one after the other, besides the seed."""
+
+    def repeated(self, seeds: Sequence[int]) -> dict[str, object]:
+        """Give the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""
+        changes = self.perturbations or [{}]
+        repeats = [{"label": str(seed), "seed": seed, **changes[(seed - 1) % len(changes)]} for seed in seeds]
+        return {**self.overrides, f"sweep.{REPEAT}": repeats}
 
     def wants(self, axes: Axes) -> bool:
         """Tell whether a cell is among them."""
@@ -53,7 +64,13 @@ def batches_of(paper: Paper) -> list[Batch]:
     """
     overrides = {**(paper.reading.set if paper.reading else {}), **paper.changed}
     batches = [
-        Batch(name, paper.folder / f"{name}.toml", (), overrides, paper.series.get(name, ""))
+        Batch(
+            name,
+            paper.folder / f"{name}.toml",
+            overrides=overrides,
+            series=paper.series.get(name, ""),
+            perturbations=paper.perturbed(name),
+        )
         for name in paper.scenarios()
     ]
     return [narrowed(batch, paper) for batch in batches]
@@ -69,7 +86,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     if any(batch.name == scenario for figure in paper.figures for scenario, _ in figure.places()):
         return None
     cells = source_of(batch.file, batch.overrides).cells()
-    grid = Measurements(batch.name, [MeasuredRun(without_seed(dict(cell.axes)), 1, {}) for cell in cells])
+    grid = Measurements(batch.name, [MeasuredRun(without_repeat(dict(cell.axes)), 1, {}) for cell in cells])
     settings: list[Sequence[str]] = []
     for table in paper.tables:
         for group in table.groups:
@@ -82,9 +99,9 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     return frozenset(place_of(run.axes) for labels in settings for run in grid.pick(labels))
 
 
-def without_seed(axes: Axes) -> Axes:
-    """Give a cell's labels without that of its seed."""
-    return {name: label for name, label in axes.items() if name != "seed"}
+def without_repeat(axes: Axes) -> Axes:
+    """Give a cell's labels without that of its repeat."""
+    return {name: label for name, label in axes.items() if name != REPEAT}
 
 
 def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[str, Measurements]:

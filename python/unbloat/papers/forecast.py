@@ -8,7 +8,7 @@ from contextlib import closing
 from itertools import pairwise
 
 from unbloat._core import Cell
-from unbloat.papers.batches import Batch, batches_of, without_seed
+from unbloat.papers.batches import Batch, batches_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
 from unbloat.runs.experiment import Experiment, Manner, run
@@ -29,8 +29,8 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
     runs, new = 0, list[Cell]()
     manner = Manner("simulator", None, cache, False, jobs)
     for batch, seeds in batches:
-        source = source_of(batch.file, {**batch.overrides, "sweep.seed": list(range(1, seeds + 1))})
-        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_seed(axes)))  # type: ignore[misc]
+        source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
+        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_repeat(axes)))  # type: ignore[misc]
         new += experiment.lacking(batch.series or False)
         runs += len(experiment.runs)
     seconds = (sum(map(most_packets, new)) / PACKETS_PER_S + len(new) * RUN_S) / manner.processes()

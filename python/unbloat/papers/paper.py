@@ -201,6 +201,15 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
 
 
+class Perturbation(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the paper leaves open and should not matter, such as by how many milliseconds flows start apart."""
+
+    scenarios: list[str]
+    """Those that it is about."""
+    sets: list[dict[str, object]]
+    """Keys set anew: the first repeat has the first of these, and so on; after the last the first again."""
+
+
 class Reading(Struct, frozen=True, forbid_unknown_fields=True):
     """Another way to read what the paper says of its setting: the same scenarios with keys set anew, judged again."""
 
@@ -233,6 +242,7 @@ class Paper:
     statements: list[Statements]
     figures: list[Figure]
     reasons: list[Reason]
+    perturbations: list[Perturbation] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     """Other ones than that of its scenario files."""
     reading: Reading | None = None
@@ -254,6 +264,10 @@ class Paper:
         names += [statements.scenario for statements in self.statements]
         names += [scenario for figure in self.figures for scenario, _ in figure.places()]
         return list(dict.fromkeys(names))
+
+    def perturbed(self, scenario: str) -> list[dict[str, object]]:
+        """Give what the repeats of a scenario change one after the other; nothing if only their seeds differ."""
+        return next((each.sets for each in self.perturbations if scenario in each.scenarios), [])
 
     def other_readings(self) -> list[Paper]:
         """Give the paper once for each of its other readings, as far as that one is about it."""

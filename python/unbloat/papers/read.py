@@ -16,6 +16,7 @@ from unbloat.papers.paper import (
     Claim,
     Figure,
     Paper,
+    Perturbation,
     Reading,
     Reason,
     Statements,
@@ -55,6 +56,7 @@ class PublishedFile(Struct, frozen=True, forbid_unknown_fields=True):
     statements: list[Statements] = []
     figures: list[Figure] = []
     reasons: list[Reason] = []
+    perturbations: list[Perturbation] = []
     readings: list[Reading] = []
 
 
@@ -82,6 +84,7 @@ def _paper(read: PublishedFile, folder: Path) -> Paper:
         statements=read.statements,
         figures=read.figures,
         reasons=read.reasons,
+        perturbations=read.perturbations,
         readings=read.readings,
     )
 
@@ -96,11 +99,12 @@ def _mistakes(paper: Paper) -> Mistakes:
     for keys, scenario in _scenarios(paper):
         if not is_scenario(paper.folder, scenario):
             yield keys, f"there is no file {shortened(scenario)}.toml beside it"
-    for number, reading in enumerate(paper.readings):
-        for entry, scenario in enumerate(reading.scenarios):
-            if scenario not in paper.scenarios():
-                known = ", ".join(paper.scenarios())
-                yield ("readings", number, "scenarios", entry), f"no scenario `{scenario}`; there are {known}"
+    for part, entries in (("readings", paper.readings), ("perturbations", paper.perturbations)):
+        for number, entry in enumerate(entries):
+            for place, scenario in enumerate(entry.scenarios):
+                if scenario not in paper.scenarios():
+                    known = ", ".join(paper.scenarios())
+                    yield (part, number, "scenarios", place), f"no scenario `{scenario}`; there are {known}"
     for number, table in enumerate(paper.tables):
         yield from _mistakes_of_a_table(("tables", number), table)
     seen: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from unbloat.papers.batches import Axes, Batch, Simulate, without_seed
+from unbloat.papers.batches import Axes, Batch, Simulate, without_repeat
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
@@ -28,16 +28,16 @@ def simulator(
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[MeasuredRun]:
         results = execute(
-            source_of(batch.file, {**batch.overrides, "sweep.seed": list(seeds)}),
+            source_of(batch.file, batch.repeated(seeds)),
             Manner(on, kernel, cache, None, jobs, checkpoint),
-            lambda axes: only(without_seed(axes)),
+            lambda axes: only(without_repeat(axes)),
             batch.series or False,
         )
         windows = _columns_of(results.series(), WINDOW) if batch.series else {}
         rates = _columns_of(results.series(), RATE) if batch.series else {}
         return [
             MeasuredRun(
-                without_seed(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)
+                without_repeat(record.axes), record.run["seed"], record.run, windows.get(number), rates.get(number)
             )
             for number, record in enumerate(results.records)
         ]
