@@ -99,7 +99,11 @@ def _mistakes(paper: Paper) -> Mistakes:
     for keys, scenario in _scenarios(paper):
         if not is_scenario(paper.folder, scenario):
             yield keys, f"there is no file {shortened(scenario)}.toml beside it"
-    for part, entries in (("readings", paper.readings), ("perturbations", paper.perturbations)):
+    parts: list[tuple[str, Sequence[Reading | Perturbation]]] = [
+        ("readings", paper.readings),
+        ("perturbations", paper.perturbations),
+    ]
+    for part, entries in parts:
         for number, entry in enumerate(entries):
             for place, scenario in enumerate(entry.scenarios):
                 if scenario not in paper.scenarios():
