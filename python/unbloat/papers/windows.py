@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -50,14 +51,12 @@ GIVES_WAY = 0.95
 def turning(windows: Sequence[Window]) -> float:
     """Give when the largest window first gives way, once every flow is there: from then on they may meet.
 
-    All windows are sampled at the same times. Infinite if it never does.
+    Infinite if it never does.
     """
-    begin, end = max(window[0, 0] for window in windows), min(window[0, -1] for window in windows)
-    sizes = np.array([window[1, (window[0] >= begin) & (window[0] <= end)] for window in windows])
-    largest = np.argmax(sizes[:, :-1], axis=0)
-    column = np.arange(sizes.shape[1] - 1)
-    gave_way = np.flatnonzero(sizes[largest, column + 1] < GIVES_WAY * sizes[largest, column])
-    times = windows[0][0, windows[0][0] >= begin]
+    times = functools.reduce(np.intersect1d, [window[0] for window in windows])
+    sizes = np.array([window[1, np.isin(window[0], times)] for window in windows])
+    largest, sample = np.argmax(sizes[:, :-1], axis=0), np.arange(len(times) - 1)
+    gave_way = np.flatnonzero(sizes[largest, sample + 1] < GIVES_WAY * sizes[largest, sample])
     return float(times[gave_way[0] + 1]) if len(gave_way) else float("inf")
 
 
