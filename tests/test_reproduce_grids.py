@@ -123,6 +123,12 @@ def test_flows_begin_to_meet_when_the_largest_window_gives_way():
     assert runs.take("window_turning", ["x"], {}) == 5
 
 
+def test_the_mean_window_is_that_of_the_flows_that_are_there():
+    times, sizes = windows.mean([window([4, 6, 8]), window([0, 2, 4, 6])[:, 1:]])
+    assert times.tolist() == [0, 1, 2, 3]
+    assert sizes.tolist() == [4, 4, 6, 6]
+
+
 def test_the_systems_throughput_is_all_data_over_the_time_of_all():
     """One flow takes 4 s for 40 Mb, the other is cut off after 10 s with 30 Mb."""
     flows = [{"flow": 0, "goodput_mbps": 10, "completion_s": 4}, {"flow": 1, "goodput_mbps": 3, "completion_s": None}]

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from unbloat.papers import ratios as ratios_of
+from unbloat.papers import windows
 from unbloat.papers.expressions import Selector
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
@@ -113,9 +114,8 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> C
     for axes, panel in zip(panels, figure.panels, strict=True):
         for hue, line in enumerate(figure.groups):
             run = measurements[panel.scenario].pick([*panel.at, line])[0]
-            windows = [window for _, window in _first(figure, run.windows)]
-            mean = np.mean([window[1] for window in windows], axis=0)
-            axes.plot(windows[0][0], mean, linewidth=1, color=COLOURS[hue], label=line)
+            times, sizes = windows.mean([window for _, window in _first(figure, run.windows)])
+            axes.plot(times, sizes, linewidth=1, color=COLOURS[hue], label=line)
         axes.set_title(panel.name, fontsize=9)
         axes.set_xlabel("time (s)")
         axes.set_ylim(bottom=0)

@@ -60,6 +60,13 @@ def turning(windows: Sequence[Window]) -> float:
     return float(times[gave_way[0] + 1]) if len(gave_way) else float("inf")
 
 
+def mean(windows: Sequence[Window]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Give every time at which a flow is there, and the mean window of those that are."""
+    times, places = np.unique(np.concatenate([window[0] for window in windows]), return_inverse=True)
+    sums = np.bincount(places, weights=np.concatenate([window[1] for window in windows]))
+    return times, sums / np.bincount(places)
+
+
 def jain(shares: npt.NDArray[np.float64]) -> float:
     """Give Jain's fairness index; of nothing at all it is 1."""
     squares = float(np.sum(shares**2))
