@@ -1,0 +1,103 @@
+"""`tools/ns2`: what it asks ns-2 for, and what it makes of the answer. ns-2 itself is made up here."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parents[1] / "tools/ns2"
+SCENARIO = """\
+duration = "5s"
+profile = "ns2-linux"
+[link.bottleneck]
+rate = "8mbit"
+delay = "10ms"
+queue = { limit = "50p" }
+loss = "0.1%"
+[[flows]]
+cc = "cubic"
+count = 2
+stagger = "1s"
+packet = "1050b"
+access = { rate = "100mbit", delay = "1ms", queue = { limit = "20p" } }
+[sweep]
+cc = [{ label = "cubic", "flows.0.cc" = "cubic" }, { label = "elastic", "flows.0.cc" = "elastic" }]
+"""
+NS = """\
+#!/bin/sh
+shift
+echo "$@" >asked
+echo "flow 3000 10 2900 20.5"
+echo "flow 2000 10 1900 10.5"
+echo "network 40 10"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    program = tmp_path / "ns"
+    program.write_text(NS)
+    program.chmod(0o755)
+    file = tmp_path / "dumbbell.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def ns2(*words: object, path: str = "", cwd: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PATH": path or f"{cwd}:/usr/bin:/bin", "COLUMNS": "200"}
+    command = [sys.executable, str(TOOL), *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
+
+
+def test_a_cell_is_a_dumbbell_there_and_its_figures_are_held_against_ours(scenario: Path) -> None:
+    done = ns2(scenario, cwd=scenario.parent)
+    assert done.returncode == 0, done.stderr
+    asked = (scenario.parent / "asked").read_text().split()
+    assert asked[:6] == ["5.0", "8000000", "0.01", "50", "0.001", "1"]
+    flow = "cubic,{},1050,100000000,0.001,20"
+    assert asked[6:] == [flow.format("0.0"), flow.format("1.0")]
+    (row,) = (line.split() for line in done.stdout.splitlines() if line.startswith("cubic"))
+    # 50 of 5000 lost; 4800 packets of 1000 bytes in 5 s; the mean of both windows.
+    assert (row[1], row[4], row[7]) == ("1", "7.68", "15.5")
+    assert "elastic" not in done.stdout, "ns-2 does not have it"
+
+
+def test_the_page_gets_the_table_and_its_command(scenario: Path) -> None:
+    page = scenario.with_name("page.md")
+    page.write_text("before\n<!-- begin ns2 -->\n<!-- end ns2 -->\nafter\n")
+    assert ns2(scenario.name, "cc=cubic", "--page", page.name, cwd=scenario.parent).returncode == 0
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n")
+    assert "    tools/ns2 dumbbell.toml cc=cubic --page page.md\n" in text and "Of 1 cells within 10 %: loss " in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "status", "says"),
+    [
+        ((), ["cc=elastic"], 2, "no cell was picked that ns-2 can run; it has cubic, compound_ns2, reno"),
+        (('limit = "50p" }\nloss', 'limit = "50kb" }\nloss'), [], 2, "and this is something else"),
+        ((), ["cc"], 2, "must be AXIS=LABEL,..."),
+    ],
+)
+def test_what_it_cannot_run_is_a_sentence(
+    scenario: Path, change: tuple[str, str], words: list[str], status: int, says: str
+) -> None:
+    if change:
+        scenario.write_text(SCENARIO.replace(*change))
+    done = ns2(scenario, *words, cwd=scenario.parent)
+    assert done.returncode == status and says in done.stderr, done.stderr
+
+
+def test_without_ns_2_it_says_what_to_install(scenario: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = ns2(scenario, path=str(empty), cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr == "ns2: there is no ns-2 here: apt-get install ns2\n"
+
+
+def test_a_failure_of_ns_2_is_told(scenario: Path) -> None:
+    (scenario.parent / "ns").write_text("#!/bin/sh\necho 'can not read' >&2\nexit 1\n")
+    done = ns2(scenario, "cc=cubic", cwd=scenario.parent)
+    assert done.returncode == 1 and done.stderr == "ns2: ns-2 has failed: can not read\n"
