@@ -50,6 +50,8 @@ pub struct Receiver {
     delayed_ack: DelayedAck,
     /// When such a packet was answered last.
     last_oow_ack: Option<Nanos>,
+    /// A SYN has asked for ECN, which those that repeat it do not (`inet_request_sock.ecn_ok`).
+    ecn_agreed: bool,
     /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
     ecn_seen: bool,
     /// The next acknowledgement may not be delayed (`ICSK_ACK_NOW`).
@@ -110,6 +112,7 @@ impl Receiver {
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
             delayed_ack: DelayedAck::new(&stack, moving, mss),
             last_oow_ack: None,
+            ecn_agreed: false,
             ecn_seen: false,
             ack_now: false,
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
@@ -240,14 +243,14 @@ impl Receiver {
     }
 
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
-        let agreed = self.stack.ecn && syn.flags & flag::ECE != 0;
+        self.ecn_agreed |= self.stack.ecn && syn.flags & flag::ECE != 0;
         let mut ack = self.acknowledge(now);
         if self.stack.quick_ack {
             // It is not scaled (RFC 7323, section 2.2).
             ack.window = ack.window.min(UNSCALED_WINDOW);
         }
         ack.bytes = SYN_BYTES as u16;
-        ack.flags = self.ack_flags & flag::ECT | flag::SYN | if agreed { flag::ECE } else { 0 };
+        ack.flags = self.ack_flags & flag::ECT | flag::SYN | if self.ecn_agreed { flag::ECE } else { 0 };
         self.delayed_ack.answered_syn(now);
         ack
     }

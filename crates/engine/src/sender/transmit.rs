@@ -260,8 +260,11 @@ impl Sender {
         }
     }
 
+    /// Only the first SYN asks for ECN: what repeats it may be lost for asking (RFC 3168, section 6.1.1.1;
+    /// `tcp_ecn_clear_syn`).
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
-        let negotiate = if self.stack.ecn { flag::ECE | flag::CWR } else { 0 };
+        let asks_for_ecn = self.stack.ecn && self.sk.total_retrans == 0;
+        let negotiate = if asks_for_ecn { flag::ECE | flag::CWR } else { 0 };
         self.emit_handshake(env, SYN_BYTES, flag::SYN | negotiate);
     }
 

@@ -2,7 +2,8 @@
 
 use crate::world::*;
 use engine::Options;
-use engine::packet::flag;
+use engine::packet::{Data, flag};
+use scenario::impairments::Outage;
 use scenario::model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace};
 use scenario::units::Nanos;
 use std::sync::Arc;
@@ -110,6 +111,29 @@ fn every_packet_of_dctcp_can_be_marked() {
         assert!(script.acks.iter().all(|(_, ack)| (ack.flags & flag::ECT != 0) == capable), "{cc}");
         let handshake = script.sent.iter().filter(|(_, data)| !is_data(data));
         assert_eq!(handshake.map(|(_, data)| data.flags & flag::ECT != 0).collect::<Vec<_>>(), [capable; 2], "{cc}");
+    }
+}
+
+/// A SYN that is repeated asks for no ECN (RFC 3168, section 6.1.1.1): a connection whose first was lost has none, and
+/// one whose first answer was lost has it (`tcp_ecn_clear_syn`, `tcp_ecn_make_synack`).
+#[test]
+fn only_the_first_syn_asks_for_ecn() {
+    let mut s = scenario(5);
+    s.links[0].forward.queue = marking(5);
+    s.flows[0].stack.ecn = true;
+    for (syn_is_lost, answer_is_lost) in [(false, false), (true, false), (false, true)] {
+        let outage = Outage { at: Nanos::ZERO, lasts: Nanos::from_millis(500), lose: true };
+        s.links[0].reverse.impairments.outages = if answer_is_lost { vec![outage] } else { vec![] };
+        let first_syn = |now, data: &Data| syn_is_lost && !is_data(data) && now < Nanos::from_millis(500);
+        let (outcome, script) = watch(&s, &Options::default(), Script::new(first_syn));
+        let syns = script.sent.iter().filter(|(_, data)| data.flags & flag::SYN != 0);
+        let asks: Vec<bool> = syns.map(|(_, data)| data.flags & flag::ECE != 0).collect();
+        let expected: &[bool] = if syn_is_lost || answer_is_lost { &[true, false] } else { &[true] };
+        assert_eq!(asks, expected);
+        let link = &outcome.run.links[0];
+        assert_eq!(link.marks == 0, syn_is_lost, "{} marks", link.marks);
+        let capable = script.sent.iter().any(|(_, data)| is_data(data) && data.flags & flag::ECT != 0);
+        assert_eq!(capable, !syn_is_lost);
     }
 }
 

@@ -12,25 +12,73 @@ use scenario::units::Nanos;
 const BANDS_OF_TOS: [u8; 8] = [1, 1, 2, 2, 0, 0, 1, 1];
 const TOS_SHIFT: u8 = 2;
 
+/// The reader of a `ptr_ring` gives so many slots back at once: two cache lines of pointers
+/// (`__ptr_ring_set_size`), or one slot if that is more than half of the ring.
+const RING_BATCH: u64 = 16;
+
 /// Bands, the first first, each a FIFO of its own with room for as many packets as the device's `txqueuelen`.
 #[derive(Clone, Debug)]
 pub struct Prio {
-    bands: Vec<Packets>,
-    limit: u64,
+    bands: Vec<Band>,
     bytes: u64,
     packets: u64,
 }
 
-impl Prio {
-    /// `prio`.
-    pub fn new(parameters: &queue::Prio) -> Prio {
-        let bands = vec![Packets::default(); parameters.bands as usize];
-        Prio { bands, limit: parameters.limit as u64, bytes: 0, packets: 0 }
+/// Packets in the slots of a ring.
+#[derive(Clone, Debug)]
+struct Band {
+    waiting: Packets,
+    slots: u64,
+    /// The slot that is read next.
+    head: u64,
+    /// Slots that were read and not given back yet: no packet can have them.
+    kept: u64,
+    /// So many slots are given back at once.
+    batch: u64,
+}
+
+impl Band {
+    fn new(slots: u64, batch: u64) -> Band {
+        Band { waiting: Packets::default(), slots, head: 0, kept: 0, batch }
     }
 
-    /// `pfifo_fast`: the same with three bands.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.waiting.len() + self.kept >= self.slots
+    }
+
+    /// `__ptr_ring_discard_one`: what was read goes back in batches, and at the end of the ring.
+    #[inline]
+    fn pop(&mut self) -> Option<Skb> {
+        let skb = self.waiting.pop()?;
+        self.head += 1;
+        self.kept += 1;
+        let at_end = self.head >= self.slots;
+        if at_end {
+            self.head = 0;
+        }
+        if at_end || self.kept >= self.batch {
+            self.kept = 0;
+        }
+        Some(skb)
+    }
+}
+
+impl Prio {
+    /// `prio`: each band is a `pfifo`.
+    pub fn new(parameters: &queue::Prio) -> Prio {
+        Prio::with_bands(parameters.bands, parameters.limit, 1)
+    }
+
+    /// `pfifo_fast`: three bands, each a `ptr_ring`.
     pub fn pfifo_fast(parameters: &queue::PfifoFast) -> Prio {
-        Prio::new(&queue::Prio { limit: parameters.limit, ..queue::Prio::default() })
+        let batch = if RING_BATCH > parameters.limit as u64 / 2 { 1 } else { RING_BATCH };
+        Prio::with_bands(queue::Prio::default().bands, parameters.limit, batch)
+    }
+
+    fn with_bands(count: u32, slots: u32, batch: u64) -> Prio {
+        let bands = vec![Band::new(slots as u64, batch); count as usize];
+        Prio { bands, bytes: 0, packets: 0 }
     }
 }
 
@@ -40,18 +88,18 @@ impl Qdisc for Prio {
         skb.enqueued_at = now;
         let tos = (skb.tos >> TOS_SHIFT) as usize % BANDS_OF_TOS.len();
         let band = &mut self.bands[BANDS_OF_TOS[tos] as usize];
-        if band.len() >= self.limit {
+        if band.is_full() {
             dropped.push(skb);
             return;
         }
         self.bytes += skb.bytes as u64;
         self.packets += 1;
-        band.push(skb);
+        band.waiting.push(skb);
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _dropped: &mut Vec<Skb>) -> Option<Skb> {
-        let skb = self.bands.iter_mut().find_map(Packets::pop)?;
+        let skb = self.bands.iter_mut().find_map(Band::pop)?;
         self.bytes -= skb.bytes as u64;
         self.packets -= 1;
         Some(skb)
@@ -94,5 +142,33 @@ mod tests {
     fn each_band_has_room_of_its_own() {
         let mut pfifo_fast = Prio::pfifo_fast(&queue::PfifoFast { limit: 2 });
         assert_eq!(order(&mut pfifo_fast, &[0, 0, 0, 0x10, 0x10, 0x10]), [0x10, 0x10, 0, 0]);
+    }
+
+    /// How many of `offered` packets of no type of service find room.
+    fn taken(prio: &mut Prio, offered: u32) -> u32 {
+        let mut dropped = vec![];
+        for id in 0..offered {
+            prio.enqueue(Nanos::ZERO, skb(id, 1, false), &mut dropped);
+        }
+        offered - dropped.len() as u32
+    }
+
+    /// The ring of a `pfifo_fast` has 40 slots: after 15 packets are read it has room for none, after 16 for 16, and
+    /// the last eight slots come back at the ring's end. A `pfifo` has room at once, and so has a ring of 31 slots.
+    #[test]
+    fn a_ring_gives_slots_back_in_batches() {
+        let pfifo_fast = |limit| Prio::pfifo_fast(&queue::PfifoFast { limit });
+        let rooms = |mut queue: Prio, full: u32, reads: &[u32]| -> Vec<u32> {
+            assert_eq!(taken(&mut queue, full + 1), full);
+            let mut after = |reads: &u32| {
+                (0..*reads).for_each(|_| assert!(queue.dequeue(Nanos::ZERO, &mut vec![]).is_some()));
+                taken(&mut queue, full)
+            };
+            reads.iter().map(&mut after).collect()
+        };
+        assert_eq!(rooms(pfifo_fast(40), 40, &[15, 1, 15, 1, 7, 1, 16]), [0, 16, 0, 16, 0, 8, 16]);
+        assert_eq!(rooms(pfifo_fast(31), 31, &[1, 2]), [1, 2]);
+        let prio = Prio::new(&queue::Prio { limit: 40, ..queue::Prio::default() });
+        assert_eq!(rooms(prio, 40, &[1, 2]), [1, 2]);
     }
 }
