@@ -244,6 +244,18 @@ impl Scoreboard {
         self.list_as_newest(number);
     }
 
+    /// Tells whether a segment is lost and has not been sent again.
+    pub fn waits_to_be_resent(&self, number: u32) -> bool {
+        self.get(number).state & (state::LOST | state::RETRANS) == state::LOST
+    }
+
+    /// Notes that what was just sent of a lost segment was a probe: the segment waits to be sent again as before, and
+    /// RACK passes over it until then (`tcp_send_loss_probe` leaves `TCPCB_SACKED_RETRANS` as it is).
+    pub fn still_waits(&mut self, number: u32) {
+        self.to_resend.insert(number);
+        self.unlist(number);
+    }
+
     /// Of the segments in flight, the one sent first.
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<u32> {
@@ -347,6 +359,22 @@ mod tests {
         board.mark_lost(1);
         board.unmark_all_lost();
         assert_eq!(in_flight(&board), [1, 2, 3], "a timeout gave up the second transmission");
+    }
+
+    /// Scenario 292667 of tools/invariants: a probe of the tail goes out while the tail is given up.
+    #[test]
+    fn a_probe_of_a_lost_segment_is_not_its_retransmission() {
+        let mut board = sent(4);
+        board.mark_lost(3);
+        assert!(board.waits_to_be_resent(3) && !board.waits_to_be_resent(2));
+        board.get_mut(3).sent_us = 9;
+        board.resent(3);
+        board.still_waits(3);
+        assert_eq!((in_flight(&board), board.next_to_resend()), (vec![0, 1, 2], Some(3)));
+        board.get_mut(3).state |= state::RETRANS;
+        board.resent(3);
+        assert!(!board.waits_to_be_resent(3));
+        assert_eq!((in_flight(&board), board.next_to_resend()), (vec![0, 1, 2, 3], None));
     }
 
     #[test]

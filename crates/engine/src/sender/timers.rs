@@ -209,7 +209,12 @@ impl Sender {
     /// False if the pacer or the host holds the new segment that would be the probe, or the old one is still there.
     fn probe<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         if !self.has_new_data() {
-            let sent = self.send_again(env, self.board.nxt - 1);
+            let last = self.board.nxt - 1;
+            let waits = self.board.waits_to_be_resent(last);
+            let sent = self.send_again(env, last);
+            if waits {
+                self.board.still_waits(last);
+            }
             self.sk.tlp_retrans = sent as u8;
             return sent;
         }
