@@ -43,7 +43,10 @@ CLOCK_FOR_PROGRAMS = "shift=0,sleep=on"
 be typing."""
 HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
 """All files of this machine, for programs in the guest to read."""
-KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog"
+KERNEL_ARGUMENTS = (
+    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog "
+    "transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000"
+)
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
 
