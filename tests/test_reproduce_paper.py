@@ -250,6 +250,22 @@ def test_the_json_has_the_promised_shape(folder):
     assert data["counts"] == {"reproduced": 5, "direction only": 3, "not reproduced": 0, "undecided": 0}
 
 
+def test_what_another_printed_number_contradicts_is_counted_apart(folder):
+    file = folder / "published.toml"
+    entry = '[[contradicted]]\nclaims = ["c.cut"]\ntext = "Table 1 has\\nthe contrary."\n'
+    file.write_text(file.read_text() + entry)
+    result = judge.judge(read.load(folder), {"pair": steady()})
+    assert result.as_dict()["contradicted"] == ["c.cut"]
+    report = tables.report_of(result)
+    for words in (report.text(), report.markdown()):
+        line = "Another printed number contradicts 1 of these; of the 7 others that can be decided, 4 are reproduced."
+        assert line in " ".join(words.split())
+        assert "Table 1 has the contrary." in words
+    file.write_text(file.read_text().replace('["c.cut"]', '["c.cat"]'))
+    with pytest.raises(PaperError, match=r"contradicted.0.claims.0: no number or statement is c\.cat"):
+        read.load(folder)
+
+
 def test_both_layouts_show_every_number_and_the_counts(folder):
     result = judge.judge(read.load(folder), {"pair": steady()})
     report = tables.report_of(result)

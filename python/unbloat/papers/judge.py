@@ -64,8 +64,11 @@ class JudgedPaper:
 
     def counts(self) -> dict[str, int]:
         """Count the verdicts; what comes from unsound runs is none."""
-        counter = Counter(judged.verdict for judged in self.claims())
-        return {verdict: counter[verdict] for verdict in VERDICTS}
+        return counts_of(self.claims())
+
+    def contradicted(self) -> list[Judged]:
+        """List what another printed number of the paper contradicts, whatever its verdict."""
+        return [judged for judged in self.claims() if self.paper.contradiction(judged.id)]
 
     def unsound(self) -> list[Judged]:
         """List what cannot be judged, because it comes from unsound runs."""
@@ -78,7 +81,16 @@ class JudgedPaper:
     def as_dict(self) -> dict[str, Any]:
         """Give what `unbloat reproduce --json` prints."""
         claims = [judged.as_dict() for judged in self.claims()]
-        return {"paper": self.paper.name, "claims": claims, "counts": self.counts()}
+        contradicted = (
+            {"contradicted": [judged.id for judged in self.contradicted()]} if self.paper.contradicted else {}
+        )
+        return {"paper": self.paper.name, "claims": claims, "counts": self.counts(), **contradicted}
+
+
+def counts_of(claims: Sequence[Judged]) -> dict[str, int]:
+    """Count the verdicts; what comes from unsound runs is none."""
+    counter = Counter(judged.verdict for judged in claims)
+    return {verdict: counter[verdict] for verdict in VERDICTS}
 
 
 def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper:

@@ -245,6 +245,8 @@ class Paper:
     perturbations: list[Perturbation] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     """Other ones than that of its scenario files."""
+    contradicted: list[Reason] = field(default_factory=list)
+    """What another printed number of the paper excludes, and which: counted apart, whatever was measured."""
     reading: Reading | None = None
     """The one that this is judged in; without, that of its scenario files."""
     changed: Mapping[str, object] = field(default_factory=dict)
@@ -264,6 +266,10 @@ class Paper:
         names += [statements.scenario for statements in self.statements]
         names += [scenario for figure in self.figures for scenario, _ in figure.places()]
         return list(dict.fromkeys(names))
+
+    def contradiction(self, claim: str) -> str:
+        """Say which printed number contradicts a number or statement; empty if none does."""
+        return next((" ".join(each.text.split()) for each in self.contradicted if each.is_about(claim)), "")
 
     def perturbed(self, scenario: str) -> list[dict[str, object]]:
         """Give what the repeats of a scenario change one after the other; nothing if only their seeds differ."""

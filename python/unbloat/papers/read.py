@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -58,6 +59,7 @@ class PublishedFile(Struct, frozen=True, forbid_unknown_fields=True):
     reasons: list[Reason] = []
     perturbations: list[Perturbation] = []
     readings: list[Reading] = []
+    contradicted: list[Reason] = []
 
 
 def load(folder: Path) -> Paper:
@@ -86,6 +88,7 @@ def _paper(read: PublishedFile, folder: Path) -> Paper:
         reasons=read.reasons,
         perturbations=read.perturbations,
         readings=read.readings,
+        contradicted=read.contradicted,
     )
 
 
@@ -109,6 +112,10 @@ def _mistakes(paper: Paper) -> Mistakes:
                 if scenario not in paper.scenarios():
                     known = ", ".join(paper.scenarios())
                     yield (part, number, "scenarios", place), f"no scenario `{scenario}`; there are {known}"
+    for number, reason in enumerate(paper.contradicted):
+        for place, pattern in enumerate(reason.claims):
+            if not fnmatch.filter(paper.ids(), pattern):
+                yield ("contradicted", number, "claims", place), f"no number or statement is {shortened(pattern)}"
     for number, table in enumerate(paper.tables):
         yield from _mistakes_of_a_table(("tables", number), table)
     seen: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from unbloat.papers import ratios
 from unbloat.papers.expressions import number, written
-from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow
+from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.paper import Table as PaperTable
 from unbloat.papers.uncertainty import Uncertain
@@ -88,6 +88,14 @@ def reasons_of(judged: JudgedPaper) -> list[str]:
     return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
 
 
+def contradictions_of(judged: JudgedPaper) -> list[str]:
+    """List what another printed number of the paper contradicts, each with what it is about."""
+    gathered: dict[str, list[Judged]] = {}
+    for claim in judged.contradicted():
+        gathered.setdefault(judged.paper.contradiction(claim.id), []).append(claim)
+    return [f"{text}\n{_named(claims)}" for text, claims in gathered.items()]
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
     yield from tables_of(judged)
     if statements := statements_of(judged):
@@ -96,6 +104,9 @@ def _details(judged: JudgedPaper) -> Iterator[Part]:
     if reasons := reasons_of(judged):
         yield Heading("What did not come out as published, and why")
         yield Listing("", reasons)
+    if contradicted := contradictions_of(judged):
+        yield Heading("What another printed number contradicts")
+        yield Listing("", contradicted)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
         yield Heading("What more seeds would have to decide")
         yield ", ".join(f"`{claim.id}`" for claim in undecided)
@@ -133,7 +144,21 @@ def counts_line(judged: JudgedPaper) -> str:
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
     total = sum(counts.values())
     things = "number or statement" if total == 1 else "numbers and statements"
-    return f"{total} published {things}: {words}.{more}"
+    return f"{total} published {things}: {words}.{more}{_without_contradicted(judged)}"
+
+
+def _without_contradicted(judged: JudgedPaper) -> str:
+    """Say how many of what no other printed number contradicts can be decided, and how many of them come out."""
+    contradicted = judged.contradicted()
+    if not contradicted:
+        return ""
+    apart = {claim.id for claim in contradicted}
+    counts = counts_of([claim for claim in judged.claims() if claim.id not in apart])
+    decided = sum(counts.values()) - counts["undecided"]
+    return (
+        f" Another printed number contradicts {len(contradicted)} of these; of the {decided} others that can be decided, "
+        f"{counts['reproduced']} are reproduced."
+    )
 
 
 def _measured(verdict: Judged, unit: str) -> str:
