@@ -43,7 +43,7 @@ SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
 	base_function(init)(sk);
-	delayed_window_init(gate_of(sk));
+	delayed_window_init(sk, gate_of(sk));
 }
 
 SEC("struct_ops")

@@ -19,6 +19,8 @@
  *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does
  *    [A3];
  *  - "decreased by 1 - theta" is a cut to theta [A4]; serious congestion needs J > 0, `serious_needs_jitter` [A1];
+ *  - periods begin with the connection, as detection does, `period_from_start` [A13];
+ *  - serious congestion cuts a window too that is held because the mean RTT is high, `cut_while_high` [A14];
  *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a
  *    serious verdict ends it, `exit_ss_on_serious`; a window-over-time base does not run on while held,
  *    `shift_epoch_on_hold`.
@@ -39,6 +41,8 @@ PARAM(u32, eps, 0, 0, 1000000, "us",
       "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
 PARAM(u32, eps_shift, 10, 0, 31, "", "with eps = 0: the least RTT over two to this power");
 PARAM(bool, serious_needs_jitter, true, 0, 1, "", "a standing queue alone is not serious");
+PARAM(bool, period_from_start, true, 0, 1, "", "the first period begins with the connection, not its first RTT");
+PARAM(bool, cut_while_high, true, 0, 1, "", "serious congestion cuts even while the mean RTT is in the upper half");
 PARAM(bool, reset_max_rtt, false, 0, 1, "", "forget the largest RTT after each loss recovery");
 PARAM(bool, gate_slow_start, true, 0, 1, "", "hold and cut in slow start too");
 PARAM(bool, exit_ss_on_serious, true, 0, 1, "", "a serious verdict ends slow start");
@@ -155,9 +159,13 @@ static __always_inline void dwu_sample(struct delayed_window *dw, __u32 rtt, __u
 		dw->clear += segments;
 }
 
-static __always_inline void delayed_window_init(struct delayed_window *dw)
+static __always_inline void delayed_window_init(struct sock *sk, struct delayed_window *dw)
 {
-	*dw = (struct delayed_window){.min_rtt = ~0U};
+	*dw = (struct delayed_window){
+		.min_rtt = ~0U,
+		.running = period_from_start,
+		.period_start = clock_us(sk),
+	};
 }
 
 /*
@@ -186,11 +194,12 @@ static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct de
 	dw->period_start = now;
 	if (!dw->total)
 		return false;
+	bool may_cut = !dw->high || cut_while_high; /* `high` as of the period before */
 	enum dwu_verdict verdict = dwu_evaluate(dw, now);
 	bool slow_start = tcp_in_slow_start(tp);
 
 	dwu_clear_period(dw);
-	if (verdict != DWU_SERIOUS || (slow_start && !gate_slow_start))
+	if (verdict != DWU_SERIOUS || !may_cut || (slow_start && !gate_slow_start))
 		return false;
 	tp->snd_cwnd = dwu_cut(tp->snd_cwnd);
 	if (slow_start && exit_ss_on_serious)

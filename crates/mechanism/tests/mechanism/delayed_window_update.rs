@@ -93,6 +93,34 @@ fn a_standing_queue_alone_is_not_serious_unless_wanted() {
 }
 
 #[test]
+fn a_high_delay_that_still_rises_is_cut_again_unless_unwanted() {
+    for (while_high, left) in [(true, 81), (false, 90)] {
+        let control = with_params("reno_plus", &[flag("cut_while_high", while_high)]);
+        let mut sk = connection(&control, 100, 50);
+        period(&control, &mut sk, 40_000);
+        assert_eq!(sk.snd_cwnd, 90, "the first rise finds the window free");
+        period(&control, &mut sk, 80_000);
+        assert_eq!(sk.snd_cwnd, left);
+    }
+}
+
+#[test]
+fn the_first_period_begins_with_the_connection_or_the_first_rtt() {
+    for (from_start, cut) in [(true, true), (false, false)] {
+        let control = with_params("reno_plus", &[flag("period_from_start", from_start)]);
+        let mut sk = socket(100, 50);
+        at(&control, &mut sk, 1_000_000);
+        control.init(&mut sk);
+        // The first RTT comes after 90 ms: 10 ms before the end of a period, or at its beginning.
+        for (now, rtt) in [(1_090_000, 20_000), (1_100_000, 20_000), (1_150_000, 40_000), (1_200_000, 40_000)] {
+            at(&control, &mut sk, now);
+            ack(&control, &mut sk, 1, rtt);
+        }
+        assert_eq!(sk.snd_cwnd < 100, cut);
+    }
+}
+
+#[test]
 fn slow_start_can_be_left_alone() {
     let control = with_params("reno_plus", &[flag("gate_slow_start", false)]);
     let mut sk = connection(&control, 100, INFINITE_SSTHRESH);
