@@ -156,8 +156,8 @@ def _without_contradicted(judged: JudgedPaper) -> str:
     counts = counts_of([claim for claim in judged.claims() if claim.id not in apart])
     decided = sum(counts.values()) - counts["undecided"]
     return (
-        f" Another printed number contradicts {len(contradicted)} of these; of the {decided} others that can be decided, "
-        f"{counts['reproduced']} are reproduced."
+        f" Another printed number contradicts {len(contradicted)} of these; of the {decided} others that can be "
+        f"decided, {counts['reproduced']} are reproduced."
     )
 
 
