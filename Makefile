@@ -119,7 +119,7 @@ check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet -m 'not realtime' --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 check-realtime: build
-	$(BIN)/pytest --quiet -m realtime --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --quiet -m realtime --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest

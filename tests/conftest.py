@@ -2,12 +2,12 @@
 
 import signal
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from warm_program import WarmProgram
 
 SMALL = """\
 name     = "small"
@@ -78,15 +78,18 @@ def sweep(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="session")
+def program() -> Iterator[WarmProgram]:
+    """The program, with its libraries loaded."""
+    warm = WarmProgram()
+    yield warm
+    warm.close()
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, program: WarmProgram) -> Cli:
     """Call the command line as a user does, in the test's folder."""
-
-    def call(*args: object) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "unbloat", *map(str, args)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
-    return call
+    return lambda *words: program.call([str(word) for word in words], tmp_path, timeout_s=120)
 
 
 @pytest.fixture

@@ -69,9 +69,9 @@ def test_a_grid_that_is_ended_in_the_middle(
     pins = set(Path("/sys/fs/bpf").rglob("*"))
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     records = cache / "runs"
-    wait_until(lambda: any(records.rglob("*.json")), seconds=20)
+    wait_until(lambda: any(records.rglob("*.json")))
     time.sleep(0.4)
-    wait_until(lambda: is_under_way(holdings(run.pid)), seconds=1)
+    wait_until(lambda: is_under_way(holdings(run.pid)))
     held = holdings(run.pid)
     assert is_under_way(held)
     end(run.pid)
@@ -80,7 +80,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert words in said and "Traceback" not in said
     if not LINKS:
         assert cli("clean").returncode == 0
-    wait_until(lambda: not held.left(), seconds=20)
+    wait_until(lambda: not held.left())
     assert set(Path("/sys/fs/bpf").rglob("*")) == pins
     kept = {file: file.stat().st_mtime_ns for file in records.rglob("*.json")}
     assert len(kept) == 1 and all(json.loads(file.read_text()) for file in kept)
@@ -124,7 +124,7 @@ def test_a_shell_that_ends_takes_all_with_it(
     at_far = f"{sys.executable} {program} {far} serve"
     words = ["--cc", "vegas", "--far", at_far, "--", sys.executable, str(program), str(near), "receiver"]
     shell = subprocess.Popen([*UNBLOAT, "shell", str(small), *words])
-    wait_until(lambda: near.exists() and far.exists(), seconds=20)
+    wait_until(lambda: near.exists() and far.exists())
     time.sleep(1)
     held = holdings(shell.pid)
     sleeping = [process for process in held.processes if b"1000" in Path(f"/proc/{process}/cmdline").read_bytes()]
@@ -137,8 +137,8 @@ def test_a_shell_that_ends_takes_all_with_it(
     assert shell.wait(timeout=20) == (-how if how else 128 + signal.SIGKILL)
     if not LINKS:
         assert cli("clean").returncode == 0
-    # Data that nobody will acknowledge holds the control until TCP gives up, sooner after an orderly end.
-    wait_until(lambda: not held.left(), seconds=40 if how else 5)
+    # Data that nobody will acknowledge holds the control until TCP gives up.
+    wait_until(lambda: not held.left())
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
 
@@ -159,7 +159,7 @@ def test_a_finished_run_leaves_nothing(small: Path) -> None:
     held = holdings(run.pid)
     assert held.bpf and held.namespaces
     assert json.loads(run.communicate(timeout=30)[0])["runs"]
-    wait_until(lambda: not held.left(), seconds=5)
+    wait_until(lambda: not held.left())
 
 
 def figures(small: Path, count: int) -> list[dict[str, Any]]:
