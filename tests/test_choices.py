@@ -1,5 +1,7 @@
 """Tables beyond a paper: how they are laid out, what their measurements are told, what is wrong with a file."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from unbloat.papers import extra_tables
@@ -45,15 +47,28 @@ def table(tmp_path):
     return read(tmp_path)[0]
 
 
+def paper(folder):
+    """What a table asks of its paper."""
+    sets = {"pair": [{}, {"flows.0.start": "1ms"}]}
+    return SimpleNamespace(folder=folder, perturbed=sets.get)
+
+
 def measured(table, tmp_path):
-    return {batch.name: pair(*batch.labels) for batch in extra_tables.batches(table, tmp_path)}
+    return {batch.name: pair(*batch.labels) for batch in extra_tables.batches(table, paper(tmp_path))}
 
 
 def test_every_row_runs_in_every_setting_with_its_series(table, tmp_path):
-    batches = extra_tables.batches(table, tmp_path)
+    batches = extra_tables.batches(table, paper(tmp_path))
     assert [batch.labels for batch in batches] == [(r, c) for c in ("reno", "vegas") for r in ("1mbit", "9mbit")]
     assert {batch.series for batch in batches} == {"1s"}
     assert [dict(batch.overrides) for batch in batches[1:3]] == [{}, {"flows.0.packet": "500b"}]
+
+
+def test_repeats_differ_in_their_seeds_or_as_those_of_the_paper(table, tmp_path):
+    (perturbed,) = read(tmp_path, FILE.replace("seeds = 1\n", "seeds = 2\nperturbed = true\n"))
+    batches = [extra_tables.batches(each, paper(tmp_path))[0] for each in (table, perturbed)]
+    repeats = [[set(repeat) for repeat in batch.repeated([1, 2])["sweep.repeat"]] for batch in batches]
+    assert repeats == [[{"label", "seed"}] * 2, [{"label", "seed"}, {"label", "seed", "flows.0.start"}]]
 
 
 def test_settings_stand_side_by_side_in_a_table_for_every_quantity(table, tmp_path):

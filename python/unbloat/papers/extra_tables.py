@@ -17,6 +17,7 @@ from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
 from unbloat.papers.expressions import Selector, written
 from unbloat.papers.measurements import Measurements
+from unbloat.papers.paper import Paper
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
 from unbloat.papers.uncertainty import Uncertain
@@ -71,6 +72,8 @@ class ExtraTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
     series: str = ""
     """At what step windows and rates are recorded, for measurements that look at them."""
+    perturbed: bool = False
+    """Its repeats differ as those of the paper's own tables do (`[[perturbations]]`), not in their seeds alone."""
     intervals: bool = False
     """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
 
@@ -89,10 +92,17 @@ def load(folder: Path) -> list[ExtraTable]:
     return toml_file.read(path, "it holds tables beyond the paper").convert(ChoicesFile).tables
 
 
-def batches(table: ExtraTable, folder: Path) -> list[Batch]:
-    """List the runs that a table needs."""
+def batches(table: ExtraTable, paper: Paper) -> list[Batch]:
+    """List the runs that a table of a paper needs."""
     return [
-        Batch(_name(row, setting), folder / f"{setting.scenario}.toml", (*setting.at, *row.at), row.set, table.series)
+        Batch(
+            _name(row, setting),
+            paper.folder / f"{setting.scenario}.toml",
+            (*setting.at, *row.at),
+            row.set,
+            table.series,
+            perturbations=paper.perturbed(setting.scenario) if table.perturbed else (),
+        )
         for row in table.rows
         for setting in table.settings
     ]

@@ -206,14 +206,13 @@ def folder_of(name: str | Path) -> Path:
 
 def _beyond(paper: Paper) -> list[tuple[Batch, int]]:
     """List the runs of the tables beyond the paper, and with how many seeds each."""
-    folder = paper.folder
-    return [(batch, table.seeds) for table in extras.load(folder) for batch in extras.batches(table, folder)]
+    return [(batch, table.seeds) for table in extras.load(paper.folder) for batch in extras.batches(table, paper)]
 
 
 def _measured_tables(paper: Paper, simulate: Simulate) -> list[Measured]:
     """Run and lay out the tables beyond the paper."""
     found = []
     for table in extras.load(paper.folder):
-        measurements = measure(extras.batches(table, paper.folder), table.seeds, simulate)
+        measurements = measure(extras.batches(table, paper), table.seeds, simulate)
         found.append((table, extras.lay_out(table, measurements)))
     return found
