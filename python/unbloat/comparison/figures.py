@@ -58,10 +58,12 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     facts = f"{len(compared.cells)} cells{f', {unsound} of them unsound and left out' if unsound else ''}"
     # Both axes have the same scale: a panel is about as high as it is wide.
     across = 1 if size.width < 5 else 2
-    figure, axes = canvas(size, [0.8 * size.width / across / size.panel] * len(criteria), title, facts, across)
+    of_panels = [pairs_of(compared, criterion) for criterion in criteria]
+    square = 0.8 * size.width / across / size.panel
+    heights = [square + size.height_of_lines(agreement.lines_below(pairs)) for pairs in of_panels]
+    figure, axes = canvas(size, heights, title, facts, across)
     names = (_place(compared, 0), _place(compared, 1))
-    for place, criterion in zip(axes, criteria, strict=True):
-        pairs = pairs_of(compared, criterion)
+    for place, criterion, pairs in zip(axes, criteria, of_panels, strict=True):
         is_near = _without_packets(criterion.near)
         agreement.draw(pairs, quantity(criterion.metric), names, is_near, str(criterion.near), place, size)
     return figure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unbloat.report.figures.style import GREY, SHADE, Size, Style, colour, note, plain_logarithms
+from unbloat.report.figures.style import GREY, SHADE, Size, Style, colour, plain_logarithms
 
 NAMED = 6
 """Not more of the points outside are named."""
@@ -59,9 +59,9 @@ def draw(
             x, y = ([max(getattr(pair, side), low) for pair in members] for side in "ab")
             style: Style = {"color": hue, "markersize": 2.8 * size.line, "alpha": 0.75, "markeredgewidth": 0}
             axes.plot(x, y, marker, linestyle="none", label=f"{name}: {len(members)}", **style)
-    _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)
     axes.legend(loc="upper left", handletextpad=0.2, borderaxespad=0.2)
     axes.set_xlabel(f"{quantity}, {names[0]}")
+    _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)
     axes.set_ylabel(names[1])
     axes.set_title(f"shaded: {tolerance}", loc="left", fontsize=size.small, color=GREY)
 
@@ -82,12 +82,17 @@ def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> floa
 
 
 def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
-    """Number the cells whose values lie farthest apart, and name them below the diagonal."""
+    """Number the cells whose values lie farthest apart, and name them below the axis."""
     apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
-    style: Style = {"fontsize": 0.85 * size.small, "color": "black"}
+    small: Style = {"fontsize": 0.85 * size.small}
     for number, pair in enumerate(apart, 1):
         at = (max(pair.a, low), max(pair.b, low))
-        axes.annotate(str(number), at, xytext=(3, 3), textcoords="offset points", **style)
+        axes.annotate(str(number), at, xytext=(3, 3), textcoords="offset points", **small)
     words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
-    behind = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1}
-    note(axes, words, (0.99, 0.02), ha="right", va="bottom", fontsize=0.85 * size.small, bbox=behind)
+    below: Style = {"xycoords": ("axes fraction", axes.xaxis.label), "textcoords": "offset points"}
+    axes.annotate(words, (0, 0), (0, -4), va="top", color=GREY, annotation_clip=False, **below, **small)
+
+
+def lines_below(pairs: Sequence[Pair]) -> int:
+    """Count the lines that names take below the axis."""
+    return min(NAMED, sum(not pair.is_near for pair in pairs))

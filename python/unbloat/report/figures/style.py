@@ -113,7 +113,11 @@ class Size:
 
     def rows_of_text(self, number: int) -> float:
         """Give how many panels of the usual height so many names one below another take, one at least."""
-        return max(1.0, (number + 2) * 1.5 * self.small / 72 / self.panel)
+        return max(1.0, self.height_of_lines(number + 2))
+
+    def height_of_lines(self, number: int) -> float:
+        """Give how many panels of the usual height so many lines of small text take."""
+        return number * 1.5 * self.small / 72 / self.panel
 
     def gap(self, rows: int) -> float:
         """Give the height of a line of labels, as a share of a panel's."""
