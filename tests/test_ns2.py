@@ -29,6 +29,8 @@ NS = """\
 #!/bin/sh
 shift
 echo "$@" >asked
+echo "TCP-LP: 00013|flow 1 1 1 1"
+exec >&2
 echo "flow 3000 10 2900 20.5"
 echo "flow 2000 10 1900 10.5"
 echo "network 40 10"
@@ -73,12 +75,29 @@ def test_the_page_gets_the_table_and_its_command(scenario: Path) -> None:
     assert "    tools/ns2 dumbbell.toml cc=cubic --page page.md\n" in text and "Of 1 cells within 10 %: loss " in text
 
 
+def test_a_key_is_set_in_both_and_a_page_has_several_parts(scenario: Path) -> None:
+    page = scenario.with_name("page.md")
+    page.write_text("<!-- begin fast -->\n<!-- end fast -->\n")
+    words = ["--set", "link.bottleneck.rate=16mbit", "--part", "fast", "--page", page.name]
+    assert ns2(scenario.name, *words, cwd=scenario.parent).returncode == 0
+    assert (scenario.parent / "asked").read_text().split()[1] == "16000000"
+    assert "Of 1 cells" in page.read_text()
+
+
+def test_a_flow_that_ns_2_says_nothing_of_is_a_failure(scenario: Path) -> None:
+    program = scenario.parent / "ns"
+    program.write_text(program.read_text().replace('echo "flow 2000', 'echo "a flow 2000'))
+    done = ns2(scenario, "cc=cubic", cwd=scenario.parent)
+    assert done.returncode == 1 and "ns-2 has failed" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "words", "status", "says"),
     [
         ((), ["cc=elastic"], 2, "no cell was picked that ns-2 can run; it has cubic, compound_ns2, reno"),
         (('limit = "50p" }\nloss', 'limit = "50kb" }\nloss'), [], 2, "and this is something else"),
         ((), ["cc"], 2, "must be AXIS=LABEL,..."),
+        ((), ["--set", "seed"], 2, "must be KEY=VALUE"),
     ],
 )
 def test_what_it_cannot_run_is_a_sentence(

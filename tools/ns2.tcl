@@ -4,7 +4,8 @@
 #
 # seconds, bit/s, packets and a share of 1; a FLOW is CONTROL,START,PACKET,ACCESS_RATE,ACCESS_DELAY,ACCESS_BUFFER.
 # Prints a line for each flow: packets sent, sent again, acknowledged, and the mean window; then the packets dropped by
-# the queues and lost on the wire.
+# the queues and lost on the wire. To the standard error, because ns-2's TCP-LP writes thousands of lines to the standard
+# output, one of them into another.
 
 lassign $argv duration rate delay buffer loss seed
 set flows [lrange $argv 6 end]
@@ -75,11 +76,11 @@ proc finish {} {
     global senders windows began duration queues lost
     foreach sender $senders {
         set mean [expr {$windows($sender) / ($duration - $began($sender))}]
-        puts "flow [$sender set ndatapack_] [$sender set nrexmitpack_] [expr {[$sender set ack_] + 1}] $mean"
+        puts stderr "flow [$sender set ndatapack_] [$sender set nrexmitpack_] [expr {[$sender set ack_] + 1}] $mean"
     }
     set dropped 0
     foreach queue $queues { incr dropped [$queue set pdrops_] }
-    puts "network $dropped [$lost set npkts_]"
+    puts stderr "network $dropped [$lost set npkts_]"
     exit 0
 }
 
