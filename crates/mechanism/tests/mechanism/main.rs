@@ -11,6 +11,7 @@ mod elastic;
 mod errors;
 mod harness;
 mod header_styles;
+mod htcp;
 mod kernel_examples;
 mod kernel_target;
 mod layout;
