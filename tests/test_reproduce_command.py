@@ -282,10 +282,10 @@ PAPER_NAMES = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"
 
 @pytest.mark.parametrize("paper", PAPER_NAMES)
 def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper):
-    folder = reproduce.folder_of(paper)
-    text = (folder / "README.md").read_text()
-    for table in extra_tables.load(folder):
-        needed = extra_tables.batches(table, folder)
+    read_paper = read.load(reproduce.folder_of(paper))
+    text = (read_paper.folder / "README.md").read_text()
+    for table in extra_tables.load(read_paper.folder):
+        needed = extra_tables.batches(table, read_paper)
         picked = batches.measure(needed, 1, pretend)
         assert all(len(picked[batch.name].runs) == 1 for batch in needed)
         assert all(quantity_named(column.quantity) for column in table.columns)
