@@ -41,11 +41,12 @@ def test_every_metric_has_a_row() -> None:
     assert set(METRICS) <= set(re.findall(r"^\| `(\w+)` \|", metrics(), re.MULTILINE))
 
 
-def test_every_control_has_its_text_and_every_parameter_a_row() -> None:
-    from site_reference import controls
+@pytest.mark.parametrize(("page_of", "described"), [("controls", _core.mechanisms), ("receivers", _core.receivers)])
+def test_every_mechanism_has_its_text_and_every_parameter_a_row(page_of, described) -> None:
+    import site_reference
 
-    page = controls()
-    for control in json.loads(_core.mechanisms(ALGORITHMS)):
+    page = getattr(site_reference, page_of)()
+    for control in json.loads(described(ALGORITHMS)):
         part = page.partition(f"\n## {control['name']}\n")[2].partition("\n## ")[0]
         assert control["prose"].strip() in part
         names = [parameter["name"] for parameter in control.get("parameters", [])]

@@ -1,6 +1,6 @@
 """Pages of the documentation that are not files of docs/: a hook of MkDocs.
 
-Some are made from the code: the keys of a scenario, the metrics, the command line, the congestion controls. One is the
+Some are made from the code: the keys of a scenario, the metrics, the command line, the mechanisms. One is the
 notebook of docs/tutorials, run. Others stand beside what they describe, such as papers/README.md. Links in
 all of them are those of the checkout, so that they work there too; on the site they are turned to its pages.
 """
@@ -25,11 +25,12 @@ from traitlets.config import Config
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from site_reference import command_line, controls, metrics, scenario_keys  # noqa: E402
+from site_reference import command_line, controls, metrics, receivers, scenario_keys  # noqa: E402
 
 GENERATED = {
     "reference/command-line.md": command_line,
     "reference/controls.md": controls,
+    "reference/receivers.md": receivers,
     "reference/metrics.md": metrics,
     "reference/scenario-keys.md": scenario_keys,
 }

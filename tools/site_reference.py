@@ -92,12 +92,26 @@ def row(key: Key) -> tuple[str, str, str, str]:
 
 def controls() -> str:
     """Describe the congestion controls that come along, each as its file does, with its parameters."""
-    parts = [
-        "# Congestion controls",
+    about = (
         "The controls that come with unbloat, made from the files in `algorithms/congestion/`. Each file opens with "
-        "the text below. `params` in a flow group sets parameters, and so does `unbloat load --param`.",
-    ]
-    for control in json.loads(_core.mechanisms(ALGORITHMS)):
+        "the text below. `params` in a flow group sets parameters, and so does `unbloat load --param`."
+    )
+    return mechanisms("Congestion controls", about, _core.mechanisms(ALGORITHMS))
+
+
+def receivers() -> str:
+    """Describe the window controllers of receivers likewise."""
+    about = (
+        "What lowers the window that a receiver shows: `receiver` in a flow group names one, `receiver_params` sets its "
+        "parameters. Made from the files in `algorithms/window/`, each of which opens with the text below."
+    )
+    return mechanisms("Receivers", about, _core.receivers(ALGORITHMS))
+
+
+def mechanisms(title: str, about: str, described: str) -> str:
+    """Describe mechanisms of one kind, with their parameters."""
+    parts = [f"# {title}", about]
+    for control in json.loads(described):
         parts += [f"## {control['name']}", f"```text\n{control['prose'].strip()}\n```"]
         rows = [
             (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"])

@@ -24,6 +24,7 @@ __all__ = [
     "load",
     "mechanisms",
     "parse",
+    "receivers",
     "resolved",
     "scenario_keys",
     "sweep_compilations",
@@ -151,6 +152,9 @@ def scenario_keys() -> str:
 
 def mechanisms(algorithms: str | Path) -> str:
     """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""
+
+def receivers(algorithms: str | Path) -> str:
+    """Describe every window controller of receivers likewise."""
 
 def kernel_load(
     algorithms: str | Path,

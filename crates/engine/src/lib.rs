@@ -39,7 +39,14 @@ pub enum Error {
         /// Why not.
         error: mechanism::Error,
     },
-    /// A congestion control did what no kernel lets it do.
+    /// The same of its receiver's window controller.
+    Receiver {
+        /// The group's number.
+        group: usize,
+        /// Why not.
+        error: mechanism::Error,
+    },
+    /// A mechanism did what no kernel lets it do.
     Fault(Fault),
     /// The scenario asks for something that the simulator does not have.
     OnlyInTheKernel(OnlyInTheKernel),

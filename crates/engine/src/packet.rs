@@ -38,6 +38,8 @@ pub struct Data {
     pub segment: u32,
     /// Sender's timestamp clock, in its ticks.
     pub tsval: u32,
+    /// Echo of the receiver's timestamp.
+    pub tsecr: u32,
     /// IP length.
     pub bytes: u16,
     /// Bits of [`flag`].

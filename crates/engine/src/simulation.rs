@@ -7,7 +7,7 @@ use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
-use mechanism::{Control, Library};
+use mechanism::{Control, Library, WindowController};
 use path::{Agenda, Network, Source, Topology};
 use scenario::model::Scenario;
 use scenario::records::{Moment, Progress, Run};
@@ -23,6 +23,8 @@ pub struct Simulation<'a, T> {
     scenario: &'a Scenario,
     /// One per flow group.
     controls: Vec<Control>,
+    /// Likewise, of those whose receivers have one.
+    windows: Vec<Option<WindowController>>,
     group_of: Vec<u32>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
@@ -79,6 +81,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let mut simulation = Simulation {
             scenario,
             controls: vec![],
+            windows: vec![],
             group_of: vec![],
             senders: vec![],
             receivers: vec![],
@@ -92,6 +95,15 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let control = library.load(&group.cc, scenario.control_seed(number));
             let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
             control.set_group(number);
+            let load = |receiver| library.load_window(receiver, scenario.control_seed(number));
+            let mut window = match group.receiver.as_ref().map(load).transpose() {
+                Ok(window) => window,
+                Err(error) => return Err(Error::Receiver { group: number, error }),
+            };
+            if let Some(window) = &mut window {
+                window.set_group(number);
+            }
+            simulation.windows.push(window);
             simulation.add_group(number as u32, control, &arrivals[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {
@@ -205,15 +217,18 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline]
     fn data_arrives(&mut self, now: Nanos, data: &Data) {
         self.monitor.tap.data(now, Event::Arrived, data);
-        let Simulation { controls, group_of, receivers, network, monitor, .. } = self;
-        let control = &controls[group_of[data.flow as usize] as usize];
+        let Simulation { controls, windows, group_of, receivers, network, monitor, .. } = self;
+        let group = group_of[data.flow as usize] as usize;
         let receiver = &mut receivers[data.flow as usize];
-        let (early, answers): AckDecision = receiver.on_data(control, now, data);
-        if let Some(ack) = early {
+        let (early, answers): AckDecision = receiver.on_data(&controls[group], now, data);
+        if let Some(mut ack) = early {
+            receiver.lower_window(windows[group].as_ref(), now, &mut ack);
             reply_first(now, ack, network, monitor);
         }
         if answers {
-            reply(now, receiver.acknowledge(now), network, monitor);
+            let mut ack = receiver.acknowledge(now);
+            receiver.lower_window(windows[group].as_ref(), now, &mut ack);
+            reply(now, ack, network, monitor);
         }
         let deadline = receiver.deadline();
         self.set_timer_no_later(Timer::Receiver(data.flow), deadline);
@@ -252,7 +267,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let receiver = &mut self.receivers[flow as usize];
         let ack = receiver.wake(now);
         let deadline = receiver.deadline();
-        if let Some(ack) = ack {
+        if let Some(mut ack) = ack {
+            let group = self.group_of[flow as usize] as usize;
+            receiver.lower_window(self.windows[group].as_ref(), now, &mut ack);
             reply_first(now, ack, &mut self.network, &mut self.monitor);
         }
         self.set_timer(Timer::Receiver(flow), deadline);

@@ -1,8 +1,8 @@
 //! Finds, builds and binds the mechanisms of `algorithms/`.
 //!
 //! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
-//! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then. For the
-//! running kernel it compiles the same file to eBPF: [`KernelObject`].
+//! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
+//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF: [`KernelObject`].
 
 mod bind;
 mod build;
@@ -19,6 +19,7 @@ pub use bind::fault::Fault;
 pub use bind::kernel_object::KernelObject;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
+pub use bind::window::{WindowAck, WindowController, WindowFlow};
 pub use build::warnings;
 pub use description::Description;
 pub use error::Error;

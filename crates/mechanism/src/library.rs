@@ -5,6 +5,7 @@ use crate::bind::kernel_object::{self, KernelObject};
 use crate::bind::object_file::Object;
 use crate::bind::operations;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
+use crate::bind::window::WindowController;
 use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
@@ -35,6 +36,16 @@ pub struct Library {
 /// same.
 static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
 
+/// What mechanisms there are, each with a folder of its own.
+#[derive(Clone, Copy)]
+struct Kind {
+    folder: &'static str,
+    what: &'static str,
+}
+
+const CONGESTION: Kind = Kind { folder: "congestion", what: "congestion control" };
+const WINDOW: Kind = Kind { folder: "window", what: "window controller" };
+
 /// What a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
@@ -55,7 +66,7 @@ struct Built {
 }
 
 impl Library {
-    /// The library over a folder that holds `congestion/` and `include/`.
+    /// The library over a folder that holds `congestion/`, `window/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
         Library::with_defines(folder, Vec::new())
     }
@@ -93,7 +104,16 @@ impl Library {
 
     /// The names of the built-in congestion controls, sorted.
     pub fn names(&self) -> Vec<String> {
-        let folder = std::fs::read_dir(self.folder.join("congestion"));
+        self.names_in(CONGESTION)
+    }
+
+    /// The names of the built-in window controllers, sorted.
+    pub fn window_names(&self) -> Vec<String> {
+        self.names_in(WINDOW)
+    }
+
+    fn names_in(&self, kind: Kind) -> Vec<String> {
+        let folder = std::fs::read_dir(self.folder.join(kind.folder));
         let files =
             folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = files.filter_map(|file| file.strip_suffix(".bpf.c").map(str::to_string)).collect();
@@ -106,9 +126,18 @@ impl Library {
         self.names().into_iter().map(|name| self.describe(&CcSource::Builtin(name))).collect()
     }
 
+    /// Every built-in window controller, by name.
+    pub fn list_windows(&self) -> Result<Vec<Description>, Error> {
+        self.window_names().into_iter().map(|name| self.describe_in(WINDOW, &CcSource::Builtin(name))).collect()
+    }
+
     /// What one congestion control says of itself.
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
-        let (path, _) = self.find(source)?;
+        self.describe_in(CONGESTION, source)
+    }
+
+    fn describe_in(&self, kind: Kind, source: &CcSource) -> Result<Description, Error> {
+        let (path, _) = self.find_in(kind, source)?;
         let built = self.built(source, &path, Target::Native)?;
         let prose = prose(&built.source.text());
         Ok(Description {
@@ -137,6 +166,19 @@ impl Library {
     /// would refuse, or if it does not take the parameters.
     pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
         Ok(self.load_built(control, seed)?.0)
+    }
+
+    /// The same for a window controller.
+    ///
+    /// # Errors
+    /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
+    pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
+        let (path, _) = self.find_in(WINDOW, &receiver.source)?;
+        let built = self.built(&receiver.source, &path, Target::Native)?;
+        let settings = settings(&built, receiver)?;
+        let (path, name) = (path.display().to_string(), called(&receiver.source));
+        WindowController::open(&path, &name, &built.image, &built.object, &settings, seed)
+            .map_err(|reason| Error::new(format!("{path} {reason}")))
     }
 
     /// Likewise, with the callbacks that it has by the names of their programs.
@@ -209,27 +251,32 @@ impl Library {
 
     /// The source file, and the name after `#` that chooses among several controls in it.
     fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+        self.find_in(CONGESTION, source)
+    }
+
+    fn find_in(&self, kind: Kind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
         match source {
             CcSource::File(path) => {
                 let (file, wanted) = split_choice(path);
                 if file.is_file() { Ok((file, wanted)) } else { Err(no_file(&file)) }
             }
             CcSource::Builtin(name) => {
-                let path = self.folder.join("congestion").join(format!("{name}.bpf.c"));
-                if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(name)) }
+                let path = self.folder.join(kind.folder).join(format!("{name}.bpf.c"));
+                if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(kind, name)) }
             }
             CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
         }
     }
 
-    fn no_builtin(&self, name: &str) -> Error {
-        let mut names = self.names();
+    fn no_builtin(&self, kind: Kind, name: &str) -> Error {
+        let mut names = self.names_in(kind);
+        let what = kind.what;
         if names.is_empty() {
-            return Error::new(format!("{} holds no congestion controls", self.folder.display()));
+            return Error::new(format!("{} holds no {what}s", self.folder.display()));
         }
         nearest_first(name, &mut names, |name| name);
         Error::new(format!(
-            "there is no congestion control \"{name}\"; there are {}, or the path of a .bpf.c file",
+            "there is no {what} \"{name}\"; there are {}, or the path of a .bpf.c file",
             names.join(", ")
         ))
     }

@@ -70,6 +70,7 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
     mechanism::watchdog::set_places(&groups.map(|group| cell.locate(&format!("flows.{group}.cc"))).collect::<Vec<_>>());
     engine::run(&cell.scenario, library, options, progress).map_err(|error| match error {
         engine::Error::Mechanism { group, error } => wrong_control(cell, group, &error),
+        engine::Error::Receiver { group, error } => wrong_receiver(cell, group, &error),
         engine::Error::Fault(fault) => refused(cell, &format!("flows.{}.cc", fault.group), &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
@@ -81,7 +82,8 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
 pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     match error {
         testbed::Error::Mechanism { group, error } if error.is_input => {
-            misplaced_control(cell, *group, error.parameter.as_deref(), error)
+            let key = error.parameter.as_ref().map_or("cc".to_string(), |parameter| format!("params.{parameter}"));
+            refused(cell, &format!("flows.{group}.{key}"), error)
         }
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
@@ -98,16 +100,18 @@ fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
 
 /// A group's congestion control cannot be had: where in the file it stands, and why, unless the machine is to blame.
 pub fn wrong_control(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
+    wrong_mechanism(cell, group, "cc", "params", error)
+}
+
+/// The same of its receiver's window controller.
+pub fn wrong_receiver(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
+    wrong_mechanism(cell, group, "receiver", "receiver_params", error)
+}
+
+fn wrong_mechanism(cell: &Cell, group: usize, name: &str, params: &str, error: &mechanism::Error) -> PyErr {
     if !error.is_input {
         return RunError::new_err(error.to_string());
     }
-    misplaced_control(cell, group, error.parameter.as_deref(), error)
-}
-
-fn misplaced_control(cell: &Cell, group: usize, parameter: Option<&str>, why: &dyn Display) -> PyErr {
-    let key = match parameter {
-        Some(parameter) => format!("flows.{group}.params.{parameter}"),
-        None => format!("flows.{group}.cc"),
-    };
-    input_error(format!("{}: {why}", cell.locate(&key)))
+    let key = error.parameter.as_ref().map_or(name.to_string(), |parameter| format!("{params}.{parameter}"));
+    refused(cell, &format!("flows.{group}.{key}"), error)
 }

@@ -27,7 +27,20 @@ struct ParameterInfo {
 /// Every congestion control of a library, with its parameters, as JSON.
 #[pyfunction]
 pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
-    let found = py.detach(|| Library::open(algorithms).list()).map_err(input_error)?;
+    described(py, || Library::open(algorithms).list())
+}
+
+/// Every window controller of receivers likewise.
+#[pyfunction]
+pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
+    described(py, || Library::open(algorithms).list_windows())
+}
+
+fn described(
+    py: Python<'_>,
+    list: impl FnOnce() -> Result<Vec<Description>, mechanism::Error> + Send,
+) -> PyResult<String> {
+    let found = py.detach(list).map_err(input_error)?;
     let found: Vec<_> = found.into_iter().map(Mechanism::from).collect();
     Ok(serde_json::to_string(&found).expect("descriptions hold text only"))
 }

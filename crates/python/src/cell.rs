@@ -1,13 +1,13 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, testbed_error, wrong_control};
+use crate::backend::{Backend, testbed_error, wrong_control, wrong_receiver};
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
 use mechanism::Library;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
+use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Scenario, Service};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -53,13 +53,16 @@ impl Cell {
         self.0.axes.clone()
     }
 
-    /// The files that the user's own congestion controls are written in, headers beside them included.
+    /// The files that the user's own mechanisms are written in, headers beside them included.
     fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
         let library = Library::open(algorithms);
         let mut files = Vec::new();
         for (group, flows) in self.0.scenario.flows.iter().enumerate() {
             if let CcSource::File(_) = flows.cc.source {
                 files.extend(library.files(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))?);
+            }
+            if let Some(CongestionControl { source: source @ CcSource::File(_), .. }) = &flows.receiver {
+                files.extend(library.files(source).map_err(|error| wrong_receiver(&self.0, group, &error))?);
             }
         }
         Ok(files)
@@ -77,21 +80,25 @@ impl Cell {
         self.0.scenario.flows.iter().map(|group| group.packet.0).min().unwrap_or_default()
     }
 
-    /// The user's own congestion controls, each as the scenario writes it: a path, maybe with `#NAME` behind it.
+    /// The user's own mechanisms, each as the scenario writes it: a path, maybe with `#NAME` behind it.
     #[getter]
     fn own_controls(&self) -> Vec<PathBuf> {
-        let groups = self.0.scenario.flows.iter();
-        groups
-            .filter_map(|group| if let CcSource::File(path) = &group.cc.source { Some(path.clone()) } else { None })
-            .collect()
+        let mechanisms = self.0.scenario.flows.iter().flat_map(FlowGroup::mechanisms);
+        let own = mechanisms.filter_map(|mechanism| match &mechanism.source {
+            CcSource::File(path) => Some(path.clone()),
+            _ => None,
+        });
+        own.collect()
     }
 
-    /// The same run with the user's own congestion controls at other paths, by the paths that they have here.
+    /// The same run with the user's own mechanisms at other paths, by the paths that they have here.
     fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
         let mut cell = self.0.clone();
         for group in &mut cell.scenario.flows {
-            if let CcSource::File(path) = &mut group.cc.source {
-                *path = paths.get(path).unwrap_or(path).clone();
+            for mechanism in group.mechanisms_mut() {
+                if let CcSource::File(path) = &mut mechanism.source {
+                    *path = paths.get(path).unwrap_or(path).clone();
+                }
             }
         }
         Cell(cell)

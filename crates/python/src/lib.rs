@@ -26,7 +26,9 @@ mod _core {
     #[pymodule_export]
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
-    use super::{catalogue::mechanisms, cell::Cell, duration_ns, load, parse, resolved, scenario_keys};
+    use super::{
+        catalogue::mechanisms, catalogue::receivers, cell::Cell, duration_ns, load, parse, resolved, scenario_keys,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -47,22 +47,28 @@ impl Cell {
 
     /// `flows.0.params.NAME` as it is written if that is in `flows.0.params.CONTROL`.
     fn param_of_this_control(&self, key: &str) -> Option<String> {
-        let (group, param) = key.strip_prefix("flows.")?.split_once(".params.")?;
+        let (group, rest) = key.strip_prefix("flows.")?.split_once('.')?;
+        let (table, param) = rest.split_once('.')?;
+        let (chooser, _) = MECHANISMS.iter().find(|(_, params)| *params == table)?;
         let group: usize = group.parse().ok()?;
-        let params = self.flows().get(group)?.value.as_table()?.get("params")?.value.as_table()?;
-        let control = self.cc(group)?;
-        params.get(control)?.value.as_table()?.get(param)?;
-        Some(format!("flows.{group}.params.{control}.{param}"))
+        let flow = self.flows().get(group)?;
+        let params = flow.value.as_table()?.get(table)?.value.as_table()?;
+        let name = written_name(flow, chooser)?;
+        params.get(name)?.value.as_table()?.get(param)?;
+        Some(format!("flows.{group}.{table}.{name}.{param}"))
     }
 
     fn flows(&self) -> &[Node] {
         flows(&self.tree)
     }
 
-    fn cc(&self, group: usize) -> Option<&str> {
-        self.flows().get(group).and_then(written_cc)
+    fn name_of(&self, group: usize, chooser: &str) -> Option<&str> {
+        self.flows().get(group).and_then(|flow| written_name(flow, chooser))
     }
 }
+
+/// What a group names a mechanism in, and the table of its parameters.
+const MECHANISMS: [(&str, &str); 2] = [("cc", "params"), ("receiver", "receiver_params")];
 
 fn flows(tree: &Table) -> &[Node] {
     match tree.get("flows").map(|node| &node.value) {
@@ -71,8 +77,8 @@ fn flows(tree: &Table) -> &[Node] {
     }
 }
 
-fn written_cc(flow: &Node) -> Option<&str> {
-    flow.value.as_table()?.get("cc")?.value.as_text().map(cc_name)
+fn written_name<'a>(flow: &'a Node, chooser: &str) -> Option<&'a str> {
+    flow.value.as_table()?.get(chooser)?.value.as_text().map(cc_name)
 }
 
 /// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has
@@ -107,8 +113,10 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
         let scenario = reader.scenario(&tree, &problems);
         cells.push(Cell { axes, scenario, tree, place: place.clone() });
     }
-    if !overrides.iter().any(|(key, _)| key.ends_with(".cc")) {
-        refuse_params_for_nobody(&cells, &problems);
+    for (chooser, params) in MECHANISMS {
+        if !overrides.iter().any(|(key, _)| key.ends_with(&format!(".{chooser}"))) {
+            refuse_params_for_nobody(&cells, chooser, params, &problems);
+        }
     }
     problems.unless_any(Experiment { name: experiment_name(&cells), cells })
 }
@@ -136,24 +144,25 @@ fn cell_trees(
 }
 
 /// A table `params.NAME` whose NAME no cell runs in that group is a misspelling.
-fn refuse_params_for_nobody(cells: &[Cell], problems: &Problems) {
+fn refuse_params_for_nobody(cells: &[Cell], chooser: &str, table: &str, problems: &Problems) {
     let groups = cells.iter().map(|cell| cell.flows().len()).max().unwrap_or(0);
     for group in 0..groups {
-        let run: BTreeSet<&str> = cells.iter().filter_map(|cell| cell.cc(group)).collect();
+        let run: BTreeSet<&str> = cells.iter().filter_map(|cell| cell.name_of(group, chooser)).collect();
         for flow in cells.iter().filter_map(|cell| cell.flows().get(group)) {
-            refuse_params_beside(&run, flow, group, problems);
+            refuse_params_beside(&run, flow, &format!("flows.{group}.{table}"), problems);
         }
     }
 }
 
-fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, group: usize, problems: &Problems) {
-    let params = flow.value.as_table().and_then(|flow| flow.get("params")?.value.as_table());
+fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, key: &str, problems: &Problems) {
+    let table = key.rsplit('.').next().unwrap_or(key);
+    let params = flow.value.as_table().and_then(|flow| flow.get(table)?.value.as_table());
     for (name, node) in params.into_iter().flat_map(|params| &params.0) {
         if node.value.as_table().is_some() && !run.contains(name.as_str()) {
             let hint = did_you_mean(name, run.iter().copied());
             let names: Vec<_> = run.iter().copied().collect();
             let message = format!("this group never runs {name}, only {}{hint}", names.join(", "));
-            problems.add(&node.place, format!("flows.{group}.params.{name}"), message);
+            problems.add(&node.place, format!("{key}.{name}"), message);
         }
     }
 }

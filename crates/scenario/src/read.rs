@@ -190,6 +190,7 @@ impl Reader {
         FlowGroup {
             name: group.read("name"),
             cc: self.congestion_control(group),
+            receiver: self.receiver(group),
             count: group.need::<u64>("count") as u32,
             arrivals: arrivals(group),
             reverse: group.need("reverse"),
@@ -212,16 +213,35 @@ impl Reader {
 
     fn congestion_control(&self, group: &Section) -> CongestionControl {
         let text: String = group.need("cc");
-        let params = params(group, cc_name(&text));
+        let params = params(group, "params", cc_name(&text));
         let source = match text.strip_prefix(OF_THE_KERNEL) {
             Some(name) => {
                 checks::kernel_control(group, name, &params);
                 CcSource::Kernel(name.to_string())
             }
-            None if is_path(&text) => CcSource::File(self.resolve(&text, &group.place_of("cc"))),
-            None => CcSource::Builtin(text),
+            None => self.source(group, "cc", text),
         };
         CongestionControl { source, params }
+    }
+
+    /// What lowers the window that the receiver shows.
+    fn receiver(&self, group: &Section) -> Option<CongestionControl> {
+        let Some(text) = group.read::<String>("receiver") else {
+            if group.get("receiver_params").is_some() {
+                group.complain("receiver_params", "needs a receiver, whose parameters these are");
+            }
+            return None;
+        };
+        if text.starts_with(OF_THE_KERNEL) {
+            group.complain("receiver", "kernels have no such mechanism of their own; leave receiver out");
+        }
+        let params = params(group, "receiver_params", cc_name(&text));
+        Some(CongestionControl { source: self.source(group, "receiver", text), params })
+    }
+
+    /// Our own, or a user's file.
+    fn source(&self, group: &Section, key: &str, text: String) -> CcSource {
+        if is_path(&text) { CcSource::File(self.resolve(&text, &group.place_of(key))) } else { CcSource::Builtin(text) }
     }
 }
 
@@ -382,25 +402,25 @@ pub(crate) fn cc_name(cc: &str) -> &str {
     file.split_once('#').map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
 }
 
-/// The parameters for the control `cc`: those for all, then those of the table with its name.
-fn params(group: &Section, cc: &str) -> BTreeMap<String, ParamValue> {
+/// The parameters under `key` for the mechanism `name`: those for all, then those of the table with its name.
+fn params(group: &Section, key: &str, name: &str) -> BTreeMap<String, ParamValue> {
     let mut params = BTreeMap::new();
-    let Some(node) = group.get("params") else {
+    let Some(node) = group.get(key) else {
         return params;
     };
     let Some(table) = node.value.as_table() else {
         group.complain(
-            "params",
+            key,
             format!("must be a table of parameters such as {{ period = \"100ms\" }}, not {}", node.value.kind()),
         );
         return params;
     };
     let for_all = table.0.iter().filter(|(_, node)| node.value.as_table().is_none());
-    let for_this = table.get(cc).and_then(|node| node.value.as_table()).into_iter().flat_map(|table| &table.0);
+    let for_this = table.get(name).and_then(|node| node.value.as_table()).into_iter().flat_map(|table| &table.0);
     for (name, node) in for_all.chain(for_this) {
         match param_value(&node.value) {
             Ok(value) => drop(params.insert(name.clone(), value)),
-            Err(message) => group.complain_about(&node.place, group.path_of(&format!("params.{name}")), message),
+            Err(message) => group.complain_about(&node.place, group.path_of(&format!("{key}.{name}")), message),
         }
     }
     params

@@ -1,4 +1,4 @@
-"""What there is to run: mechanisms, queue disciplines, link models, scenarios, papers."""
+"""What there is to run: congestion controls, receivers, queue disciplines, link models, scenarios, papers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def catalogue() -> dict[str, list[Entry]]:
     keys = json.loads(_core.scenario_keys())
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
+        "receivers": json.loads(_core.receivers(ALGORITHMS)),
         "queues": queues(keys),
         "links": links(keys),
         "scenarios": scenarios(),

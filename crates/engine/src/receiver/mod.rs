@@ -3,18 +3,22 @@
 
 mod delayed_ack;
 mod out_of_order;
+mod shown_window;
 mod window;
 
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
-use crate::packet::{Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag};
+use crate::packet::{
+    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag, window_scale,
+};
 use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
-use mechanism::Control;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
+use mechanism::{Control, WindowController};
 use out_of_order::OutOfOrder;
 use scenario::model::{FlowGroup, TcpProfile};
 use scenario::units::{Bytes, Nanos};
+use shown_window::ShownWindow;
 use window::ReceiveWindow;
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
@@ -60,6 +64,8 @@ pub struct Receiver {
     ack_flags: u8,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
     socket: Option<Box<TcpSock>>,
+    /// Of a flow whose receiver has a window controller.
+    shown: Option<Box<ShownWindow>>,
     pub meter: ReceiverMeter,
 }
 
@@ -81,6 +87,8 @@ impl Receiver {
     ) -> Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
+        let scale = if stack.window_scaling { window_scale(window.0) } else { 0 };
+        let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale, stack.tcp_usec_ts)));
         let moving = stack.quick_ack.then(|| ReceiveWindow::new(window, mss, group.packet, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
         let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
@@ -117,7 +125,16 @@ impl Receiver {
             ack_now: false,
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
             socket,
+            shown,
             meter,
+        }
+    }
+
+    /// Lets the group's controller lower the window of an acknowledgement that is about to leave.
+    #[inline]
+    pub fn lower_window(&mut self, controller: Option<&WindowController>, now: Nanos, ack: &mut Ack) {
+        if let (Some(shown), Some(controller)) = (&mut self.shown, controller) {
+            shown.lower(controller, now, !self.out_of_order.is_empty(), ack);
         }
     }
 
@@ -155,6 +172,9 @@ impl Receiver {
         self.duplicate = None;
         if data.segment == self.next {
             self.delayed_ack.in_order(now);
+        }
+        if self.shown.is_some() {
+            self.measure_rtt(now, data);
         }
         let early = if self.stack.ecn { self.note_ecn(control, now, data) } else { None };
         let (early, urgent) = if data.segment == self.next {
@@ -274,7 +294,22 @@ impl Receiver {
             payload -= std::mem::take(&mut self.out_of_order.short_by);
         }
         self.meter.delivered(now, payload);
+        if let Some(shown) = &mut self.shown {
+            shown.read(payload);
+        }
         had_holes && !holes
+    }
+
+    /// By the echo of a full segment (`tcp_rcv_rtt_measure_ts`).
+    #[cold]
+    fn measure_rtt(&mut self, now: Nanos, data: &Data) {
+        let is_full = self.payload(data) >= self.mss as u64;
+        if let Some(shown) = &mut self.shown
+            && self.stack.timestamps
+            && is_full
+        {
+            shown.echoed(data.tsecr, self.clock.read(now));
+        }
     }
 
     /// Keeps a segment that came too early, be it for the second time. Some: an acknowledgement for the state before,

@@ -246,7 +246,8 @@ impl Sender {
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, again);
         let (flow, tos, tsval) = (self.flow, self.tos, self.timestamp());
-        let data = Data { flow, segment, tsval, bytes: bytes as u16, flags, counts, tos };
+        let tsecr = self.sk.rx_opt.rcv_tsval;
+        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -279,7 +280,8 @@ impl Sender {
         let flags = flags | if ect { flag::ECT } else { 0 };
         let (flow, tos) = (self.flow, self.tos);
         let segment = self.board.una;
-        let data = Data { flow, segment, tsval, bytes: bytes as u16, flags, counts: false, tos };
+        let tsecr = self.sk.rx_opt.rcv_tsval;
+        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts: false, tos };
         self.handshake_enters_host(&data);
         if !env.send(data) {
             self.leaves_host(&data);

@@ -98,6 +98,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         packet: Bytes(1500),
         tos: 0,
         receive_window: None,
+        receiver: None,
         stack: TcpProfile::LINUX,
     }
 }

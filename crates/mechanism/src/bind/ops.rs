@@ -33,7 +33,7 @@ pub(crate) struct CongestionOps {
     owner: *mut c_void,
 }
 
-/// A member of `struct tcp_congestion_ops` that is a program.
+/// A member of `struct tcp_congestion_ops` that is a program, or the one program of a window controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -50,11 +50,12 @@ pub enum Callback {
     SndbufExpand,
     Init,
     Release,
+    Window,
 }
 
 impl Callback {
     /// All of them, each at the index that is its number.
-    pub(crate) const ALL: [Callback; 12] = [
+    pub(crate) const ALL: [Callback; 13] = [
         Callback::Ssthresh,
         Callback::CongAvoid,
         Callback::SetState,
@@ -67,6 +68,7 @@ impl Callback {
         Callback::SndbufExpand,
         Callback::Init,
         Callback::Release,
+        Callback::Window,
     ];
 }
 
@@ -86,6 +88,7 @@ impl fmt::Display for Callback {
             Callback::SndbufExpand => "sndbuf_expand",
             Callback::Init => "init",
             Callback::Release => "release",
+            Callback::Window => "window",
         })
     }
 }
@@ -108,6 +111,7 @@ impl CongestionOps {
             Callback::SndbufExpand => question(self.sndbuf_expand),
             Callback::Init => action(self.init),
             Callback::Release => action(self.release),
+            Callback::Window => None,
         }
     }
 }

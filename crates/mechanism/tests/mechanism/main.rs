@@ -27,3 +27,4 @@ mod tcp_lp;
 mod vegas;
 mod veno;
 mod westwood;
+mod windows;

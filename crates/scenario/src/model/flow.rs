@@ -50,11 +50,24 @@ pub struct FlowGroup {
     pub tos: u8,
     /// Room that the receiver offers; `None` = so much that it never limits the flow.
     pub receive_window: Option<Bytes>,
+    /// What lowers the window that the receiver shows; `None` = nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<CongestionControl>,
     /// How the two TCP ends behave.
     pub stack: TcpProfile,
 }
 
 impl FlowGroup {
+    /// What it runs: its congestion control, and its receiver's window controller if there is one.
+    pub fn mechanisms(&self) -> impl Iterator<Item = &CongestionControl> {
+        std::iter::once(&self.cc).chain(&self.receiver)
+    }
+
+    /// The same, to be changed.
+    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
+        std::iter::once(&mut self.cc).chain(&mut self.receiver)
+    }
+
     /// Do its packets take that direction of link `number`, data or acknowledgements?
     pub(crate) fn passes(&self, number: usize, is_reverse: bool) -> bool {
         if is_reverse { &self.reverse_path } else { &self.path }.contains(&number)
@@ -74,7 +87,7 @@ impl FlowGroup {
     }
 }
 
-/// A congestion control with its parameters.
+/// A congestion control, or a receiver's window controller, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CongestionControl {
     /// Built-in name or source file.
@@ -83,10 +96,10 @@ pub struct CongestionControl {
     pub params: BTreeMap<String, ParamValue>,
 }
 
-/// Where a congestion control comes from.
+/// Where such a mechanism comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CcSource {
-    /// A file of `algorithms/congestion`, by its kernel name.
+    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window`.
     Builtin(String),
     /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),

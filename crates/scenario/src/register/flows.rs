@@ -44,6 +44,10 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at";
         "receive_window" = Size, Means("the largest that can be advertised"), "100b..1gib" =>
             "room that the receiver offers";
+        "receiver" = Text, Means("the stack alone decides") =>
+            "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
+        "receiver_params" = Table, Means("the receiver's own defaults") =>
+            "parameters of the receiver; a table receiver_params.NAME holds for the receiver NAME only";
         "profile" = Profile, Means("the experiment's") => "how this group's TCP ends behave";
         "delayed_ack" = Flag, Means("as the profile says") => "acknowledge every second segment, or after 40 ms";
         "ecn" = Flag, Means("as the profile says") => "negotiate ECN";

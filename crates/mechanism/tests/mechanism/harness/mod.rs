@@ -187,6 +187,8 @@ fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
         .arg(&include)
         .arg("-I")
         .arg(algorithms.join("congestion"))
+        .arg("-I")
+        .arg(algorithms.join("window"))
         .arg(path)
         .args(["unbloat/runtime.c", "unbloat/kernel_functions.c"].map(|file| include.join(file)))
         .arg("-o")

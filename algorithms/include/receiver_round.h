@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a receiver measures in each round trip: its length, and how much came in it. */
+#ifndef UNBLOAT_RECEIVER_ROUND_H
+#define UNBLOAT_RECEIVER_ROUND_H
+
+#include "window_control.h"
+
+/* All zero before the first RTT. */
+struct receiver_round {
+	__u64 began_us;
+	__u32 rtt_us; /* smoothed */
+	__u32 rtt_min_us;
+	__u32 copied;	     /* bytes in this round so far ... */
+	__u32 copied_before; /* ... and in the one that ended last */
+	__u32 had_hole;	     /* since somebody looked */
+};
+
+/* An RTT, of which `weight` / 1024 go into the smoothed one. */
+static __always_inline void receiver_round_rtt(struct receiver_round *round, __u32 rtt_us, __u32 weight)
+{
+	__u64 old = round->rtt_us ?: rtt_us;
+
+	round->rtt_us = ((1024 - weight) * old + (__u64)weight * rtt_us) / 1024;
+	round->rtt_min_us = min(round->rtt_min_us ?: rtt_us, rtt_us);
+}
+
+/*
+ * Counts what was read, from the first RTT on. True when a round trip has ended, in which so much came as
+ * `copied_before` tells.
+ */
+static __always_inline bool receiver_round_ends(struct receiver_round *round, const struct window_ack *ack)
+{
+	bool counts = round->began_us;
+
+	if (!round->rtt_us)
+		return false;
+	round->copied += counts ? ack->copied : 0;
+	round->had_hole |= ack->has_hole;
+	if (counts && ack->now_us - round->began_us < round->rtt_us)
+		return false;
+	round->copied_before = round->copied;
+	round->copied = 0;
+	round->began_us = ack->now_us;
+	return counts;
+}
+
+#endif

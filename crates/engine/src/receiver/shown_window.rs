@@ -1,0 +1,80 @@
+//! The window that a controller of the receiver's lets its acknowledgements show.
+//!
+//! It stands behind the stack, where the kernel has the program at the egress of the device: the stack offers what it
+//! offers, and the packet that leaves shows the smaller of both windows.
+
+use crate::packet::{Ack, flag};
+use mechanism::{WindowAck, WindowController, WindowFlow};
+use scenario::units::Nanos;
+
+/// What a timestamp that has not advanced counts for (`tcp_rtt_tsopt_us`), us.
+const MILLISECOND_US: u32 = 1000;
+
+/// What one connection's controller is told, and the window shown last.
+pub struct ShownWindow {
+    flow: WindowFlow,
+    /// By so many bits windows are shifted in packets.
+    scale: u8,
+    /// A tick of the clock of timestamps, us.
+    tick_us: u32,
+    /// The echo that was measured last (`rcv_rtt_last_tsecr`).
+    last_tsecr: u32,
+    /// Bytes that were read and the latest RTT, since the last acknowledgement.
+    copied: u32,
+    rtt_us: u32,
+    /// Where in the stream the window shown last ends.
+    right_edge: u64,
+}
+
+impl ShownWindow {
+    /// For segments with `mss` bytes, windows that are shifted by `scale`, and timestamps of a microsecond or a
+    /// millisecond.
+    pub fn new(mss: u32, scale: u8, microseconds: bool) -> ShownWindow {
+        let tick_us = if microseconds { 1 } else { MILLISECOND_US };
+        let flow = WindowFlow::new(mss);
+        ShownWindow { flow, scale, tick_us, last_tsecr: 0, copied: 0, rtt_us: 0, right_edge: 0 }
+    }
+
+    /// A full segment echoes a timestamp of ours, while our clock shows `clock` (`tcp_rcv_rtt_measure_ts`).
+    pub fn echoed(&mut self, tsecr: u32, clock: u32) {
+        if tsecr == self.last_tsecr {
+            return;
+        }
+        self.last_tsecr = tsecr;
+        let elapsed = clock.wrapping_sub(tsecr) as i32;
+        if elapsed >= 0 {
+            self.rtt_us = (elapsed as u32).saturating_mul(self.tick_us).max(self.tick_us);
+        }
+    }
+
+    /// The application has read so many bytes.
+    pub fn read(&mut self, bytes: u64) {
+        self.copied = self.copied.saturating_add(bytes as u32);
+    }
+
+    /// Lowers the window of an acknowledgement that is about to leave, as far as what was shown before allows.
+    pub fn lower(&mut self, controller: &WindowController, now: Nanos, has_hole: bool, ack: &mut Ack) {
+        if ack.flags & flag::SYN != 0 {
+            self.right_edge = ack.window.into();
+            return;
+        }
+        let told = WindowAck {
+            now_us: crate::clock::micros(now),
+            copied: std::mem::take(&mut self.copied),
+            rtt_us: std::mem::take(&mut self.rtt_us),
+            has_hole: has_hole.into(),
+        };
+        let answer = controller.window(&mut self.flow, &told);
+        let start = ack.next as u64 * self.flow.mss as u64;
+        let allowed = if answer == 0 { ack.window } else { ack.window.min(self.aligned(answer)) };
+        let left = self.right_edge.saturating_sub(start).min(ack.window.into()) as u32;
+        ack.window = allowed.max(left);
+        self.right_edge = self.right_edge.max(start + ack.window as u64);
+    }
+
+    /// The least window that a packet can show and that is not below this one.
+    fn aligned(&self, window: u32) -> u32 {
+        let lost_bits = (1 << self.scale) - 1;
+        window.saturating_add(lost_bits) & !lost_bits
+    }
+}

@@ -1,0 +1,118 @@
+//! Receivers that lower their windows, on paths such as those of Im's dissertation (2015, chapter 2; rates there are of
+//! data). Deep buffers, and CUBIC at the sender.
+
+use crate::world::{Script, control_with, droptail, flow, library, run, scenario, watch};
+use engine::Options;
+use engine::packet::{Ack, Data, flag};
+use scenario::model::{FlowGroup, Limit, ParamValue, Scenario, Service};
+use scenario::records::{Flow, Run};
+use scenario::units::{Bytes, Nanos, Rate};
+
+/// Of data over that of packets.
+const HEADERS: f64 = 1500.0 / 1448.0;
+
+fn path(mbit_of_data: f64, rtt_us: u64, groups: Vec<FlowGroup>) -> Scenario {
+    let mut s = scenario(60);
+    s.warmup = Nanos::from_secs(10);
+    s.links[0].forward.service = Service::Rate(Rate((mbit_of_data * HEADERS * 1e6) as u64));
+    s.links[0].forward.delay = Nanos::from_micros(rtt_us / 2);
+    s.links[0].reverse.delay = Nanos::from_micros(rtt_us / 2);
+    s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(4_000_000)));
+    s.flows = groups;
+    s
+}
+
+/// A download whose receiver has this controller.
+fn with(receiver: &str, params: &[(&str, i64)]) -> FlowGroup {
+    let params: Vec<_> = params.iter().map(|(name, value)| (*name, ParamValue::Integer(*value))).collect();
+    FlowGroup { receiver: Some(control_with(receiver, &params)), ..flow("cubic") }
+}
+
+fn flows(s: &Scenario) -> Vec<Flow> {
+    let Run { flows, .. } = run(s, &Options::default()).run;
+    flows
+}
+
+/// LTE: 55 Mbit/s and 49.7 ms hold 236 packets, for which RTAC rests at 324; 1 % of the rate for the window's ripple.
+#[test]
+fn rtac_keeps_the_queue_short_at_full_rate() {
+    let lte = |group| flows(&path(55.0, 49_700, vec![group])).remove(0);
+    let (rtac, tuned) = (lte(with("rtac", &[])), lte(with("autotuning", &[])));
+    let rtt_ms = 324.0 / 236.1 * 49.7;
+    assert!(
+        (rtac.rtt.rtt_ms_mean.expect("samples") / rtt_ms - 1.0).abs() < 0.03,
+        "{} ms for {rtt_ms}",
+        rtac.rtt.rtt_ms_mean.expect("samples")
+    );
+    assert!(rtac.goodput_mbps > 0.99 * tuned.goodput_mbps, "{} of {}", rtac.goodput_mbps, tuned.goodput_mbps);
+    // 1810 segments, tcp_rmem_max, of which 236 are the path's.
+    let full_ms = 1810.0 / 236.1 * 49.7;
+    assert!(
+        (tuned.rtt.rtt_ms_mean.expect("samples") / full_ms - 1.0).abs() < 0.03,
+        "{} ms for {full_ms}",
+        tuned.rtt.rtt_ms_mean.expect("samples")
+    );
+}
+
+/// Without compensation the least RTT is 29.7 ms; DRWA rests at three of them.
+#[test]
+fn drwa_rests_at_lambda_least_rtts() {
+    let drwa = flows(&path(55.0, 29_700, vec![with("drwa", &[])])).remove(0);
+    assert!(
+        (drwa.rtt.rtt_ms_mean.expect("samples") / (3.0 * 29.7) - 1.0).abs() < 0.03,
+        "{} ms",
+        drwa.rtt.rtt_ms_mean.expect("samples")
+    );
+    assert!(drwa.goodput_mbps > 0.99 * 55.0, "{} Mbit/s", drwa.goodput_mbps);
+}
+
+/// Beside an auto-tuned download that fills the buffer, so that the RTT is r least ones: of a path that holds B packets
+/// RTAC has b where its window, b r, is that of equation 2.8 with Q = b (r - 1) and K of 2.11: b / B is the cube root of
+/// (theta - 1) / (r - 1). DRWA's window goes to nothing where r is above lambda.
+#[test]
+fn rtac_keeps_a_share_where_drwa_starves() {
+    let (mbit, rtt_ms, bdp) = (18.9, 18.2, 30);
+    let share = |group| {
+        let mut s = path(mbit, (1000.0 * rtt_ms) as u64, vec![group, with("autotuning", &[])]);
+        // An auto-tuned download alone waits 337 ms in it.
+        s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(780_000)));
+        let both = flows(&s);
+        let r = both[0].rtt.rtt_ms_mean.expect("samples") / rtt_ms;
+        (both[0].goodput_mbps / mbit, r)
+    };
+    let (rtac, r) = share(with("rtac", &[("bdp", bdp)]));
+    let expected = (0.38 / (r - 1.0)).cbrt();
+    assert!((rtac / expected - 1.0).abs() < 0.1, "{rtac:.3} for {expected:.3} at {r:.1} least RTTs");
+    let (drwa, r) = share(with("drwa", &[]));
+    assert!(r > 3.0 && drwa < 0.1 * rtac, "{drwa:.4} at {r:.1} least RTTs");
+}
+
+/// A window of 100 segments on a path that holds 236: so much comes in a round trip.
+#[test]
+fn a_static_window_limits_the_rate() {
+    let mut group = with("static", &[("most", 100)]);
+    group.stack.timestamps = false;
+    let limited = flows(&path(55.0, 49_700, vec![group])).remove(0);
+    let expected = 100.0 * 1460.0 * 8.0 / 0.0497 / 1e6;
+    assert!((limited.goodput_mbps / expected - 1.0).abs() < 0.02, "{} of {expected}", limited.goodput_mbps);
+}
+
+/// What was offered is never taken back (RFC 9293, section 3.8.6), also where losses are being repaired, and a sender
+/// may always send two segments more than what has come.
+#[test]
+fn the_right_edge_never_moves_back() {
+    let loses = |_, data: &Data| data.segment % 997 == 500 && data.flags & flag::RETRANSMISSION == 0;
+    for receiver in library().window_names() {
+        let mut s = path(20.0, 40_000, vec![with(&receiver, &[])]);
+        s.duration = Nanos::from_secs(20);
+        s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(60_000)));
+        let (_, script) = watch(&s, &Options::default(), Script::new(loses));
+        let edge = |ack: &Ack| ack.next as u64 * 1448 + ack.window as u64;
+        let acks: Vec<_> = script.acks.iter().map(|(_, ack)| ack).skip(1).collect();
+        assert!(acks.len() > 1000, "{receiver}: {} acknowledgements", acks.len());
+        let back = acks.windows(2).find(|pair| edge(pair[1]) < edge(pair[0]));
+        assert!(back.is_none(), "{receiver}: {back:?}");
+        let least = acks.iter().map(|ack| ack.window).min();
+        assert!(least >= Some(2 * 1448) || receiver == "autotuning", "{receiver}: {least:?}");
+    }
+}

@@ -1,0 +1,247 @@
+//! A shared object, opened with its settings: what every mechanism has, whatever it offers to be called.
+
+use crate::bind::fault::Fault;
+use crate::bind::object_file::Object;
+use crate::bind::ops::Callback;
+use crate::bind::parameter::Setting;
+use crate::bind::watchdog;
+use crate::replay::HelperResults;
+use crate::sock::TcpSock;
+use scenario::units::Nanos;
+use std::cell::Cell;
+use std::ffi::{CStr, c_char};
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+/// `struct unbloat_instance`: what the helpers of one loaded instance read.
+#[repr(C)]
+struct Instance {
+    now: u64,
+    random: u64,
+    traces: u64,
+    jiffies: u64,
+    callback: u64,
+    division_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, u64),
+    /// Behind what C knows.
+    identity: *const Identity,
+}
+
+/// What an opened control is called in faults.
+struct Identity {
+    name: String,
+    /// As the scenario calls its file, or the built-in's file.
+    path: String,
+    /// Where the program of each callback is written, `file:line`.
+    places: [Option<String>; Callback::ALL.len()],
+    group: Cell<usize>,
+}
+
+/// `struct unbloat_runtime`.
+#[repr(C)]
+struct Runtime {
+    instance: *mut Instance,
+    storage_free: unsafe extern "C" fn(*mut TcpSock),
+}
+
+/// One loaded instance: its own globals, clock and generator.
+pub(crate) struct Opened {
+    instance: *mut Instance,
+    /// Where the shared object begins.
+    pub(crate) base: usize,
+    pub(crate) storage_free: unsafe extern "C" fn(*mut TcpSock),
+    identity: Box<Identity>,
+    // Below what points into them: dropped last. The descriptor stays open because the loader tells libraries apart by
+    // path.
+    watched: Option<watchdog::Watched>,
+    _library: libloading::os::unix::Library,
+    _image: File,
+}
+
+// SAFETY: the pointers lead into memory that belongs to this instance alone; moving it to another thread moves all of
+// it.
+unsafe impl Send for Opened {}
+
+impl Opened {
+    /// Opens a shared object that `object` describes, with `settings`, made of the file `path`. The error continues a
+    /// sentence that begins with that path.
+    pub(crate) fn open(
+        path: &str,
+        image: &[u8],
+        object: &Object,
+        settings: &[Setting],
+        seed: u64,
+    ) -> Result<Opened, String> {
+        let file = memory_file(&with_settings(image, settings))
+            .map_err(|e| format!("cannot be opened: no room for its image: {e}"))?;
+        let library = open_library(path, &format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        // SAFETY: the symbol has this type in include/unbloat/runtime.h.
+        let runtime: &'static Runtime = unsafe {
+            let symbol = library.get::<*const Runtime>(b"unbloat_runtime\0").map_err(|e| e.to_string())?;
+            &*symbol.into_raw().cast()
+        };
+        let base = (runtime as *const Runtime as usize) - object.address_of("unbloat_runtime") as usize;
+        store_settings(base, settings);
+        let places = [const { None }; Callback::ALL.len()];
+        let identity = Box::new(Identity { name: String::new(), path: path.to_string(), places, group: Cell::new(0) });
+        // SAFETY: the runtime's pointer leads to its static instance, and the identity lives as long.
+        unsafe {
+            (*runtime.instance).random = seed;
+            (*runtime.instance).traces = std::env::var_os("UNBLOAT_PRINTK").is_some() as u64;
+            (*runtime.instance).division_fault = division_fault;
+            (*runtime.instance).identity = &*identity;
+        }
+        let (instance, storage_free) = (runtime.instance, runtime.storage_free);
+        Ok(Opened { instance, base, storage_free, identity, watched: None, _library: library, _image: file })
+    }
+
+    /// Gives it the name and the callbacks by which faults and the watchdog speak of it.
+    pub(crate) fn called(
+        mut self,
+        object: &Object,
+        name: String,
+        address: impl Fn(Callback) -> Option<usize>,
+    ) -> Opened {
+        self.identity.name = name;
+        self.identity.places = Callback::ALL.map(|callback| object.place_of((address(callback)? - self.base) as u64));
+        let code = object.code();
+        // SAFETY: the instance stays where it is as long as the library, which is dropped after the watch.
+        let (now, callback) = unsafe { (&raw const (*self.instance).now, &raw const (*self.instance).callback) };
+        self.watched = Some(watchdog::Watched::new(
+            Range { start: self.base + code.start as usize, end: self.base + code.end as usize },
+            now,
+            callback,
+            Callback::ALL.map(|callback| self.identity.said_of(callback)),
+        ));
+        self
+    }
+
+    /// Where a symbol lies now.
+    pub(crate) fn address(&self, object: &Object, symbol: &str) -> usize {
+        self.base + object.address_of(symbol) as usize
+    }
+
+    /// How many arguments the program at this place takes.
+    pub(crate) fn arguments(&self, object: &Object, program: usize) -> u8 {
+        object.arguments(program - self.base)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    /// Tells which flow group of the scenario it serves, for faults.
+    pub(crate) fn set_group(&mut self, group: usize) {
+        self.identity.group.set(group);
+        if let Some(watched) = &self.watched {
+            watched.set_group(group);
+        }
+    }
+
+    /// Sets the clock that the next callbacks read.
+    #[inline]
+    pub(crate) fn set_now(&self, now: Nanos) {
+        // SAFETY: the instance lives as long as the library, and only this thread's callbacks read it.
+        unsafe { (*self.instance).now = now.0 }
+    }
+
+    /// What the helpers answer in the next callbacks, if it was built for a replay.
+    pub(crate) fn set_helper_results(&self, results: &HelperResults) {
+        // SAFETY: as in `set_now`.
+        unsafe {
+            (*self.instance).now = results.ns;
+            (*self.instance).jiffies = results.jiffies;
+            (*self.instance).random = results.random;
+        }
+    }
+
+    /// Writes down which callback is called now, for whoever finds the process inside.
+    #[inline]
+    pub(crate) fn enter(&self, callback: Callback) {
+        // SAFETY: as in `set_now`.
+        unsafe { (*self.instance).callback = callback as u64 }
+    }
+
+    /// A callback did what no kernel lets it do.
+    #[cold]
+    pub(crate) fn refuse(&self, callback: Callback, did: fmt::Arguments) -> ! {
+        self.identity.refuse(callback, did)
+    }
+
+    /// The mechanism did, whichever callback it was.
+    #[cold]
+    pub(crate) fn fault(&self, did: fmt::Arguments) -> ! {
+        self.identity.fault(&self.identity.path, did.to_string())
+    }
+}
+
+impl Identity {
+    /// Subject of a sentence about a callback.
+    fn said_of(&self, callback: Callback) -> String {
+        let place = self.places[callback as usize].as_ref().unwrap_or(&self.path);
+        format!("{place}: {callback} of \"{}\"", self.name)
+    }
+
+    #[cold]
+    fn refuse(&self, callback: Callback, did: fmt::Arguments) -> ! {
+        Fault { group: self.group.get(), sentence: format!("{} {did}", self.said_of(callback)) }.raise()
+    }
+
+    #[cold]
+    fn fault(&self, place: &str, did: String) -> ! {
+        Fault { group: self.group.get(), sentence: format!("{place}: {did}") }.raise()
+    }
+}
+
+/// Called by the runtime in place of a division that has no result; `file` and `line` are the division's.
+unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *const c_char, line: u32, divisor: u64) {
+    // SAFETY: the instance is that of an opened control, whose identity lives; the compiler made the file's name.
+    let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
+    let callback = Callback::ALL[callback as usize];
+    let what = match divisor {
+        0 => "divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and the simulator stops",
+        _ => "divides the least number of its type by -1, which overflows; the simulator stops",
+    };
+    identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
+}
+
+/// Opens a shared object; a constructor that does not end, or crashes, is the file's at `path`.
+fn open_library(path: &str, object: &str) -> Result<libloading::os::unix::Library, String> {
+    let _opening = watchdog::Opening::new(path);
+    // SAFETY: what initialisers and callbacks do is the user's own program.
+    unsafe { libloading::os::unix::Library::open(Some(object), libloading::os::unix::RTLD_NOW) }
+        .map_err(|e| format!("cannot be opened: {e}"))
+}
+
+/// The file with the globals that have bytes in it set.
+fn with_settings(image: &[u8], settings: &[Setting]) -> Vec<u8> {
+    let mut image = image.to_vec();
+    for setting in settings {
+        if let Some(range) = setting.symbol.file_range.clone() {
+            image[range].copy_from_slice(&setting.bytes);
+        }
+    }
+    image
+}
+
+/// Sets the globals that the file leaves out because they are zero.
+fn store_settings(base: usize, settings: &[Setting]) {
+    for setting in settings.iter().filter(|setting| setting.symbol.file_range.is_none()) {
+        let address = (base + setting.symbol.address as usize) as *mut u8;
+        // SAFETY: the symbol has as many bytes, zeroed and writable by the loader, and no program runs yet.
+        unsafe { address.copy_from_nonoverlapping(setting.bytes.as_ptr(), setting.bytes.len()) }
+    }
+}
+
+/// A file in memory, so that each instance is opened under a path of its own.
+fn memory_file(image: &[u8]) -> std::io::Result<File> {
+    let mut file = memfd::MemfdOptions::default()
+        .close_on_exec(true)
+        .create("unbloat")
+        .map_err(std::io::Error::other)?
+        .into_file();
+    file.write_all(image)?;
+    Ok(file)
+}

@@ -1,0 +1,87 @@
+//! A receiver's window controller, compiled, opened and bound: what the simulated receiver calls.
+
+use crate::bind::object_file::Object;
+use crate::bind::opened::Opened;
+use crate::bind::ops::Callback;
+use crate::bind::parameter::Setting;
+
+/// The function that `WINDOW_CONTROL` leaves (`include/window_control.h`).
+const WINDOW: &str = "unbloat_window";
+/// Words of a controller's own state (`WINDOW_STATE_WORDS`).
+const STATE_WORDS: usize = 16;
+
+/// `struct window_flow`: one connection.
+#[repr(C)]
+#[derive(Clone, Debug, Default)]
+pub struct WindowFlow {
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    own: [u64; STATE_WORDS],
+}
+
+impl WindowFlow {
+    /// A new one.
+    pub fn new(mss: u32) -> WindowFlow {
+        WindowFlow { mss, ..WindowFlow::default() }
+    }
+}
+
+/// `struct window_ack`: an acknowledgement that is about to leave.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowAck {
+    /// Clock, us.
+    pub now_us: u64,
+    /// Bytes that the application has read since the one before.
+    pub copied: u32,
+    /// The latest RTT that was measured since then, us; 0 without one.
+    pub rtt_us: u32,
+    /// A segment is missing.
+    pub has_hole: u32,
+}
+
+type Window = unsafe extern "C-unwind" fn(*mut WindowFlow, *const WindowAck) -> u32;
+
+/// One loaded instance, shared by any number of connections of one run.
+///
+/// A call may end by a [`crate::Fault`], which unwinds.
+pub struct WindowController {
+    opened: Opened,
+    window: Window,
+}
+
+impl WindowController {
+    /// Opens a shared object that `object` describes, with `settings`, made of the file `path`, which the scenario
+    /// calls `name`. The error continues a sentence that begins with that path.
+    pub(crate) fn open(
+        path: &str,
+        name: &str,
+        image: &[u8],
+        object: &Object,
+        settings: &[Setting],
+        seed: u64,
+    ) -> Result<WindowController, String> {
+        if object.symbol(WINDOW).is_none() {
+            return Err("is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)".into());
+        }
+        let opened = Opened::open(path, image, object, settings, seed)?;
+        // SAFETY: the macro gives the function this type.
+        let window = unsafe { std::mem::transmute::<usize, Window>(opened.address(object, WINDOW)) };
+        let opened = opened
+            .called(object, name.to_string(), |callback| (callback == Callback::Window).then_some(window as usize));
+        Ok(WindowController { opened, window })
+    }
+
+    /// Tells which flow group of the scenario it serves, for faults.
+    pub fn set_group(&mut self, group: usize) {
+        self.opened.set_group(group);
+    }
+
+    /// The largest window that an acknowledgement may show, bytes; 0 = whatever the stack offers.
+    pub fn window(&self, flow: &mut WindowFlow, ack: &WindowAck) -> u32 {
+        self.opened.set_now(scenario::units::Nanos::from_micros(ack.now_us));
+        self.opened.enter(Callback::Window);
+        // SAFETY: both are what the function takes, and outlive the call.
+        unsafe { (self.window)(flow, ack) }
+    }
+}

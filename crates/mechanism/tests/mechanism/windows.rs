@@ -1,0 +1,187 @@
+//! Window controllers of receivers: the cards' formulae by number, and the compiled ones driven by hand.
+
+use crate::harness::{UserFiles, compile_text, library};
+use mechanism::{Error, WindowAck, WindowController, WindowFlow};
+use scenario::model::{CcSource, CongestionControl, ParamValue};
+
+const MSS: u32 = 1448;
+const RTAC: &str = "#include \"rtac.bpf.c\"\n\
+    __u64 inverse(__u64 packets, __u32 percent) { return rtac_inverse_k(packets, percent); }\n\
+    __u64 queued(__u32 rtt, __u32 base, __u32 w) { return rtac_queued(rtt, base, w); }\n\
+    __u64 target(__u32 rtt, __u32 base, __u32 w, __u64 k) { return rtac_target(rtt, base, w, k); }\n";
+const DRWA: &str = "#include \"drwa.bpf.c\"\n\
+    __u64 target(__u32 rtt, __u32 base, __u32 w) { return drwa_target(rtt, base, w); }\n";
+
+/// 1/256ths.
+fn packets(q8: u64) -> f64 {
+    q8 as f64 / 256.0
+}
+
+fn near(measured: f64, card: f64) -> bool {
+    (measured - card).abs() <= 0.005 * card.max(1.0)
+}
+
+/// The card's rows: RTT and w with a least RTT of 50 ms and K = 3e-7.
+#[test]
+fn the_cards_windows_of_rtac() {
+    let library = compile_text("rtac", RTAC);
+    // SAFETY: RTAC declares them so.
+    let queued = unsafe { library.get::<unsafe extern "C" fn(u32, u32, u32) -> u64>(b"queued").expect("exported") };
+    // SAFETY: as above.
+    let target =
+        unsafe { library.get::<unsafe extern "C" fn(u32, u32, u32, u64) -> u64>(b"target").expect("exported") };
+    for (rtt_ms, w, q, window) in [
+        (50, 200, 0.0, 2236.07),
+        (60, 250, 41.667, 410.79),
+        (69, 325, 89.493, 324.38),
+        (100, 500, 250.0, 282.28),
+        (200, 1000, 750.0, 326.38),
+    ] {
+        // SAFETY: as above.
+        let (measured_q, measured) =
+            unsafe { (queued(1000 * rtt_ms, 50_000, 256 * w), target(1000 * rtt_ms, 50_000, 256 * w, 3_333_333)) };
+        assert!(near(packets(measured_q), q), "Q {} for {q}", packets(measured_q));
+        assert!(near(packets(measured), window), "{rtt_ms} ms, w {w}: {} for {window}", packets(measured));
+    }
+}
+
+/// K by equation 2.11, theta 1.38.
+#[test]
+fn the_cards_k() {
+    let library = compile_text("rtac_k", RTAC);
+    // SAFETY: RTAC declares it so.
+    let inverse = unsafe { library.get::<unsafe extern "C" fn(u64, u32) -> u64>(b"inverse").expect("exported") };
+    for (bdp, k) in [(50, 3.15789e-5), (100, 3.94737e-6), (236, 3.00311e-7), (500, 3.15789e-8)] {
+        // SAFETY: as above.
+        let measured = 1.0 / unsafe { inverse(bdp, 138) } as f64;
+        assert!((measured / k - 1.0).abs() < 1e-4, "{bdp} packets: {measured:e} for {k:e}");
+    }
+}
+
+#[test]
+fn the_cards_windows_of_drwa() {
+    let library = compile_text("drwa", DRWA);
+    // SAFETY: DRWA declares it so.
+    let target = unsafe { library.get::<unsafe extern "C" fn(u32, u32, u32) -> u64>(b"target").expect("exported") };
+    for (rtt_ms, w, window) in [(50, 200, 600.0), (60, 250, 625.0), (100, 500, 750.0), (150, 600, 600.0)] {
+        // SAFETY: as above.
+        let measured = unsafe { target(1000 * rtt_ms, 50_000, 256 * w) };
+        assert!(near(packets(measured), window), "{rtt_ms} ms, w {w}: {} for {window}", packets(measured));
+    }
+}
+
+fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<WindowController, Error> {
+    let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    library().load_window(&CongestionControl { source, params }, 1)
+}
+
+fn builtin(name: &str, params: &[(&str, ParamValue)]) -> WindowController {
+    load(CcSource::Builtin(name.into()), params).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A connection whose acknowledgements leave every millisecond.
+struct Connection<'a> {
+    controller: &'a WindowController,
+    flow: WindowFlow,
+    now_us: u64,
+}
+
+impl<'a> Connection<'a> {
+    /// Its first RTT begins the first round trip.
+    fn new(controller: &'a WindowController, rtt_ms: u32) -> Connection<'a> {
+        let (mut flow, now_us) = (WindowFlow::new(MSS), 1_000_000);
+        controller.window(&mut flow, &WindowAck { now_us, rtt_us: 1000 * rtt_ms, ..WindowAck::default() });
+        Connection { controller, flow, now_us }
+    }
+
+    /// A round trip of so many milliseconds in which so many bytes come; the window after it.
+    fn round(&mut self, rtt_ms: u32, bytes: u32, has_hole: bool) -> u32 {
+        let mut window = 0;
+        for ms in 0..rtt_ms {
+            self.now_us += 1000;
+            let copied = bytes / rtt_ms + u32::from(ms < bytes % rtt_ms);
+            let (rtt_us, has_hole) = (1000 * rtt_ms, has_hole.into());
+            window =
+                self.controller.window(&mut self.flow, &WindowAck { now_us: self.now_us, copied, rtt_us, has_hole });
+        }
+        window
+    }
+}
+
+/// Per round trip 50, 80 and 60 kB: twice the most so far.
+#[test]
+fn the_cards_auto_tuning() {
+    let controller = builtin("autotuning", &[]);
+    let mut connection = Connection::new(&controller, 100);
+    assert_eq!([50_000, 80_000, 60_000].map(|bytes| connection.round(100, bytes, false)), [100_000, 160_000, 160_000]);
+}
+
+/// An old value of 200 packets, 280 more: 7/8 of the old one and an eighth of the new one.
+#[test]
+fn the_cards_average() {
+    let controller = builtin("drwa", &[("lambda", ParamValue::Integer(1)), ("rtt_weight", ParamValue::Integer(1024))]);
+    let mut connection = Connection::new(&controller, 50);
+    assert_eq!(connection.round(50, 200 * MSS, false), 200 * MSS);
+    assert_eq!(connection.round(50, 280 * MSS, false), 210 * MSS);
+}
+
+#[test]
+fn a_static_window_is_what_was_set() {
+    let controller = builtin("static", &[("most", ParamValue::Integer(100))]);
+    assert_eq!(Connection::new(&controller, 10).round(10, 0, false), 100 * MSS);
+}
+
+/// Before the first round trip has ended nothing is lowered; two segments are shown at least.
+#[test]
+fn what_is_shown_is_a_window() {
+    for name in library().window_names() {
+        let controller = builtin(&name, &[]);
+        let first = controller.window(&mut WindowFlow::new(MSS), &WindowAck::default());
+        let mut connection = Connection::new(&controller, 100);
+        assert!(first == 0 || name == "static", "{name}: {first}");
+        let least = (0..20).map(|_| connection.round(100, 1, false)).filter(|window| *window > 0).min();
+        assert!(least.is_none_or(|least| least >= 2 * MSS || name == "autotuning"), "{name}: {least:?}");
+    }
+}
+
+#[test]
+fn a_round_trip_with_a_hole_says_nothing() {
+    for (skips, expected) in [(true, true), (false, false)] {
+        let controller = builtin("rtac", &[("skip_on_hole", ParamValue::Bool(skips))]);
+        let mut connection = Connection::new(&controller, 50);
+        connection.round(50, 200 * MSS, false);
+        let before = (0..20).map(|_| connection.round(60, 250 * MSS, false)).last();
+        assert_eq!(Some(connection.round(60, 20 * MSS, true)) == before, expected, "skip_on_hole {skips}");
+    }
+}
+
+#[test]
+fn each_describes_itself() {
+    let list = library().list_windows().expect("a list");
+    let names: Vec<_> = list.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(names, library().window_names());
+    for each in &list {
+        assert!(each.summary.ends_with('.') && each.summary.len() < 130, "{}", each.summary);
+        assert!(each.prose.contains("\n\nFrom ") && each.prose.contains("Departures"), "{}", each.name);
+        assert!(each.parameters.iter().all(|parameter| !parameter.meaning.is_empty()));
+    }
+}
+
+#[test]
+fn what_is_none_is_a_sentence() {
+    let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
+    assert_eq!(
+        refusal(CcSource::Builtin("rtax".into()), &[]),
+        "there is no window controller \"rtax\"; there are rtac, drwa, static, autotuning, or the path of a .bpf.c file"
+    );
+    let files = UserFiles::new("window");
+    let text =
+        "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\nint x;\nchar _license[] SEC(\"license\") = \"GPL\";\n";
+    let file = files.write("none.bpf.c", text);
+    assert_eq!(
+        refusal(CcSource::File(file.clone()), &[]),
+        format!("{} is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)", file.display())
+    );
+    let unknown = refusal(CcSource::Builtin("drwa".into()), &[("lamda", ParamValue::Integer(1))]);
+    assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");
+}
