@@ -102,8 +102,8 @@ def controls() -> str:
 def receivers() -> str:
     """Describe the window controllers of receivers likewise."""
     about = (
-        "What lowers the window that a receiver shows: `receiver` in a flow group names one, `receiver_params` sets its "
-        "parameters. Made from the files in `algorithms/window/`, each of which opens with the text below."
+        "What lowers the window that a receiver shows: `receiver` in a flow group names one, `receiver_params` sets "
+        "its parameters. Made from the files in `algorithms/window/`, each of which opens with the text below."
     )
     return mechanisms("Receivers", about, _core.receivers(ALGORITHMS))
 

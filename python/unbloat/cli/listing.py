@@ -59,7 +59,8 @@ def list_command(
         str | None,
         typer.Argument(
             metavar="KIND|NAME",
-            help="Only controls, receivers, queues, links, scenarios or papers; or all about one thing, as `unbloat show` has it.",
+            help="Only controls, receivers, queues, links, scenarios or papers; "
+            "or all about one thing, as `unbloat show` has it.",
             autocompletion=catalogue_names,
         ),
     ] = None,
