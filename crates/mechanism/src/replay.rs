@@ -6,6 +6,7 @@
 //! kernel, the same clock, jiffies and random number, and must leave the same socket.
 
 use crate::bind::control::Control;
+pub use crate::bind::opened::HelperResults;
 pub use crate::bind::ops::Callback;
 use crate::error::Error;
 use crate::library::Library;
@@ -15,17 +16,6 @@ use scenario::model::CongestionControl;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-
-/// What the helpers answered throughout one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HelperResults {
-    /// `bpf_ktime_get_ns`.
-    pub ns: u64,
-    /// `bpf_jiffies64`.
-    pub jiffies: u64,
-    /// `bpf_get_prandom_u32`.
-    pub random: u64,
-}
 
 /// One call of a program in a kernel.
 #[derive(Clone, Debug)]

@@ -88,7 +88,7 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
         testbed::Error::Interrupted => interrupted(),
-        testbed::Error::Step(_) => input_error(error),
+        testbed::Error::Step { .. } => input_error(error),
         _ => RunError::new_err(error.to_string()),
     }
 }

@@ -3,7 +3,6 @@
 use crate::impairments::Impairments;
 use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service};
 use crate::queue::Discipline;
-use crate::read;
 use crate::section::Section;
 use crate::units::{Bytes, Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
@@ -85,7 +84,7 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
 
 /// Does a packet of this size fit the link's queue, and can its threshold be reached?
 fn queue(link: &Section, queue: &Queue, largest: Bytes) {
-    let section = read::queue_section(link);
+    let section = link.queue();
     if let Some(Limit::Bytes(limit)) = queue.limit()
         && limit < largest
     {
@@ -139,7 +138,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         let name = discipline.name();
         let message =
             format!("{name} is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:{name}");
-        read::queue_section(section).complain("kind", message);
+        section.queue().complain("kind", message);
     }
     let whose = match (&link.queue, emulator) {
         (Queue::Discipline(_), _) => return,
@@ -166,7 +165,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     }
     if let Queue::Droptail { ecn_threshold: Some(_), .. } = link.queue {
         let message = "the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
-        read::queue_section(section).complain("ecn_threshold", message);
+        section.queue().complain("ecn_threshold", message);
     }
 }
 
@@ -202,8 +201,7 @@ pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<Stri
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
         access(&section.child("access", "access"), group);
-        if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) =
-            (group.sizes, read::sizes_section(section))
+        if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) = (group.sizes, section.sizes())
             && mean >= most
         {
             size.complain("most", format!("{most} must be more than the mean, {mean}"));
@@ -243,7 +241,7 @@ fn access(section: &Section, group: &FlowGroup) {
     if let Queue::Kernel(kernels) = written {
         let name = kernels.discipline;
         let message = format!("kernel:{name} is for links; before an access link it must be this program's own");
-        read::queue_section(section).complain("kind", message);
+        section.queue().complain("kind", message);
         return;
     }
     queue(section, written, group.packet.max(LARGEST_ACK));

@@ -1,8 +1,7 @@
 //! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8)
 //! and of the kernel.
 
-use crate::model::Limit;
-use crate::units::{Bytes, Nanos, Rate};
+use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use crate::red::{Red, RedArithmetic, RedBounds};

@@ -76,11 +76,11 @@ impl Reader {
         for (number, (reverse, forward)) in sections.iter().enumerate() {
             for (section, is_reverse) in [(forward, false), (reverse, true)] {
                 let product = Product::at(&scenario, number, is_reverse);
-                scenario.links[number].direction_mut(is_reverse).queue = read_queue(&queue_section(section), &product);
+                scenario.links[number].direction_mut(is_reverse).queue = read_queue(&section.queue(), &product);
             }
         }
         for (number, group) in groups.iter().enumerate() {
-            let queue = queue_section(&group.child("access", "access"));
+            let queue = group.child("access", "access").queue();
             if queue.is_there() {
                 let product = Product::at_access(&scenario, &scenario.flows[number]);
                 scenario.flows[number].access.queue = Some(read_queue(&queue, &product));
@@ -287,7 +287,7 @@ fn arrivals(group: &Section) -> Option<Arrivals> {
 
 /// The distribution that stands in the place of a size.
 fn sizes(group: &Section) -> Option<Sizes> {
-    let section = sizes_section(group)?;
+    let section = group.sizes()?;
     section.read::<String>("kind");
     let mean = section.need("mean");
     Some(match section.shape {
@@ -295,20 +295,6 @@ fn sizes(group: &Section) -> Option<Sizes> {
         "exponential" => Sizes::Exponential { mean },
         _ => Sizes::Pareto { mean, shape: section.need::<Number>("shape").0, most: section.read("most") },
     })
-}
-
-/// The table in the place of a group's size, as a section of its kind.
-pub(crate) fn sizes_section<'a>(group: &Section<'a>) -> Option<Section<'a>> {
-    let kind = group.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
-    let shape = register::SIZES.iter().find(|name| Some(**name) == kind);
-    Some(group.child("size", shape.unwrap_or(&register::SIZES[0])))
-}
-
-/// The queue of a link, as a section of its kind.
-pub(crate) fn queue_section<'a>(link: &Section<'a>) -> Section<'a> {
-    let kind = link.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
-    let own_section = register::QUEUES.iter().find(|name| Some(**name) == kind && **name != register::DROPTAIL);
-    link.child("queue", own_section.unwrap_or(&"queue"))
 }
 
 fn read_queue(section: &Section, product: &Product) -> Queue {

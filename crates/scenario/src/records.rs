@@ -1,6 +1,7 @@
 //! What a run is asked for and what it leaves behind, whichever backend makes it. Units stand in the names; the names
 //! are part of the interface.
 
+use crate::model::Scenario;
 use crate::setup::{FlowSetup, LinkSetup};
 use crate::units::Nanos;
 use serde::Serialize;
@@ -70,6 +71,19 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// One per link, the bottleneck first.
     pub links: Vec<Link>,
+}
+
+impl Run {
+    /// Fills in what the scenario says about each flow and link.
+    pub fn describe(&mut self, scenario: &Scenario) {
+        let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
+        let setups = groups.flat_map(|(group, arrivals)| {
+            let base_rtt_ms = scenario.propagation_rtt(group).as_millis_f64();
+            vec![FlowSetup { name: group.name.clone(), base_rtt_ms }; arrivals.len()]
+        });
+        self.flows.iter_mut().zip(setups).for_each(|(flow, setup)| flow.setup = setup);
+        self.links.iter_mut().zip(scenario.directions()).for_each(|(link, model)| link.setup = model.setup());
+    }
 }
 
 /// One flow of a run; rates, packets and RTTs after the warm-up, over the flow's active time.

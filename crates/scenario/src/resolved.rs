@@ -2,25 +2,9 @@
 //!
 //! A scenario's JSON (`serde_json` on `model::Scenario`) can be read again if each trace brings its `text` along.
 
-use crate::model::{KernelQueue, ParameterValue, Trace};
+use crate::model::{KernelQueue, ParameterValue};
 use crate::register::{self, OF_THE_KERNEL};
 use serde::de::{Deserialize, Deserializer, Error};
-use std::path::PathBuf;
-
-/// A trace in such a JSON.
-#[derive(serde::Deserialize)]
-pub(crate) struct WrittenTrace {
-    file: PathBuf,
-    text: String,
-}
-
-impl TryFrom<WrittenTrace> for Trace {
-    type Error = String;
-
-    fn try_from(written: WrittenTrace) -> Result<Trace, String> {
-        Trace::parse(&written.file, &written.text)
-    }
-}
 
 /// A queue of the kernel's in such a JSON.
 #[derive(serde::Deserialize)]

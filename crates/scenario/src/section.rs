@@ -47,6 +47,20 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The table in the place of a group's size, as a section of its kind.
+    pub fn sizes(&self) -> Option<Section<'a>> {
+        let kind = self.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
+        let shape = register::SIZES.iter().find(|name| Some(**name) == kind);
+        Some(self.child("size", shape.unwrap_or(&register::SIZES[0])))
+    }
+
+    /// The queue of a link, as a section of its kind.
+    pub fn queue(&self) -> Section<'a> {
+        let kind = self.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
+        let own_section = register::QUEUES.iter().find(|name| Some(**name) == kind && **name != register::DROPTAIL);
+        self.child("queue", own_section.unwrap_or(&"queue"))
+    }
+
     /// The sections of a list of tables that must not be empty.
     pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
         if let Some(Value::Array(items)) = self.get(name).map(|node| &node.value)

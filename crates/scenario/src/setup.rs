@@ -1,7 +1,6 @@
 //! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
 
-use crate::model::{Limit, Link, Queue, Scenario, Service, Trace};
-use crate::records::Run;
+use crate::model::{Limit, Link, Queue, Service, Trace};
 use crate::units::Nanos;
 use serde::Serialize;
 
@@ -33,21 +32,9 @@ pub struct LinkSetup {
     pub limit_packets: Option<u64>,
 }
 
-impl Run {
-    /// Fills in what the scenario says about each flow and link.
-    pub fn describe(&mut self, scenario: &Scenario) {
-        let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
-        let setups = groups.flat_map(|(group, arrivals)| {
-            let base_rtt_ms = scenario.propagation_rtt(group).as_millis_f64();
-            vec![FlowSetup { name: group.name.clone(), base_rtt_ms }; arrivals.len()]
-        });
-        self.flows.iter_mut().zip(setups).for_each(|(flow, setup)| flow.setup = setup);
-        self.links.iter_mut().zip(scenario.directions()).for_each(|(link, model)| link.setup = model.setup());
-    }
-}
-
 impl Link {
-    fn setup(&self) -> LinkSetup {
+    /// What stands beside its record.
+    pub fn setup(&self) -> LinkSetup {
         let limit = self.queue.limit();
         let mean = self.service.bits_per_second() / 1e6;
         LinkSetup {

@@ -112,3 +112,23 @@ impl Rate {
         self.0 as f64 / 1e6
     }
 }
+
+/// A queue length, in bytes or in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limit {
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+    /// Whole packets.
+    Packets(u64),
+}
+
+/// Bytes and packets do not compare: a packet may be short.
+impl PartialOrd for Limit {
+    fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Limit::Bytes(a), Limit::Bytes(b)) => a.partial_cmp(b),
+            (Limit::Packets(a), Limit::Packets(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
+}

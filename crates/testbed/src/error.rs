@@ -2,7 +2,6 @@
 
 use crate::host::stack::Unswitchable;
 use crate::kernel;
-use crate::run::LEAST_STEP;
 use scenario::units::Nanos;
 use std::fmt;
 use std::io;
@@ -31,8 +30,9 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// The series' step is finer than [`LEAST_STEP`].
-    Step(Nanos),
+    /// The series' step is finer than the least.
+    #[allow(missing_docs)]
+    Step { step: Nanos, least: Nanos },
     /// The machine refused, or something failed on the way.
     Machine(String),
     /// `progress` asked to stop.
@@ -57,12 +57,12 @@ impl fmt::Display for Error {
                 )
             }
             Error::Scenario { why, .. } | Error::Machine(why) => f.write_str(why),
-            Error::Step(step) => write!(
+            Error::Step { step, least } => write!(
                 f,
                 "the series' step is {} us; with the kernel's TCP it must be at least {} us, or sampling would hold up \
                  the packets",
                 step.0 as f64 / 1e3,
-                LEAST_STEP.as_micros()
+                least.as_micros()
             ),
             Error::Interrupted => f.write_str("the run was interrupted"),
         }

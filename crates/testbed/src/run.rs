@@ -63,7 +63,7 @@ pub fn run_with(
     progress: Progress,
 ) -> Result<Outcome, Error> {
     if let Some(step) = options.series.filter(|step| *step < LEAST_STEP) {
-        return Err(Error::Step(step));
+        return Err(Error::Step { step, least: LEAST_STEP });
     }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;

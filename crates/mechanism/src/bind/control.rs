@@ -1,10 +1,9 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
 use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
-use crate::bind::opened::Opened;
+use crate::bind::opened::{HelperResults, Opened};
 use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;
-use crate::replay::HelperResults;
 use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
 use std::collections::HashMap;

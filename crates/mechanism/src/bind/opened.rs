@@ -5,7 +5,6 @@ use crate::bind::object_file::Object;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
-use crate::replay::HelperResults;
 use crate::sock::TcpSock;
 use scenario::units::Nanos;
 use std::cell::Cell;
@@ -27,6 +26,17 @@ struct Instance {
     division_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, u64),
     /// Behind what C knows.
     identity: *const Identity,
+}
+
+/// What the helpers answered throughout one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HelperResults {
+    /// `bpf_ktime_get_ns`.
+    pub ns: u64,
+    /// `bpf_jiffies64`.
+    pub jiffies: u64,
+    /// `bpf_get_prandom_u32`.
+    pub random: u64,
 }
 
 /// What an opened control is called in faults.

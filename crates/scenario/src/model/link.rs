@@ -2,7 +2,6 @@
 
 use super::queue::Queue;
 use crate::impairments::{Impairments, Rates};
-use crate::resolved::WrittenTrace;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -139,4 +138,19 @@ pub struct Trace {
     pub opportunities: Vec<Nanos>,
     /// The last instant of the file: where the trace wraps.
     pub period: Nanos,
+}
+
+/// A trace in the JSON of a scenario, which brings its text along.
+#[derive(Deserialize)]
+struct WrittenTrace {
+    file: PathBuf,
+    text: String,
+}
+
+impl TryFrom<WrittenTrace> for Trace {
+    type Error = String;
+
+    fn try_from(written: WrittenTrace) -> Result<Trace, String> {
+        Trace::parse(&written.file, &written.text)
+    }
 }

@@ -6,10 +6,11 @@ mod only;
 mod queue;
 mod tcp_profile;
 
+pub use crate::units::Limit;
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
-pub use queue::{KernelQueue, Limit, ParameterValue, Queue};
+pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
 
 use crate::units::{Bytes, Drift, Nanos, Rate};

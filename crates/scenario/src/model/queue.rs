@@ -1,7 +1,7 @@
 //! Where packets wait: a queue discipline, ours or the running kernel's, and its limit.
 
 use crate::queue::Discipline;
-use crate::units::{Bytes, Nanos, Rate};
+use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 /// A queue discipline with its parameters.
@@ -60,26 +60,6 @@ impl Queue {
                 _ => None,
             },
             Queue::Discipline(discipline) => discipline.limit(),
-        }
-    }
-}
-
-/// A queue length, in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Limit {
-    /// Bytes of IP packets.
-    Bytes(Bytes),
-    /// Whole packets.
-    Packets(u64),
-}
-
-/// Bytes and packets do not compare: a packet may be short.
-impl PartialOrd for Limit {
-    fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
-        match (self, other) {
-            (Limit::Bytes(a), Limit::Bytes(b)) => a.partial_cmp(b),
-            (Limit::Packets(a), Limit::Packets(b)) => a.partial_cmp(b),
-            _ => None,
         }
     }
 }

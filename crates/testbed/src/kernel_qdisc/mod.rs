@@ -4,6 +4,7 @@ pub mod cake;
 pub mod device;
 pub mod kernel_draws;
 pub mod kernel_link;
+pub mod kernel_units;
 pub mod qdisc;
 pub mod red;
 pub mod tracker;

@@ -1,9 +1,10 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
 use crate::host::netlink::{Qdisc, attribute};
+use crate::kernel_qdisc::kernel_units::word;
 use crate::kernel_qdisc::{cake, red};
 use scenario::model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
-use scenario::units::{Bytes, Nanos, Rate};
+use scenario::units::{Nanos, Rate};
 
 /// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
 const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
@@ -81,19 +82,6 @@ pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
         }
     };
     Ok(Qdisc { kind: queue.discipline, options })
-}
-
-/// A setting in the kernel's units: packets, bytes, microseconds, bytes a second, 0 or 1.
-pub fn word(setting: ParameterValue) -> u32 {
-    let number = match setting {
-        ParameterValue::Rate(rate) => rate.0 / 8,
-        ParameterValue::Number(number) | ParameterValue::Limit(Limit::Packets(number)) => number,
-        ParameterValue::Size(Bytes(bytes)) | ParameterValue::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
-        ParameterValue::Time(time) => time.as_micros(),
-        ParameterValue::Flag(flag) => flag as u64,
-        ParameterValue::Share(share) => (share * 2f64.powi(32)) as u64,
-    };
-    number.min(u32::MAX as u64) as u32
 }
 
 /// The FIFO that does what our own drop-tail queue does.
