@@ -35,6 +35,8 @@ pub struct Receiver {
     stack: TcpProfile,
     tos: u8,
     mss: u32,
+    /// IP length of a full segment.
+    full: u16,
     /// Sequence number of the first data byte, where a control has a socket to see it in.
     first_seq: u32,
     /// The window offered last, bytes.
@@ -66,6 +68,8 @@ pub struct Receiver {
     socket: Option<Box<TcpSock>>,
     /// Of a flow whose receiver has a window controller.
     shown: Option<Box<ShownWindow>>,
+    /// The fast path may be taken (`pred_flags`).
+    predicts: bool,
     pub meter: ReceiverMeter,
 }
 
@@ -109,6 +113,7 @@ impl Receiver {
             stack,
             tos: group.tos,
             mss,
+            full: group.packet.0 as u16,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
             rcv_wnd: window,
             next: 0,
@@ -126,6 +131,7 @@ impl Receiver {
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
             socket,
             shown,
+            predicts: false,
             meter,
         }
     }
@@ -156,6 +162,51 @@ impl Receiver {
 
     /// A segment arrives. If the answer is true, `acknowledge` comes next.
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
+        if self.is_predicted(data) {
+            return (None, self.on_predicted(now, data));
+        }
+        let decision = self.on_any(control, now, data);
+        self.check_fast_path();
+        decision
+    }
+
+    /// Header prediction (`tcp_rcv_established`): a full segment, the next in order and not older than the one before,
+    /// with nothing to be looked at in its header, while nothing waits above it. Most are.
+    #[inline]
+    fn is_predicted(&self, data: &Data) -> bool {
+        let is_new = self.ts_recent.wrapping_sub(data.tsval) as i32 <= 0;
+        self.predicts
+            && data.segment == self.next
+            && data.flags == 0
+            && data.bytes == self.full
+            && is_new
+            && self.out_of_order.is_empty()
+    }
+
+    /// The fast path: does what `on_any` would, and leaves out what such a segment does not need.
+    #[inline]
+    fn on_predicted(&mut self, now: Nanos, data: &Data) -> bool {
+        self.meter.arrived(now, data.bytes as u32);
+        if data.segment == self.acked {
+            self.ts_recent = data.tsval;
+        }
+        self.duplicate = None;
+        self.delayed_ack.in_order(now);
+        self.delayed_ack.widen(1);
+        self.next += 1;
+        self.unread = 1;
+        self.meter.delivered(now, self.mss as u64);
+        self.ack_now || self.acknowledges_now(now, 0)
+    }
+
+    /// `tcp_fast_path_check`
+    fn check_fast_path(&mut self) {
+        self.predicts = self.delayed_ack.is_established() && !self.ecn_seen && self.shown.is_none();
+    }
+
+    /// The slow path.
+    #[inline(never)]
+    fn on_any(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if data.is_handshake() {
             return (self.on_handshake(now, data), false);
         }
@@ -191,7 +242,7 @@ impl Receiver {
             }
             (early, false)
         };
-        let is_due = urgent || self.ack_now || self.acknowledges_now(now);
+        let is_due = urgent || self.ack_now || self.acknowledges_now(now, self.out_of_order.len());
         if is_due && self.unread > 1 {
             if early.is_none() {
                 return self.fill(now);
@@ -338,9 +389,10 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// Whether to acknowledge now; if not, the schedule has set a timer.
-    fn acknowledges_now(&mut self, now: Nanos) -> bool {
-        let (waiting, held) = (self.next - self.acked, self.out_of_order.len());
+    /// Whether to acknowledge now, while `held` segments wait above a hole; if not, the schedule has set a timer.
+    #[inline(always)]
+    fn acknowledges_now(&mut self, now: Nanos, held: u32) -> bool {
+        let waiting = self.next - self.acked;
         let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held);
         if !at_once {
             let has_read = std::mem::take(&mut self.unread) > 0;
