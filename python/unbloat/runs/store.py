@@ -1,4 +1,9 @@
-"""Finished runs on disk, under the hash of everything that they depend on."""
+"""Finished runs on disk, under the hash of everything that they depend on.
+
+numpy is loaded where there are series: it takes longer than all else that a process with a short run does.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import json
@@ -7,15 +12,16 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile
-
-import numpy as np
 
 from unbloat import _core
 from unbloat.scenario.identity import code_hash, hash_files
 from unbloat.system.paths import ALGORITHMS
 from unbloat.system.scratch import Scratch
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """A run's series: tables by name, each a dictionary of columns."""
@@ -62,6 +68,8 @@ class Store:
 
     def series(self, key: str, series_ns: int) -> Tables:
         """Read the series of a run."""
+        import numpy as np
+
         tables: Tables = {}
         with np.load(self._series(key, series_ns)) as columns:
             for name in columns.files:
@@ -72,6 +80,8 @@ class Store:
     def put(self, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
         """Keep a run; the record comes last, since it is what makes a run count as finished."""
         if series_ns is not None and tables is not None:
+            import numpy as np
+
             columns: dict[str, Any] = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
             write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
         write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))

@@ -16,8 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from unbloat import _core
 from unbloat.runs.store import Store, Tables
 from unbloat.runs.task import Task
@@ -120,6 +118,8 @@ def attempt(
 
 def tables_of(columns: Columns) -> Tables:
     """Give the core's columns as arrays."""
+    import numpy as np
+
     return {
         table: {name: np.frombuffer(data, dtype) for name, (dtype, data) in rows.items()}
         for table, rows in columns.items()
