@@ -33,6 +33,17 @@ def test_run_prints_a_table_with_units(cli: Cli, small: Path) -> None:
     assert done.stderr == ""
 
 
+def test_the_table_says_over_which_path_and_what_flows_are_called(cli: Cli, small: Path) -> None:
+    small.write_text(f'{small.read_text()}name = "backup"\n')
+    lines = cli("run", small, "--cc", "reno,cubic").stdout.splitlines()
+    assert lines[1] == "4 Mbit/s · RTT 20 ms · buffer 30 KB (3 BDP)"
+    # The axis says which congestion control a flow has, so that no column needs to.
+    assert lines[3].split()[:3] == ["cc", "flow", "goodput"]
+    assert [line.split()[:3] for line in lines[6:8]] == [["reno", "0", "backup"], ["cubic", "0", "backup"]]
+    changed = cli("run", small, "--set", "sweep.link.bottleneck.queue.limit=['15kb', '60kb']").stdout.splitlines()
+    assert changed[1] == "4 Mbit/s · RTT 20 ms", "what differs is left out"
+
+
 def test_json_has_the_names_that_scripts_rely_on(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--json")
     (run,) = json.loads(done.stdout)["runs"]

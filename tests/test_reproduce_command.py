@@ -228,7 +228,8 @@ def test_choices_are_printed_alone(tiny, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("no-such-paper", "no paper `no-such-paper`; there are"), ("tiny", "leaves flows.0.cc open")]
+    ("name", "says"),
+    [("cubicplus", "no paper `cubicplus` (did you mean cubic-plus?); there are"), ("tiny", "leaves flows.0.cc open")],
 )
 def test_wrong_input_ends_with_status_2_and_a_sentence(tiny, capsys, name, says):
     (tiny / "published.toml").write_text(PUBLISHED.replace("queue_delay(reno)", "queue_delay()"))

@@ -93,8 +93,8 @@ def of_scenario(file: str) -> Iterator[Finding]:
 
     cells = source_of(file).cells()
     axes = ", ".join(axis for axis, _ in cells[0].axes)
-    runs = f"{len(cells)} runs over {axes}" if axes else "one run"
-    yield Finding("can be read", "yes", f"{runs}, {cells[0].duration_s:g} s each")
+    runs, each = (f"{len(cells)} runs over {axes}", " each") if axes else ("one run", "")
+    yield Finding("can be read", "yes", f"{runs}, {cells[0].duration_s:g} s{each}")
     for doubt in dict.fromkeys(doubt for cell in cells for doubt in cell.doubts):
         yield Finding("is meant so", "?", doubt)
     for control in dict.fromkeys(str(control) for cell in cells for control in cell.own_controls):

@@ -22,6 +22,7 @@ from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError
 from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
+from unbloat.scenario.checks import did_you_mean
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder
 
@@ -201,7 +202,8 @@ def folder_of(name: str | Path) -> Path:
     if (PAPERS / name / "published.toml").exists():
         return (PAPERS / name).resolve()
     known = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
-    raise PaperError(f"no paper `{name}`; there are {', '.join(known)}, and any folder with a published.toml")
+    others = f"there are {', '.join(known)}, and any folder with a published.toml"
+    raise PaperError(f"no paper `{name}`{did_you_mean(str(name), known)}; {others}")
 
 
 def _beyond(paper: Paper) -> list[tuple[Batch, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
+from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, show
 from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
@@ -34,7 +35,7 @@ def text_of(results: Results) -> str:
 
 
 def headline(results: Results) -> str:
-    """Say what ran."""
+    """Say what ran, and below it over which path, as far as it is the same for all runs."""
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
@@ -47,15 +48,17 @@ def headline(results: Results) -> str:
     ]
     if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
         parts.append(f"Jain index {run['jain_index']:.3f}")
-    return " · ".join(parts)
+    return "\n".join(filter(None, [" · ".join(parts), path_of(results.records)]))
 
 
 def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     """Give the columns of the table of flows; `titled` says of what a percentile is, without the mean beside it."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
-    columns.append(Column("flow", "", [row["flow"] for _, row in rows]))
-    columns.append(Column("cc", "", [row["cc"] for _, row in rows]))
+    columns.append(Column("flow", "", [flow_words(row) for _, row in rows]))
+    controls = [row["cc"] for _, row in rows]
+    if not any(column.cells == controls for column in columns):  # An axis may say so already.
+        columns.append(Column("cc", "", controls))
     columns += value_columns(FLOW_COLUMNS, [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 
@@ -79,11 +82,19 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     return [group[0] if len(group) == 1 else mean_of(group) for group in groups]
 
 
+def flow_words(row: dict[str, Any]) -> int | str:
+    """Give a flow's number, with the name of its group if that has one."""
+    number: int | str = row["flow"]
+    return f"{number} {row['name']}" if row.get("name") else number
+
+
 def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
     unfinished = sum(flow["completion_s"] is None for flow in flows)
     remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
-    row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"]}
+    names = {flow.get("name") for flow in flows}
+    name = names.pop() if len(names) == 1 else None
+    row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
     for key in FLOW_COLUMNS:
         known = [flow[key] for flow in flows if flow[key] is not None]
         row[key] = fmean(known) if known else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, with_interval
 from unbloat.results.metrics import ALL, MANY, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, where_ran, why_unsound
@@ -32,7 +33,7 @@ def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
 
 
 def headline(sweep: Results) -> str:
-    """Say what ran."""
+    """Say what ran, and below it over which path, as far as it is the same for all runs."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
     number = count_of(len(cells), "cell")
@@ -42,7 +43,7 @@ def headline(sweep: Results) -> str:
         parts = [run["scenario"], *parts, where_ran(run)]
     if repeats > 1:
         parts.append("mean ± half of the 95 % confidence interval")
-    return " · ".join(parts)
+    return "\n".join(filter(None, [" · ".join(parts), path_of(sweep.records)]))
 
 
 @dataclass(frozen=True)

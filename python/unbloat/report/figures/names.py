@@ -19,13 +19,16 @@ def title_of(records: Sequence[Record]) -> str:
 
 
 def facts_of(records: Sequence[Record]) -> str:
-    """Say what all runs have in common: rate, round-trip time of the empty path, buffer, congestion control."""
-    paths = [Path.of(record.run) for record in records]
+    """Say what all runs have in common: the path, and the congestion control."""
     controls = {flow["cc"] for record in records for flow in record.run["flows"]}
-    facts = [common(path.rate_words for path in paths), common(path.rtt_words for path in paths)]
-    return joined_facts(
-        [*facts, common(path.buffer_words for path in paths), controls.pop() if len(controls) == 1 else ""]
-    )
+    return joined_facts([path_of(records), controls.pop() if len(controls) == 1 else ""])
+
+
+def path_of(records: Sequence[Record]) -> str:
+    """Say what all paths have in common: rate, round-trip time while nothing waits, buffer."""
+    paths = [Path.of(record.run) for record in records]
+    words = [[path.rate_words, path.rtt_words, path.buffer_words] for path in paths]
+    return joined_facts([common(each) for each in zip(*words, strict=True)])
 
 
 def joined_facts(facts: Sequence[str]) -> str:

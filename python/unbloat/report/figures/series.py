@@ -90,7 +90,8 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
     if len(ends) == 1 and (end := ends.pop()):
         axes.axvspan(0, end, color=PALE, zorder=0, linewidth=0)
         if axes is cast("Figure", axes.figure).axes[0]:
-            style: Style = {"va": "top", "color": GREY, "fontsize": small(axes)}
+            behind = {"facecolor": PALE, "edgecolor": "none", "pad": 0.5}  # A bound may be drawn there.
+            style: Style = {"va": "top", "color": GREY, "fontsize": small(axes), "bbox": behind}
             axes.text(0.01 * axes.get_xlim()[1], 0.97, "warm-up", transform=axes.get_xaxis_transform(), **style)
 
 
