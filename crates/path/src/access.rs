@@ -103,6 +103,7 @@ impl AccessPort {
             drops: 0,
             wire_losses: 0,
             duplicates: None,
+            retries: None,
             marks: 0,
             utilisation_percent: self.transmitter.utilisation_percent(),
             queue_percent_mean: None,

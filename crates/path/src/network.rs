@@ -7,6 +7,7 @@ use crate::agenda::Agenda;
 use crate::channel::Transit;
 use crate::egress::Step;
 use crate::fifo::Offered;
+use crate::medium::{Medium, Member, MemberPort};
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
@@ -81,7 +82,9 @@ pub struct Network<P, X = NoExternal> {
     first_two: [Head<X>; 2],
     /// The ports from number 2 on.
     others: Vec<Port<X>>,
-    /// The next events of the others, by their place among them.
+    /// What some of the ports share.
+    media: Vec<Medium>,
+    /// The next events of the others, by their place among them, and behind them those of the media.
     agenda: Agenda,
     routes: Routes,
     /// The ports that count, in the order of their records.
@@ -96,18 +99,20 @@ struct Head<X> {
 }
 
 impl<P: Packet, X> Network<P, X> {
-    /// An empty network. `counting` are the ports that have records, in their order.
+    /// An empty network. `media` are what those of the ports share that are members of one; `counting` are the ports
+    /// that have records, in their order.
     ///
     /// # Panics
     /// With less than two ports.
-    pub fn new(ports: Vec<Port<X>>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
-        let agenda = Agenda::new((ports.len() as u32).saturating_sub(OTHERS));
+    pub fn new(ports: Vec<Port<X>>, media: Vec<Medium>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
+        let agenda = Agenda::new((ports.len() as u32).saturating_sub(OTHERS) + media.len() as u32);
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
             packets: Pool::default(),
             first_two: [head(), head()],
             others: ports.collect(),
+            media,
             agenda,
             routes,
             counting,
@@ -172,16 +177,16 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    fn port_mut(&mut self, port: PortId) -> &mut Port<X> {
-        port_of(&mut self.first_two, &mut self.others, port)
-    }
-
     /// The records of all ports that count: link by link, forward before reverse, then the access links.
     pub fn records(&self) -> Vec<records::Link>
     where
         X: ExternalPort,
     {
-        self.counting.iter().filter_map(|port| self.port(*port).record()).collect()
+        let record = |port: &PortId| match self.port(*port) {
+            Port::Member(member) => Some(self.member(*member).record()),
+            port => port.record(),
+        };
+        self.counting.iter().filter_map(record).collect()
     }
 
     /// The same ports at this instant, for the series.
@@ -189,9 +194,12 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: ExternalPort,
     {
-        let samples =
-            (0..self.counting.len()).filter_map(|link| self.port_mut(self.counting[link]).sample(now, link as u32));
-        samples.collect()
+        let Network { first_two, others, media, counting, .. } = self;
+        let sample = |(link, port): (u32, &PortId)| match port_of(first_two, others, *port) {
+            Port::Member(MemberPort { medium, member }) => Some(media[*medium as usize].member(*member).sample(link)),
+            port => port.sample(now, link),
+        };
+        (0..).zip(counting.iter()).filter_map(sample).collect()
     }
 
     /// The distributions of queueing delays, each with the number of its record. Access links without a queue of the
@@ -200,8 +208,12 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: ExternalPort,
     {
-        let outputs = (0..).zip(&self.counting).filter_map(|(n, port)| Some((n, self.port(*port).output()?)));
-        outputs.map(|(number, output)| (number, &output.stats.queue_delay))
+        let stats = |port: &PortId| match self.port(*port) {
+            Port::Member(member) => Some(&self.member(*member).stats),
+            port => port.output().map(|output| &output.stats),
+        };
+        let counted = (0..).zip(&self.counting).filter_map(move |(n, port)| Some((n, stats(port)?)));
+        counted.map(|(number, stats)| (number, &stats.queue_delay))
     }
 
     /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.
@@ -224,7 +236,7 @@ impl<P: Packet, X> Network<P, X> {
     {
         let (at, other) = self.agenda.first();
         let (port, Transit { id, next_hop }) = if at < self.next_of_first_two() {
-            (OTHERS + other, self.take_other(now, OTHERS + other, context))
+            self.take_other(now, OTHERS + other, context)
         } else if self.first_two[1].next < self.first_two[0].next {
             (1, self.take_first::<1, C>(now, context))
         } else {
@@ -284,23 +296,43 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn take_other<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> Transit
+    fn take_other<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> (PortId, Transit)
     where
         X: External<P, C>,
     {
         let other = port - OTHERS;
-        if let Port::Fifo(fifo) = &mut self.others[other as usize] {
-            let taken = fifo.take();
-            self.agenda.put_first_off(fifo.next());
-            return taken;
-        }
-        let (taken, next) = match &mut self.others[other as usize] {
-            Port::Access(access) => (access.take(), access.next()),
-            Port::Delay(line) => (line.take(), line.next()),
-            _ => self.step_otherwise(now, port, context),
+        let (taken, next) = match self.others.get_mut(other as usize) {
+            Some(Port::Fifo(fifo)) => {
+                let taken = fifo.take();
+                self.agenda.put_first_off(fifo.next());
+                return (port, taken);
+            }
+            Some(Port::Access(access)) => (access.take(), access.next()),
+            Some(Port::Delay(line)) => (line.take(), line.next()),
+            Some(_) => self.step_otherwise(now, port, context),
+            None => return self.take_from_medium(now, other, context),
         };
         self.agenda.set(other, next);
+        (port, taken)
+    }
+
+    /// `step` for a medium, by its source in the agenda. Gives the packet at the far end of one of its members.
+    #[cold]
+    #[inline(never)]
+    fn take_from_medium<C: Observer<P>>(&mut self, now: Nanos, source: u32, context: &mut C) -> (PortId, Transit)
+    where
+        X: External<P, C>,
+    {
+        let mut gone = std::mem::take(&mut self.gone);
+        let medium = &mut self.media[source as usize - self.others.len()];
+        let taken = medium.step(now, &mut self.packets, &mut gone);
+        self.agenda.set(source, medium.next());
+        self.release_gone(now, gone, context);
         taken
+    }
+
+    fn member(&self, port: MemberPort) -> &Member {
+        self.media[port.medium as usize].member(port.member)
     }
 
     /// Hands a packet over to a port.
@@ -434,6 +466,7 @@ impl<P: Packet, X> Network<P, X> {
             Port::Fifo(fifo) => (fifo.take(), fifo.next()),
             Port::Access(access) => (access.take(), access.next()),
             Port::Delay(line) => (line.take(), line.next()),
+            Port::Member(_) => (Transit::NOTHING, Nanos::NEVER),
         };
         self.release_gone(now, gone, context);
         stepped
@@ -446,9 +479,9 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let mut gone = std::mem::take(&mut self.gone);
-        let Network { first_two, others, packets, .. } = self;
-        let port = port_of(first_two, others, port);
-        let next = match port {
+        let Network { first_two, others, media, agenda, packets, .. } = self;
+        let first_medium = others.len() as u32;
+        let next = match port_of(first_two, others, port) {
             Port::Queued(queued) => {
                 queued.offer(now, transit, packets);
                 gone.append(&mut queued.gone);
@@ -476,6 +509,13 @@ impl<P: Packet, X> Network<P, X> {
             Port::Delay(line) => {
                 line.send(now, transit);
                 line.next()
+            }
+            // Its events are those of the medium.
+            Port::Member(MemberPort { medium: number, member }) => {
+                let medium = &mut media[*number as usize];
+                medium.offer(now, *member, transit, packets, &mut gone);
+                agenda.set(first_medium + *number, medium.next());
+                Nanos::NEVER
             }
         };
         self.release_gone(now, gone, context);

@@ -6,6 +6,7 @@ use crate::channel::Transit;
 use crate::delay_line::DelayLine;
 use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
+use crate::medium::MemberPort;
 use crate::packet::Pool;
 use crate::qdisc::AnyQdisc;
 use crate::queued::{Gone, QueuedPort};
@@ -26,6 +27,8 @@ pub enum Port<X> {
     Egress(Box<EgressPort>),
     /// It only delays.
     Delay(DelayLine),
+    /// A member of a medium, which the network keeps.
+    Member(MemberPort),
     /// The driver's.
     External(X),
 }
@@ -73,7 +76,7 @@ impl<P, C> External<P, C> for NoExternal {
 }
 
 impl<X: ExternalPort> Port<X> {
-    /// This instant for the series, as link number `link`; none for a port that counts nothing.
+    /// This instant for the series, as link number `link`; none for a port that counts nothing itself.
     pub fn sample(&mut self, now: Nanos, link: u32) -> Option<LinkSample> {
         match self {
             Port::Fifo(port) => Some(port.sample(now, link)),
@@ -81,11 +84,11 @@ impl<X: ExternalPort> Port<X> {
             Port::External(port) => Some(port.sample(link)),
             Port::Access(port) => Some(port.sample(now, link)),
             Port::Egress(port) => Some(port.sample(link)),
-            Port::Delay(_) => None,
+            Port::Delay(_) | Port::Member(_) => None,
         }
     }
 
-    /// Its record; none for a port that counts nothing.
+    /// Its record; none for a port that counts nothing itself.
     pub fn record(&self) -> Option<records::Link> {
         match self {
             Port::Access(port) => Some(port.record()),
@@ -93,14 +96,14 @@ impl<X: ExternalPort> Port<X> {
         }
     }
 
-    /// Transmitter and channel of a link's direction, with its statistics; none for an access link.
+    /// Transmitter and channel of a link's direction, with its statistics; none for an access link, and on a medium.
     pub fn output(&self) -> Option<&LinkOutput> {
         match self {
             Port::Fifo(port) => Some(&port.output),
             Port::Queued(port) => Some(&port.output),
             Port::External(port) => Some(port.output()),
             Port::Egress(port) => Some(port.output()),
-            Port::Access(_) | Port::Delay(_) => None,
+            Port::Access(_) | Port::Delay(_) | Port::Member(_) => None,
         }
     }
 }

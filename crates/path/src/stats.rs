@@ -138,6 +138,7 @@ impl LinkStats {
             drops: self.drops,
             wire_losses: self.losses,
             duplicates: self.duplicates,
+            retries: None,
             marks: self.marks,
             utilisation_percent,
             queue_percent_mean: self.queue_percent_mean(),

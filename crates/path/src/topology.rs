@@ -122,7 +122,7 @@ impl<'a> Topology<'a> {
             };
             ports.push(port);
         }
-        Ok(Network::new(ports, self.routes, self.counting))
+        Ok(Network::new(ports, vec![], self.routes, self.counting))
     }
 }
 

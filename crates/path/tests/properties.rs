@@ -262,7 +262,7 @@ impl<'a> Feeder<'a> {
         let counting = (0..layout.ports.len() as PortId).collect();
         Feeder {
             layout,
-            network: Network::new(ports, routes, counting),
+            network: Network::new(ports, vec![], routes, counting),
             log: Log::default(),
             sent: 0,
             ordered: !layout.ports.iter().any(overtakes),

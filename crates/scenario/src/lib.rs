@@ -24,6 +24,7 @@ mod sweep;
 mod trace;
 mod tree;
 pub mod units;
+pub mod wifi;
 pub mod workload;
 
 pub use error::{Error, Location, Problem};

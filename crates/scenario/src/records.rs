@@ -143,9 +143,13 @@ pub struct Link {
     /// Packets of which the wire delivered a second copy; none if it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<u64>,
+    /// Transmissions that were not the first of their packets; none where nothing is transmitted again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
     /// Packets marked CE.
     pub marks: u64,
-    /// Share of the time, or of the delivery opportunities, that was used.
+    /// Share of the time, or of the delivery opportunities, that was used; on a medium that it shares, its own share of
+    /// the time.
     pub utilisation_percent: f64,
     /// Time average of the queue over its limit; none for a queue without one.
     pub queue_percent_mean: Option<f64>,

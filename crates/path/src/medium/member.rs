@@ -1,0 +1,74 @@
+//! A member of a medium: one direction of a link that shares its transmitter with others.
+
+use crate::LinkStats;
+use crate::channel::Channel;
+use crate::network::PortId;
+use measure::LinkSample;
+use scenario::model::Link;
+use scenario::records;
+use scenario::units::Nanos;
+
+/// A channel of its own behind the shared transmitter, and what was counted. Its queue is one of those of
+/// [`Members`](super::Members).
+pub struct Member {
+    pub(super) port: PortId,
+    name: String,
+    /// The number of the queue that its packets wait in.
+    pub(super) queue: usize,
+    pub(super) channel: Channel,
+    /// What was counted; a packet waits until its first transmission starts.
+    pub stats: LinkStats,
+    /// Its own bytes and packets in that queue.
+    pub(super) waiting: (u64, u64),
+    /// Time of its transmissions, with what answers them, inside the measuring interval.
+    air_ns: u64,
+    /// Transmissions in the interval that were not the first of their packets.
+    retries: u64,
+    from: Nanos,
+    to: Nanos,
+}
+
+impl Member {
+    /// That of a direction of a link, whose packets come to `port` and wait in queue number `queue` of the medium. It
+    /// measures from `from` to `to`; `purpose` keeps its draws apart from others of the same seed.
+    pub fn new(link: &Link, port: PortId, queue: usize, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Member {
+        Member {
+            port,
+            name: link.name.clone(),
+            queue,
+            channel: Channel::new(link, seed, purpose),
+            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
+            waiting: (0, 0),
+            air_ns: 0,
+            retries: 0,
+            from,
+            to,
+        }
+    }
+
+    /// It has the medium from `start` to `end`.
+    pub(super) fn transmits(&mut self, start: Nanos, end: Nanos) {
+        self.air_ns += end.min(self.to).since(start.max(self.from)).0;
+    }
+
+    /// It sends a packet once more at `now`.
+    pub(super) fn retries_at(&mut self, now: Nanos) {
+        self.retries += (now >= self.from && now < self.to) as u64;
+    }
+
+    /// Share of the measuring interval in which it transmitted, in percent.
+    pub fn air_percent(&self) -> f64 {
+        100.0 * self.air_ns as f64 / (self.to - self.from).0 as f64
+    }
+
+    /// Its record.
+    pub fn record(&self) -> records::Link {
+        records::Link { retries: Some(self.retries), ..self.stats.record(&self.name, self.air_percent()) }
+    }
+
+    /// This instant for the series, as link number `link`.
+    pub fn sample(&self, link: u32) -> LinkSample {
+        let stats = &self.stats;
+        LinkSample { link, waiting: self.waiting, total_drops: stats.total_drops, total_sent: stats.total_bytes }
+    }
+}

@@ -1,0 +1,160 @@
+//! The members of a medium, their queues, and the packets in them and in their channels.
+
+use super::{Member, MemberId};
+use crate::agenda::Agenda;
+use crate::channel::Transit;
+use crate::network::PortId;
+use crate::output::Fate;
+use crate::packet::{Packet, PacketId, Pool};
+use crate::qdisc::{AnyQdisc, Ecn, Qdisc, Skb};
+use crate::queued::Gone;
+use scenario::units::Nanos;
+
+/// A packet that has left its queue to be transmitted, perhaps more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Whose it is.
+    pub member: MemberId,
+    /// When it came to the queue.
+    pub enqueued_at: Nanos,
+    /// IP length, bytes.
+    pub bytes: u32,
+    transit: Transit,
+}
+
+/// Whose a packet in a queue is, and where it goes from there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tag {
+    member: MemberId,
+    next_hop: u32,
+}
+
+/// The members with their queues.
+pub struct Members {
+    members: Vec<Member>,
+    queues: Vec<AnyQdisc>,
+    /// When the next packet of each is at its far end.
+    arrivals: Agenda,
+    /// Of each packet that waits, by its number.
+    tags: Vec<Tag>,
+    dropped: Vec<Skb>,
+    /// Packets that are on the medium no more and will not arrive; for whoever counts and releases them.
+    pub(super) gone: Vec<Gone>,
+}
+
+impl Members {
+    /// Members whose packets wait in these queues.
+    pub fn new(members: Vec<Member>, queues: Vec<AnyQdisc>) -> Members {
+        let arrivals = Agenda::new(members.len() as u32);
+        Members { members, queues, arrivals, tags: vec![], dropped: vec![], gone: vec![] }
+    }
+
+    /// One of them.
+    pub fn get(&self, member: MemberId) -> &Member {
+        &self.members[member as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, member: MemberId) -> &mut Member {
+        &mut self.members[member as usize]
+    }
+
+    /// The queue that packets of a member wait in.
+    pub(super) fn queue_of(&self, member: MemberId) -> usize {
+        self.get(member).queue
+    }
+
+    /// A packet comes to its member.
+    pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, transit: Transit, packets: &Pool<P>) {
+        let place = transit.id.0 as usize;
+        if place >= self.tags.len() {
+            self.tags.resize(place + 1, Tag::default());
+        }
+        self.tags[place] = Tag { member, next_hop: transit.next_hop };
+        let skb = packets.skb(transit.id, now);
+        self.count_waiting(&skb, 1);
+        let queue = self.queue_of(member);
+        self.queues[queue].enqueue(now, skb, &mut self.dropped);
+        self.note_drops(now);
+    }
+
+    /// When a queue has a packet: `now` if it has one that it does not hold back, `Nanos::NEVER` if it is empty.
+    pub(super) fn next_of(&self, queue: usize, now: Nanos) -> Nanos {
+        self.queues[queue].next(now)
+    }
+
+    /// Takes the next packet out of a queue, if it has one.
+    pub(super) fn dequeue<P: Packet>(&mut self, now: Nanos, queue: usize, packets: &mut Pool<P>) -> Option<Frame> {
+        let chosen = self.queues[queue].dequeue(now, &mut self.dropped);
+        self.note_drops(now);
+        let skb = chosen?;
+        self.count_waiting(&skb, -1);
+        let id = PacketId(skb.id);
+        let Tag { member, next_hop } = self.tags[skb.id as usize];
+        let packet = packets.get_mut(id);
+        if skb.ecn == Ecn::Ce && packet.ecn() != Ecn::Ce {
+            packet.mark_ce();
+            self.get_mut(member).stats.marked(skb.enqueued_at);
+        }
+        Some(Frame { member, enqueued_at: skb.enqueued_at, bytes: skb.bytes, transit: Transit { id, next_hop } })
+    }
+
+    /// The first transmission of a packet starts.
+    pub(super) fn starts(&mut self, now: Nanos, frame: &Frame) {
+        self.get_mut(frame.member).stats.transmitted(frame.enqueued_at, now, frame.bytes);
+    }
+
+    /// A packet was received at `end`, not before that of its member which was received last: it goes on to the far end
+    /// through the channel.
+    pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
+        use crate::channel::Passage;
+        let member = &mut self.members[frame.member as usize];
+        match member.channel.send(end, frame.transit) {
+            Passage::Lost => {
+                member.stats.lost(frame.enqueued_at);
+                self.gone.push(Gone { id: frame.transit.id, fate: Fate::Lost });
+            }
+            Passage::Twice => member.stats.duplicated(frame.enqueued_at),
+            Passage::Behind | Passage::First => {}
+        }
+        self.arrivals.set(frame.member, member.channel.next());
+    }
+
+    /// A packet will not be transmitted any more, though it has not been received.
+    pub(super) fn give_up(&mut self, frame: &Frame) {
+        self.get_mut(frame.member).stats.lost(frame.enqueued_at);
+        self.gone.push(Gone { id: frame.transit.id, fate: Fate::Lost });
+    }
+
+    /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
+    pub(super) fn next_arrival(&self) -> Nanos {
+        self.arrivals.first().0
+    }
+
+    /// Takes that packet, and says at the end of which port it is.
+    pub(super) fn take_arrival(&mut self) -> (PortId, Transit) {
+        let member = &mut self.members[self.arrivals.first().1 as usize];
+        let taken = member.channel.take();
+        self.arrivals.put_first_off(member.channel.next());
+        (member.port, taken)
+    }
+
+    fn note_drops(&mut self, now: Nanos) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for skb in dropped.drain(..) {
+            self.count_waiting(&skb, -1);
+            let member = self.tags[skb.id as usize].member;
+            self.get_mut(member).stats.dropped_after(skb.enqueued_at, now, skb.bytes);
+            self.gone.push(Gone { id: PacketId(skb.id), fate: Fate::Dropped });
+        }
+        // Its room serves again.
+        self.dropped = dropped;
+    }
+
+    /// A packet has come to its queue, or left it.
+    fn count_waiting(&mut self, skb: &Skb, packets: i64) {
+        let member = self.tags[skb.id as usize].member;
+        let waiting = &mut self.get_mut(member).waiting;
+        waiting.0 = waiting.0.wrapping_add_signed(packets * i64::from(skb.bytes));
+        waiting.1 = waiting.1.wrapping_add_signed(packets);
+    }
+}

@@ -1,0 +1,104 @@
+//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell.
+//!
+//! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
+//! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
+//! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
+
+mod member;
+mod members;
+pub mod wifi;
+
+pub use member::Member;
+pub use members::{Frame, Members};
+
+use crate::channel::Transit;
+use crate::network::PortId;
+use crate::packet::{Packet, Pool};
+use crate::queued::Gone;
+use scenario::units::Nanos;
+
+/// Number of a member of a medium.
+pub type MemberId = u32;
+
+/// A port that is a member of a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberPort {
+    /// The medium's place among those of the network.
+    pub medium: u32,
+    /// The number that it has there.
+    pub member: MemberId,
+}
+
+/// What decides who may transmit. It is told of packets that come to the queues, takes them out again, and gives those
+/// that will arrive to their channels.
+pub(crate) trait AccessControl {
+    /// A packet has come to the queue of `member` at `now`, or was dropped by it.
+    fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members);
+    /// When there is something to do; `Nanos::NEVER` while nobody has anything to transmit.
+    fn next(&self) -> Nanos;
+    /// Does what `next` announced.
+    fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>);
+}
+
+/// A medium with its members.
+pub struct Medium {
+    members: Members,
+    kind: Kind,
+}
+
+/// The kinds of media.
+enum Kind {
+    Wifi(Box<wifi::Cell>),
+}
+
+macro_rules! each {
+    ($kind:expr, $control:ident => $call:expr) => {
+        match $kind {
+            Kind::Wifi($control) => $call,
+        }
+    };
+}
+
+impl Medium {
+    /// A Wi-Fi cell.
+    pub fn wifi(cell: wifi::Cell, members: Members) -> Medium {
+        Medium { members, kind: Kind::Wifi(Box::new(cell)) }
+    }
+
+    /// Hands a packet over to a member at `now`, which never decreases from call to call of `offer` and `step`. The
+    /// packets that are gone are appended to `gone`.
+    pub fn offer<P: Packet>(
+        &mut self,
+        now: Nanos,
+        member: MemberId,
+        transit: Transit,
+        packets: &mut Pool<P>,
+        gone: &mut Vec<Gone>,
+    ) {
+        self.members.enqueue(now, member, transit, packets);
+        each!(&mut self.kind, control => control.arrived(now, member, &self.members));
+        gone.append(&mut self.members.gone);
+    }
+
+    /// When the medium has something to do; `Nanos::NEVER` when it is empty.
+    pub fn next(&self) -> Nanos {
+        each!(&self.kind, control => control.next()).min(self.members.next_arrival())
+    }
+
+    /// Does what `next` announced; gives what is at the far end of a member, or [`Transit::NOTHING`], and that member's
+    /// port.
+    pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> (PortId, Transit) {
+        let next = each!(&self.kind, control => control.next());
+        if self.members.next_arrival() <= next {
+            return self.members.take_arrival();
+        }
+        each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
+        gone.append(&mut self.members.gone);
+        (0, Transit::NOTHING)
+    }
+
+    /// A member, with what it counted.
+    pub fn member(&self, member: MemberId) -> &Member {
+        self.members.get(member)
+    }
+}

@@ -1,0 +1,136 @@
+//! Who may transmit next: back-off of the distributed coordination function, and of EDCA with one access category.
+//!
+//! Back-off counts slots in which the air is idle, so the cell counts them for all stations: slot number `slots` began,
+//! or will begin, at `idle_at`, when the air has been idle for its interframe space. A station that wants to transmit
+//! does so at the start of the slot with the number `due`. That stays while the air is busy and no slots pass: back-off
+//! is frozen. So there is one event for each transmission, however many slots lie between.
+//!
+//! All stations hear each other, and start their slots together: one whose transmission was not answered waits as long
+//! as those that did not understand it, whose EIFS is made to last until an answer would have come.
+
+use crate::{Rng, rng};
+use scenario::units::Nanos;
+use scenario::wifi::{SLOT, Standard, WINDOWS};
+
+/// Keeps the draws of stations apart from all others of the same seed.
+const BACK_OFF_STREAM: u64 = 1 << 37;
+
+/// A station's part in the contention.
+struct Station {
+    /// The slot in which its back-off ends.
+    due: u64,
+    /// The busy period in which that was drawn.
+    drawn_in: u64,
+    /// It has something to transmit.
+    wants: bool,
+    /// Its contention window: back-off is 0 to this many slots.
+    window: u32,
+    rng: Rng,
+}
+
+/// The contention of a cell's stations.
+pub(super) struct Contention {
+    stations: Vec<Station>,
+    slots: u64,
+    idle_at: Nanos,
+    /// How many busy periods there were.
+    busy_periods: u64,
+    /// What a slot in which a transmission starts takes off the back-off of others. Under DCF nothing, because a slot
+    /// counts when it has passed idle (IEEE 802.11-2016, 10.3.4.3); under EDCA it counts like any other, since back-off
+    /// is counted down where a slot begins (10.22.2.4).
+    counts_busy: u64,
+    next: Nanos,
+}
+
+impl Contention {
+    /// That of so many stations. `purpose` keeps the draws of this cell apart from those of others of the same seed.
+    pub fn new(standard: Standard, stations: usize, seed: u64, purpose: u64) -> Contention {
+        let station = |number: u64| Station {
+            due: 0,
+            drawn_in: 0,
+            wants: false,
+            window: WINDOWS.0,
+            rng: rng(seed, BACK_OFF_STREAM + (purpose << 16) + number),
+        };
+        Contention {
+            stations: (0..stations as u64).map(station).collect(),
+            slots: 0,
+            idle_at: standard.interframe_space(),
+            busy_periods: 1,
+            counts_busy: (standard == Standard::N) as u64,
+            next: Nanos::NEVER,
+        }
+    }
+
+    /// When the next transmission starts, that of all stations which are [`due`](Contention::is_due) then.
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    fn find_next(&mut self) {
+        let due = self.stations.iter().filter(|station| station.wants).map(|station| station.due).min();
+        self.next = due.map_or(Nanos::NEVER, |due| self.idle_at + Nanos(SLOT.0 * (due - self.slots)));
+    }
+
+    /// Does this station transmit at `now`, when the next transmission starts?
+    pub fn is_due(&self, station: usize, now: Nanos) -> bool {
+        let Station { due, wants, .. } = self.stations[station];
+        wants && self.idle_at + Nanos(SLOT.0 * (due - self.slots)) == now
+    }
+
+    /// A station has something to transmit from `now` on. If its back-off is over and the air is idle, it transmits at
+    /// once, in the next slot; if the air is busy then, it draws a new back-off.
+    pub fn wants(&mut self, station: usize, now: Nanos) {
+        let (slots, busy_period) = (self.slots, self.busy_periods);
+        let is_busy = now < self.idle_at;
+        let one = &mut self.stations[station];
+        if one.wants {
+            return;
+        }
+        one.wants = true;
+        if is_busy {
+            let is_over = one.due < slots || one.due == slots && one.drawn_in < busy_period;
+            if is_over {
+                self.draw(station);
+            }
+        } else {
+            one.due = one.due.max(slots + (now - self.idle_at).0.div_ceil(SLOT.0));
+        }
+        self.find_next();
+    }
+
+    /// It has nothing after all.
+    pub fn wants_nothing(&mut self, station: usize) {
+        self.stations[station].wants = false;
+        self.find_next();
+    }
+
+    fn draw(&mut self, station: usize) {
+        let Contention { slots, busy_periods, .. } = *self;
+        let station = &mut self.stations[station];
+        station.due = slots + scenario::up_to(station.window.into(), &mut station.rng);
+        station.drawn_in = busy_periods;
+    }
+
+    /// The air becomes busy at `now`, when the slot begins in which stations transmit. They draw their next back-off with
+    /// [`draw_after`](Contention::draw_after), then [`ends_at`](Contention::ends_at) says until when it is.
+    pub fn starts(&mut self, now: Nanos) {
+        self.slots += (now - self.idle_at).0 / SLOT.0 + self.counts_busy;
+        self.busy_periods += 1;
+    }
+
+    /// The next back-off of a station that transmits: from the least window after success, or when it gives up; from
+    /// one twice as large after failure. Does it want to transmit again?
+    pub fn draw_after(&mut self, station: usize, failed: bool, wants: bool) {
+        let one = &mut self.stations[station];
+        one.window = if failed { (2 * one.window + 1).min(WINDOWS.1) } else { WINDOWS.0 };
+        one.wants = wants;
+        self.draw(station);
+    }
+
+    /// Slots count again from `idle_at` on, an interframe space after the end of the transmission.
+    pub fn ends_at(&mut self, idle_at: Nanos) {
+        self.idle_at = idle_at;
+        self.find_next();
+    }
+}
