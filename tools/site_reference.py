@@ -32,6 +32,7 @@ KINDS = {
     "rate": 'a rate: `"2mbit"`',
     "share": 'a percentage: `"1%"`',
     "size": 'a size: `"500kb"`',
+    "signal": 'a signal strength: `"-51dbm"`',
     "sizes": 'a size, or a table of kind `pareto`, `lognormal`, `exponential`: `"500kb"`',
     "start": 'a time, or a range to draw from: `"10ms"`, `"0s..1s"`',
     "table": "a table",
@@ -43,6 +44,8 @@ KINDS = {
 
 SECTIONS = {
     "": ("The experiment", "At the top of the file."),
+    "wifi": ("`[wifi]`", "One table for each Wi-Fi cell."),
+    "wifi.NAME": ("`[wifi.NAME]`", "A Wi-Fi cell: an access point and its stations, which share one channel."),
     "link": ("`[link]`", "One table for each link."),
     "link.NAME": ("`[link.NAME]`", "A link's forward direction, from senders to receivers."),
     "link.NAME.reverse": ("`[link.NAME.reverse]`", "Its reverse direction."),

@@ -8,6 +8,9 @@ use crate::rng;
 use scenario::model::Link;
 use scenario::units::Nanos;
 
+/// Number of a port. At equal times the lower number goes first.
+pub type PortId = u32;
+
 /// A packet on its route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {

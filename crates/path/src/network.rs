@@ -4,7 +4,7 @@
 //! [`Network::step`] carries out. A packet at the end of its route is given back.
 
 use crate::agenda::Agenda;
-use crate::channel::Transit;
+use crate::channel::{PortId, Transit};
 use crate::egress::Step;
 use crate::fifo::Offered;
 use crate::medium::{Medium, Member, MemberPort};
@@ -15,9 +15,6 @@ use crate::queued::Gone;
 use measure::{Histogram, LinkSample};
 use scenario::records;
 use scenario::units::Nanos;
-
-/// Number of a port. At equal times the lower number goes first.
-pub type PortId = u32;
 
 /// The number of the first of the ports that the agenda chooses between.
 const OTHERS: PortId = 2;

@@ -1,20 +1,19 @@
 //! From a scenario to the ports of its network and the routes of its flows.
 
 use crate::access::AccessPort;
+use crate::channel::PortId;
+use crate::direction::{discipline_of, forward, purpose, reverse};
 use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
-use crate::network::{PortId, Routes};
+use crate::medium;
+use crate::network::Routes;
 use crate::packet::Packet;
 use crate::port::Port;
-use crate::qdisc::AnyQdisc;
-use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort, qdisc};
+use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort};
 use scenario::impairments::Impairments;
 use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
 use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
-
-/// Keeps the draws of queue disciplines apart from those of channels.
-const QDISC_STREAM: u64 = 1 << 36;
 
 /// The ports and routes of a scenario.
 ///
@@ -99,11 +98,15 @@ impl<'a> Topology<'a> {
         mut external: impl FnMut(&Link, u64) -> Result<Option<X>, E>,
     ) -> Result<Network<P, X>, E> {
         let mut ports = vec![];
-        for (number, planned) in self.ports.iter().enumerate() {
+        for (number, planned) in (0..).zip(&self.ports) {
+            if let Some(member) = medium::member_port(self.scenario, number) {
+                ports.push(Port::Member(member));
+                continue;
+            }
             let port = match planned {
                 Planned::Direction(link) => {
-                    let purpose = purpose(number as PortId);
-                    let is_of_a_sender = number >= 2 * self.scenario.links.len();
+                    let purpose = purpose(number);
+                    let is_of_a_sender = number as usize >= 2 * self.scenario.links.len();
                     let external = if is_of_a_sender { None } else { external(link, purpose)? };
                     external.map_or_else(|| of_link(link, self.scenario, purpose), Port::External)
                 }
@@ -112,7 +115,7 @@ impl<'a> Topology<'a> {
                     Port::Access(AccessPort::new(name.clone(), *rate, *delay, warmup, duration))
                 }
                 Planned::Egress(link) => {
-                    let purpose = purpose(number as PortId);
+                    let purpose = purpose(number);
                     let Scenario { seed, warmup, duration, .. } = *self.scenario;
                     let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
                     let discipline = discipline_of(link, self.scenario, purpose);
@@ -122,28 +125,8 @@ impl<'a> Topology<'a> {
             };
             ports.push(port);
         }
-        Ok(Network::new(ports, vec![], self.routes, self.counting))
+        Ok(Network::new(ports, medium::media(self.scenario), self.routes, self.counting))
     }
-}
-
-/// The port of a link's reverse direction.
-pub fn reverse(link: usize) -> PortId {
-    2 * link as PortId
-}
-
-/// The port of a link's forward direction.
-pub fn forward(link: usize) -> PortId {
-    2 * link as PortId + 1
-}
-
-/// True if a port of a link belongs to its reverse direction.
-pub fn is_reverse(port: PortId) -> bool {
-    port.is_multiple_of(2)
-}
-
-/// Keeps the draws of a port apart from those of others: 1 and 2 for the two directions of the first link, and so on.
-fn purpose(port: PortId) -> u64 {
-    2 * (port as u64 / 2) + if is_reverse(port) { 2 } else { 1 }
 }
 
 /// A port of ours.
@@ -154,13 +137,6 @@ fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     }
     let output = LinkOutput::new(link, seed, purpose, warmup, duration);
     Port::Queued(Box::new(QueuedPort::new(discipline_of(link, scenario, purpose), output)))
-}
-
-fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
-    let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
-    let rate = Rate(link.service.bits_per_second() as u64);
-    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_STREAM + purpose);
-    discipline.expect("a kernel qdisc is no part of this program")
 }
 
 /// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.

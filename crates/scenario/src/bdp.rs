@@ -25,6 +25,17 @@ impl Product {
         }
     }
 
+    /// That of the one queue of a Wi-Fi cell: the fastest station's, and the most that any station's flows ask for.
+    pub fn at_cell(scenario: &Scenario, cell: usize) -> Product {
+        let of_stations = scenario.links_of_cell(cell).map(|number| Product::at(scenario, number, false));
+        let none = Product { rate: 0, rtt: None, largest: Bytes(0) };
+        of_stations.fold(none, |all, one| Product {
+            rate: all.rate.max(one.rate),
+            rtt: all.rtt.max(one.rtt),
+            largest: all.largest.max(one.largest),
+        })
+    }
+
     /// That of the access links of a group.
     pub fn at_access(scenario: &Scenario, group: &FlowGroup) -> Product {
         Product {

@@ -64,7 +64,9 @@ fn last_start(group: &FlowGroup) -> u128 {
 pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: &[Section], scenario: &Scenario) {
     for (section, is_reverse) in [(forward, false), (reverse, true)] {
         let link = scenario.links[number].direction(is_reverse);
-        queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
+        if is_reverse || scenario.shared_queue(number).is_none() {
+            queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
+        }
         impairments(section, link);
         kernel_link(section, link, scenario.emulator);
     }
@@ -82,8 +84,8 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
     }
 }
 
-/// Does a packet of this size fit the link's queue, and can its threshold be reached?
-fn queue(link: &Section, queue: &Queue, largest: Bytes) {
+/// Does a packet of this size fit the queue of a link, or a cell, and can its threshold be reached?
+pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     let section = link.queue();
     if let Some(Limit::Bytes(limit)) = queue.limit()
         && limit < largest
@@ -153,6 +155,9 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         Service::Rates(_) => {
             let message = format!("is nothing that the kernel's shaper can follow; {whose} needs one rate");
             section.complain("rates", message);
+        }
+        Service::Wifi(_) => {
+            section.complain("wifi", format!("is nothing that the kernel has here; {whose} needs a rate"))
         }
         Service::Rate(_) => {}
     }

@@ -12,6 +12,8 @@ pub mod queue;
 mod range;
 mod read;
 mod read_discipline;
+mod read_queue;
+mod read_wifi;
 pub mod records;
 mod red;
 pub mod register;

@@ -2,7 +2,7 @@
 //! refused, never rounded.
 
 use crate::model::Limit;
-use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
+use crate::units::{Bytes, Dbm, Drift, Frequency, Nanos, Offset, Rate};
 use std::fmt;
 use std::str::FromStr;
 
@@ -148,6 +148,10 @@ const DRIFT: Scale = Scale {
     choice: "ppm, ppb",
 };
 
+/// Strengths of signals, nearly all of them negative.
+const DBM: Scale =
+    Scale { what: "a signal strength", example: "-51dbm", step: "dBm", units: &[("dbm", 1)], choice: "dbm" };
+
 const PERCENTAGE: Scale = Scale {
     what: "a percentage",
     example: "1%",
@@ -284,6 +288,7 @@ quantity!(Nanos, TIME, parse, write);
 quantity!(Bytes, SIZE, parse, write);
 quantity!(Offset, TIME, parse_signed, write_signed);
 quantity!(Drift, DRIFT, parse_signed, write_signed);
+quantity!(Dbm, DBM, parse_signed, write_signed);
 
 impl FromStr for Limit {
     type Err = QuantityError;

@@ -7,7 +7,7 @@ use crate::error::{Error, Location};
 use crate::model::Limit;
 use crate::quantity::{Bdp, FinePercentage};
 use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Drift, Frequency, Offset, Rate};
+use crate::units::{Bytes, Dbm, Drift, Frequency, Offset, Rate};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;
@@ -54,6 +54,7 @@ enum Dimension {
     Percentage,
     Frequency,
     Drift,
+    Signal,
 }
 
 impl Dimension {
@@ -67,6 +68,7 @@ impl Dimension {
         let rate = text.parse().ok().map(|Rate(bits)| (Dimension::Rate, bits.into()));
         let time = || text.parse().ok().map(|Offset(ns)| (Dimension::Time, ns.into()));
         let drift = || text.parse().ok().map(|Drift(parts)| (Dimension::Drift, parts.into()));
+        let signal = || text.parse().ok().map(|Dbm(dbm)| (Dimension::Signal, dbm.into()));
         let size = || text.parse().ok().map(|Bytes(bytes)| (Dimension::Size, bytes.into()));
         let share = || text.parse().ok().map(|FinePercentage(parts)| (Dimension::Percentage, parts.into()));
         let packets = || match text.parse() {
@@ -75,7 +77,8 @@ impl Dimension {
         };
         let bdp = || text.parse().ok().map(|Bdp(parts)| (Dimension::Bdp, parts.into()));
         let frequency = || text.parse().ok().map(|Frequency(parts)| (Dimension::Frequency, parts.into()));
-        rate.or_else(time).or_else(drift).or_else(size).or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
+        let first = rate.or_else(time).or_else(drift).or_else(signal).or_else(size);
+        first.or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
     }
 
     /// So many steps as a file has them.
@@ -92,6 +95,7 @@ impl Dimension {
             Dimension::Percentage => Value::Text(FinePercentage(count).to_string()),
             Dimension::Frequency => Value::Text(Frequency(count).to_string()),
             Dimension::Drift => Value::Text(Drift(signed).to_string()),
+            Dimension::Signal => Value::Text(Dbm(signed).to_string()),
         }
     }
 
@@ -106,6 +110,7 @@ impl Dimension {
             Dimension::Percentage => "a percentage",
             Dimension::Frequency => "a number of times a second",
             Dimension::Drift => "a drift",
+            Dimension::Signal => "a signal strength",
         }
     }
 }

@@ -5,17 +5,17 @@ use crate::checks;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::model::{
-    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, KernelQueue, Link, Loss,
-    ParamValue, ParameterValue, Queue, Scenario, Service, Trace,
+    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Link, Loss, ParamValue,
+    Queue, Scenario, Service, Trace, WifiCell,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share, Start};
-use crate::read_discipline;
-use crate::register::{self, Kind, OF_THE_KERNEL};
+use crate::register::OF_THE_KERNEL;
 use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
 use crate::units::{Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
+use crate::{read_queue, read_wifi};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -49,6 +49,8 @@ impl Reader {
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
         let found_before = problems.count();
         let top = Section::top(tree, self.place.clone(), problems);
+        let wifi = top.child("wifi", "wifi").named_children("wifi.NAME");
+        let cells: Vec<_> = wifi.iter().map(read_wifi::cell).collect();
         let link = top.child("link", "link");
         let sections: Vec<_> = link.named_children("link.NAME");
         if link.is_there() && sections.is_empty() {
@@ -57,7 +59,7 @@ impl Reader {
         let sections: Vec<_> =
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
         let duration = top.need("duration");
-        let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration);
+        let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration, &cells);
         let links: Vec<_> = sections.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
@@ -71,19 +73,24 @@ impl Reader {
                 _ => Emulator::Unbloat,
             },
             flows: groups.iter().map(|group| self.flow_group(group, &profile, &links)).collect(),
+            wifi: cells,
             links,
         };
+        read_wifi::queues(&mut scenario, &wifi, &sections);
         for (number, (reverse, forward)) in sections.iter().enumerate() {
             for (section, is_reverse) in [(forward, false), (reverse, true)] {
+                if !is_reverse && scenario.shared_queue(number).is_some() {
+                    continue;
+                }
                 let product = Product::at(&scenario, number, is_reverse);
-                scenario.links[number].direction_mut(is_reverse).queue = read_queue(&section.queue(), &product);
+                scenario.links[number].direction_mut(is_reverse).queue = read_queue::queue(&section.queue(), &product);
             }
         }
         for (number, group) in groups.iter().enumerate() {
             let queue = group.child("access", "access").queue();
             if queue.is_there() {
                 let product = Product::at_access(&scenario, &scenario.flows[number]);
-                scenario.flows[number].access.queue = Some(read_queue(&queue, &product));
+                scenario.flows[number].access.queue = Some(read_queue::queue(&queue, &product));
             }
         }
         if problems.count() == found_before {
@@ -92,20 +99,31 @@ impl Reader {
                 checks::link(number, forward, reverse, &groups, &scenario);
             }
             checks::groups(&groups, &scenario);
+            read_wifi::check(&wifi, &sections, &groups, &scenario);
         }
         scenario
     }
 
     /// A link, whose queues are not read yet: their limits may depend on what passes them.
-    fn duplex_link(&self, forward: &Section, reverse: &Section, duration: Nanos) -> DuplexLink {
-        let forward = self.forward(forward, duration);
-        DuplexLink { reverse: self.reverse(reverse, &forward, duration), forward }
+    fn duplex_link(&self, forward: &Section, reverse: &Section, duration: Nanos, cells: &[WifiCell]) -> DuplexLink {
+        let station = read_wifi::station(forward, cells);
+        let mut link = self.forward(forward, duration);
+        link.service = station.map_or(link.service, Service::Wifi);
+        let mut back = self.reverse(reverse, &link, duration);
+        if let Some(station) = station {
+            read_wifi::refuse_transmitter(reverse);
+            back.service = Service::Wifi(station);
+        }
+        DuplexLink { reverse: back, forward: link }
     }
 
     fn forward(&self, section: &Section, duration: Nanos) -> Link {
-        let has_service = section.get("rate").is_some() || section.get("trace").is_some();
+        let has_service = ["rate", "trace", "wifi"].iter().any(|key| section.get(key).is_some());
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
-            section.complain("rate", "is missing; write rate such as \"2mbit\", or trace with the name of a file");
+            section.complain(
+                "rate",
+                "is missing; write rate such as \"2mbit\", trace with the name of a file, or wifi with that of a cell",
+            );
         }
         Link {
             name: section.name().into(),
@@ -121,6 +139,7 @@ impl Reader {
         let as_forward = match &forward.service {
             Service::Rate(rate) => *rate,
             Service::Rates(rates) => rates.steps[0].1,
+            Service::Wifi(station) => station.phy_rate,
             Service::Trace(_) => REVERSE_OF_TRACE,
         };
         Link {
@@ -297,22 +316,6 @@ fn sizes(group: &Section) -> Option<Sizes> {
     })
 }
 
-fn read_queue(section: &Section, product: &Product) -> Queue {
-    let kind: Option<String> = section.read("kind");
-    if let Some(discipline) = section.shape.strip_prefix(OF_THE_KERNEL) {
-        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section, product) });
-    }
-    if let Some(discipline) = read_discipline::discipline(section, product) {
-        return Queue::Discipline(discipline);
-    }
-    // The register refuses every other name.
-    debug_assert!(kind.is_none_or(|kind| kind == register::DROPTAIL));
-    Queue::Droptail {
-        limit: section.read_limit("limit", product),
-        ecn_threshold: section.read_limit("ecn_threshold", product),
-    }
-}
-
 fn read_impairments(link: &Section) -> Impairments {
     let spread: Nanos = link.need("jitter");
     let normal = link.need::<String>("jitter_distribution") == "normal";
@@ -349,26 +352,6 @@ fn read_gemodel(section: &Section) -> Gemodel {
         lost_while_bad: section.need::<Share>("1-h").0,
         lost_while_good: section.need::<Share>("1-k").0,
     }
-}
-
-/// The parameters of a queue of the kernel's, those with a default included.
-fn settings(section: &Section, product: &Product) -> Vec<(&'static str, ParameterValue)> {
-    let setting = |name, kind| match kind {
-        Kind::Integer => section.read(name).map(ParameterValue::Number),
-        Kind::Flag => section.read(name).map(ParameterValue::Flag),
-        Kind::Time => section.read(name).map(ParameterValue::Time),
-        Kind::Size => section.read(name).map(ParameterValue::Size),
-        Kind::Limit => section.read_limit(name, product).map(ParameterValue::Limit),
-        Kind::Share => section.read::<Share>(name).map(|share| ParameterValue::Share(share.0)),
-        Kind::Rate => section.read(name).map(ParameterValue::Rate),
-        // The kind itself is read already; other choices stand in the order of the kernel's numbers.
-        Kind::Choice(names) if name != "kind" => {
-            let choice: Option<String> = section.read(name);
-            names.iter().position(|name| Some(*name) == choice.as_deref()).map(|n| ParameterValue::Number(n as u64))
-        }
-        _ => None,
-    };
-    register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
 }
 
 /// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may

@@ -6,7 +6,7 @@ use crate::model::Limit;
 use crate::quantity::{Bdp, Number, Share, Start};
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
-use crate::units::{Bytes, Drift, Frequency, Nanos, Offset, Rate};
+use crate::units::{Bytes, Dbm, Drift, Frequency, Nanos, Offset, Rate};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -293,6 +293,7 @@ readable_quantity!(Nanos, Time);
 readable_quantity!(Start, Start);
 readable_quantity!(Offset, Offset);
 readable_quantity!(Drift, Drift);
+readable_quantity!(Dbm, Signal);
 readable_quantity!(Bytes, Size | Sizes);
 readable_quantity!(Limit, Limit);
 readable_quantity!(Share, Share | Loss);

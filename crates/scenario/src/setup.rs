@@ -20,9 +20,9 @@ pub struct FlowSetup {
 /// Of a direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSetup {
-    /// Its rate; none if it varies, and none of an access link.
+    /// Its rate; none if it varies, on Wi-Fi, and of an access link.
     pub rate_mbps: Option<f64>,
-    /// The same in the mean.
+    /// The same in the mean; on Wi-Fi what it carries at most, if nobody else transmits.
     pub rate_mbps_mean: Option<f64>,
     /// What queues there, as the scenario calls it.
     pub queue_kind: Option<String>,
@@ -72,6 +72,7 @@ impl Service {
                 let steps = rates.steps.iter().zip(ends);
                 steps.map(|((at, rate), end)| rate.0 as f64 * end.min(to).since(from.max(*at)).as_secs_f64()).sum()
             }
+            Service::Wifi(station) => station.carries().0 as f64 * to.since(from).as_secs_f64(),
             Service::Trace(trace) => {
                 (trace.opportunities_until(to) - trace.opportunities_until(from)) * OPPORTUNITY_BITS
             }

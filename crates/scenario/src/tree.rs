@@ -258,6 +258,8 @@ fn exclusive_with(key: &str) -> &'static [&'static str] {
     match key {
         "rate" => &["trace"],
         "trace" => &["rate"],
+        "signal" => &["phy_rate"],
+        "phy_rate" => &["signal"],
         "arrivals" => &["count", "stagger"],
         "count" | "stagger" => &["arrivals"],
         _ => &[],

@@ -74,6 +74,8 @@ const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
 const FCS: u64 = 4;
 /// LLC and SNAP before an IP packet (RFC 1042).
 const LLC_SNAP: u64 = 8;
+/// The longest IP packet: 2304 bytes of MSDU with LLC and SNAP (9.2.4.7).
+pub const LARGEST_PACKET: Bytes = Bytes(2304 - LLC_SNAP);
 const ACK_BYTES: u64 = 14;
 /// A compressed Block Ack.
 const BLOCK_ACK_BYTES: u64 = 32;

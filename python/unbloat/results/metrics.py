@@ -131,6 +131,8 @@ _LINKS: Sequence[tuple[str, str, str, str, str]] = (
      "Packets that were lost behind the queue, on the wire, after the warm-up."),
     ("duplicates", "duplicates", "duplicates", "packets",
      "Packets of which the wire delivered a second copy; absent where it never does."),
+    ("retries", "retries", "retries", "packets",
+     "Transmissions of packets that were not their first, after the warm-up; absent where the medium repeats nothing."),
     ("marks", "marks", "ECN marks", "packets", "Packets that the queue marked CE (congestion experienced)."),
 )  # fmt: skip
 _RUNS: Sequence[tuple[str, str, str, str, str]] = (
@@ -209,8 +211,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
     "links": (
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),
-        Column("rate_mbps", "Rate of the link; empty if it varies."),
-        Column("rate_mbps_mean", "The same in the mean over the run."),
+        Column("rate_mbps", "Rate of the link; empty if it varies, and on Wi-Fi."),
+        Column(
+            "rate_mbps_mean",
+            "The same in the mean over the run; on Wi-Fi what the link carries at most, if nobody else transmits.",
+        ),
         Column("queue_kind", "Kind of the queue, as the scenario calls it."),
         Column("limit_bytes", "Room for waiting packets; empty for a queue whose limit is counted otherwise."),
         Column("limit_packets", "The same in packets."),

@@ -16,7 +16,13 @@ Entry = dict[str, Any]
 """A thing's `name`, a line `about` it, and where it has them its `parameters`."""
 
 QUEUES = {"droptail": "first in, first out; what finds the queue full is dropped; marks ECN above a threshold"}
-LINKS = {"rate": "a transmitter of constant rate", "trace": "recorded delivery opportunities, as of a cellular link"}
+LINKS = {
+    "rate": "a transmitter of constant rate",
+    "trace": "recorded delivery opportunities, as of a cellular link",
+    "wifi": "the air of a Wi-Fi cell, which an access point and its stations share frame by frame",
+}
+OF_STATIONS = ("signal", "phy_rate", "frame_errors")
+"""Keys of a link that say how the station of a Wi-Fi cell transmits."""
 IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 """Keys of a link that are models too, as the scenario reader's own register describes them."""
 
@@ -51,7 +57,10 @@ def queues(keys: list[Entry]) -> list[Entry]:
 
 def links(keys: list[Entry]) -> list[Entry]:
     """Give the models of links: transmitters, and what may impair either direction."""
-    transmitters: list[Entry] = [{"name": name, "about": about, "parameters": []} for name, about in LINKS.items()]
+    cells = table_keys(keys, "wifi.NAME") + [key for key in table_keys(keys, "link.NAME") if key["name"] in OF_STATIONS]
+    transmitters: list[Entry] = [
+        {"name": name, "about": about, "parameters": cells if name == "wifi" else []} for name, about in LINKS.items()
+    ]
     own = {key["name"]: key["meaning"] for key in keys if key["section"] == "link.NAME"}
     impairments: list[Entry] = []
     for name in IMPAIRMENTS:

@@ -23,7 +23,10 @@ def summary(file: Path) -> dict[str, Any]:
         "title": cells[0].name,
         "cells": len(cells),
         "run": [row("", {key: data[key] for key in TOP if key in data})],
-        "links": [row(name, table) for name, table in data["link"].items()],
+        "links": [
+            *(row(f"wifi.{name}", table) for name, table in data.get("wifi", {}).items()),
+            *(row(name, table) for name, table in data["link"].items()),
+        ],
         "flows": [row(f"flows.{number}", table) for number, table in enumerate(data["flows"])],
         "axes": [{"name": axis, "labels": ", ".join(labels)} for axis, labels in _axes(cells[0].axes, cells).items()],
     }

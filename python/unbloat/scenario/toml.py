@@ -24,6 +24,7 @@ UNITS = {
     "loss": "%",
     "frequency": "/s",
     "drift": "ppm",
+    "signal": "dbm",
 }
 """The unit of a bare number by the kind of its key: that of the columns of results."""
 RANGE = {"from", "to", "step"}

@@ -106,6 +106,7 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
     match service {
         Service::Rate(rate) => rate.time_to_send(Bytes(bytes)),
         Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
+        Service::Wifi(station) => station.phy_rate.time_to_send(Bytes(bytes)),
         Service::Trace(_) => Nanos::ZERO,
     }
 }

@@ -41,6 +41,7 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
         Service::Rates(rates) => {
             Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
         }
+        Service::Wifi(station) => station.phy_rate.0 as f64 / 8.0 * over.as_secs_f64(),
         Service::Trace(trace) => {
             let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
             rounds * trace.opportunities.len() as f64 * 1500.0

@@ -19,6 +19,7 @@ mod tails;
 mod timestamps;
 mod transfers;
 mod under_way;
+mod wifi;
 mod windows;
 mod workloads;
 mod world;

@@ -2,11 +2,12 @@
 
 use crate::random;
 use proptest::prelude::*;
-use scenario::model::{Queue, Scenario};
+use scenario::model::{Queue, Scenario, Service, WifiCell, WifiStation};
 use scenario::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
 use scenario::units::{Bytes, Nanos, Rate};
+use scenario::wifi::{LARGEST_PACKET, Standard};
 
 /// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
 const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];
@@ -145,9 +146,43 @@ fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// Any scenario: one to three links with any queues and impairments, any routes, data in either direction, access
-/// links.
+/// Any scenario: one to three links with any queues and impairments, some of them on Wi-Fi, any routes, data in either
+/// direction, access links.
 pub fn network() -> impl Strategy<Value = Scenario> {
+    prop_oneof![3 => wired().boxed(), 1 => on_wifi().boxed()]
+}
+
+/// Any scenario in which one link or more are those of a Wi-Fi cell.
+pub fn on_wifi() -> impl Strategy<Value = Scenario> {
+    let station = (0..8usize, prop_oneof![Just(0.0), 0.0..0.9]);
+    let stations = prop::collection::vec((prop::bool::weighted(0.7), station), 3);
+    let cell = (prop::sample::select(&[Standard::G, Standard::N][..]), any::<bool>(), stations);
+    (wired(), cell).prop_map(|(mut scenario, (standard, shares_queue, stations))| {
+        for group in &mut scenario.flows {
+            group.packet = group.packet.min(LARGEST_PACKET);
+        }
+        let queue = scenario.links[0].forward.queue.clone();
+        for (number, (link, (is_on, (mode, frame_errors)))) in scenario.links.iter_mut().zip(stations).enumerate() {
+            if number > 0 && !is_on {
+                continue;
+            }
+            let phy_rate = standard.modes()[mode].rate;
+            let station = WifiStation { cell: 0, standard, phy_rate, frame_errors };
+            for direction in [&mut link.forward, &mut link.reverse] {
+                direction.service = Service::Wifi(station);
+                direction.impairments.outages.retain(|outage| outage.lose);
+            }
+            if shares_queue {
+                link.forward.queue = queue.clone();
+            }
+        }
+        scenario.wifi = vec![WifiCell { name: "cell".into(), standard, queue: shares_queue.then_some(queue) }];
+        random::within_budget(scenario)
+    })
+}
+
+/// Any scenario all of whose links have transmitters of their own.
+fn wired() -> impl Strategy<Value = Scenario> {
     let with_queues = random::impaired().boxed().prop_flat_map(|scenario| {
         let queues = prop::collection::vec(prop::option::weighted(0.6, discipline().boxed()), 2 * scenario.links.len());
         let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());

@@ -188,6 +188,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             warmup,
             seed: seed as u64,
             emulator: Emulator::Unbloat,
+            wifi: vec![],
             links: vec![DuplexLink { forward: bottleneck, reverse }],
             flows,
         }
@@ -235,16 +236,21 @@ pub fn routed() -> impl Strategy<Value = Scenario> {
         for (group, (path, reverse_path, reverse)) in scenario.flows.iter_mut().zip(routes) {
             (group.path, group.reverse_path, group.reverse) = (path, reverse_path, reverse);
         }
-        // The fastest of the groups' bottlenecks decides how many packets there may be.
-        let bottleneck = |group| {
-            let rates = scenario.data_path(group).into_iter().map(|link| bits_a_second(&link.service));
-            rates.fold(f64::INFINITY, f64::min)
-        };
-        let fastest = scenario.flows.iter().map(bottleneck).fold(0.0, f64::max);
-        let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
-        let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, 30.0) * 1e9) as u64);
-        Scenario { warmup: scenario.warmup.min(Nanos(duration.0 / 2)), duration, ..scenario }
+        within_budget(scenario)
     })
+}
+
+/// The same for so long as the budget of packets allows: the fastest of the groups' bottlenecks decides how many there
+/// may be.
+pub fn within_budget(scenario: Scenario) -> Scenario {
+    let bottleneck = |group| {
+        let rates = scenario.data_path(group).into_iter().map(|link| bits_a_second(&link.service));
+        rates.fold(f64::INFINITY, f64::min)
+    };
+    let fastest = scenario.flows.iter().map(bottleneck).fold(0.0, f64::max);
+    let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
+    let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, 30.0) * 1e9) as u64);
+    Scenario { warmup: scenario.warmup.min(Nanos(duration.0 / 2)), duration, ..scenario }
 }
 
 prop_compose! {

@@ -111,6 +111,7 @@ pub fn scenario(seconds: u64) -> Scenario {
         warmup: Nanos::ZERO,
         seed: 1,
         emulator: Emulator::Unbloat,
+        wifi: vec![],
         links: vec![DuplexLink {
             forward: link("bottleneck", 10.0, Nanos::from_millis(20)),
             reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),

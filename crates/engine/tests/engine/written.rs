@@ -35,9 +35,13 @@ pub fn text(scenario: &Scenario) -> String {
     for (name, value) in leaves("", &in_json(scenario)) {
         writeln!(text, "{name} = {value}").unwrap();
     }
+    for cell in &scenario.wifi {
+        write!(text, "\n[wifi.{}]\nstandard = {:?}\n", cell.name, cell.standard.name()).unwrap();
+        cell.queue.iter().for_each(|shared| writeln!(text, "queue = {}", queue(shared)).unwrap());
+    }
     for DuplexLink { forward, reverse } in &scenario.links {
-        writeln!(text, "\n[link.{}]\n{}", forward.name, link(forward)).unwrap();
-        writeln!(text, "\n[link.{}]\n{}", reverse.name, link(reverse)).unwrap();
+        writeln!(text, "\n[link.{}]\n{}", forward.name, link(scenario, forward, false)).unwrap();
+        writeln!(text, "\n[link.{}]\n{}", reverse.name, link(scenario, reverse, true)).unwrap();
     }
     for group in &scenario.flows {
         write!(text, "\n[[flows]]\n{}", flow_group(scenario, group)).unwrap();
@@ -49,8 +53,21 @@ fn trace_file(link: &Link) -> String {
     format!("{}.trace", link.name)
 }
 
-fn link(link: &Link) -> String {
-    let mut lines = service(link);
+fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
+    let (mut lines, shares_queue) = match &link.service {
+        // They stand with the forward direction, and hold for both.
+        Service::Wifi(_) if is_reverse => (vec![], false),
+        Service::Wifi(station) => {
+            let cell = &scenario.wifi[station.cell];
+            let keys = [
+                format!("wifi = {:?}", cell.name),
+                format!("phy_rate = \"{}bit\"", station.phy_rate.0),
+                format!("frame_errors = {}", percentage(station.frame_errors)),
+            ];
+            (keys.to_vec(), cell.queue.is_some())
+        }
+        service => (transmitter(link, service), false),
+    };
     let loss = match link.loss {
         Loss::Uniform(share) => percentage(share),
         Loss::Gemodel(model) => {
@@ -58,7 +75,10 @@ fn link(link: &Link) -> String {
             format!("{{ p = {p}, r = {r}, \"1-h\" = {h}, \"1-k\" = {k} }}")
         }
     };
-    lines.extend([format!("queue = {}", queue(&link.queue)), format!("loss = {loss}")]);
+    lines.push(format!("loss = {loss}"));
+    if !shares_queue {
+        lines.push(format!("queue = {}", queue(&link.queue)));
+    }
     lines.extend(impairments(&link.impairments));
     let shown: Vec<_> = lines.iter().map(|line| line.split(' ').next().unwrap_or("").to_string()).collect();
     let others = leaves("link.NAME", &in_json(link)).into_iter().filter(|(name, _)| !shown.contains(name));
@@ -66,8 +86,8 @@ fn link(link: &Link) -> String {
     lines.join("\n")
 }
 
-fn service(link: &Link) -> Vec<String> {
-    match &link.service {
+fn transmitter(link: &Link, service: &Service) -> Vec<String> {
+    match service {
         Service::Rate(rate) => vec![format!("rate = \"{}bit\"", rate.0)],
         Service::Rates(rates) => {
             let change = |(at, rate): &(Nanos, Rate)| format!("{{ at = \"{}ns\", rate = \"{}bit\" }}", at.0, rate.0);
@@ -75,6 +95,7 @@ fn service(link: &Link) -> Vec<String> {
             vec![format!("rate = \"{}bit\"", rates.steps[0].1.0), format!("rates = [{}]", changes.join(", "))]
         }
         Service::Trace(_) => vec![format!("trace = {:?}", trace_file(link))],
+        Service::Wifi(_) => unreachable!("it has none"),
     }
 }
 
@@ -165,6 +186,7 @@ fn written(key: &register::Key, value: &Value) -> Option<String> {
         Kind::Integer | Kind::Number | Kind::Flag => (!value.is_null()).then(|| value.to_string()),
         Kind::Rate => units("bit"),
         Kind::Time | Kind::Offset => units("ns"),
+        Kind::Signal => units("dbm"),
         Kind::Drift => value.as_i64().map(|billionths| format!("\"{}ppm\"", billionths as f64 / 1000.0)),
         Kind::Size | Kind::Sizes => units("b"),
         Kind::Limit => limit(key, value),

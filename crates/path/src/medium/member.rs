@@ -1,12 +1,23 @@
 //! A member of a medium: one direction of a link that shares its transmitter with others.
 
 use crate::LinkStats;
-use crate::channel::Channel;
-use crate::network::PortId;
+use crate::channel::{Channel, PortId};
 use measure::LinkSample;
 use scenario::model::Link;
 use scenario::records;
 use scenario::units::Nanos;
+
+/// Number of a member of a medium.
+pub type MemberId = u32;
+
+/// A port that is a member of a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberPort {
+    /// The medium's place among those of the network.
+    pub medium: u32,
+    /// The number that it has there.
+    pub member: MemberId,
+}
 
 /// A channel of its own behind the shared transmitter, and what was counted. Its queue is one of those of
 /// [`Members`](super::Members).

@@ -1,9 +1,8 @@
 //! The members of a medium, their queues, and the packets in them and in their channels.
 
-use super::{Member, MemberId};
+use super::member::{Member, MemberId};
 use crate::agenda::Agenda;
-use crate::channel::Transit;
-use crate::network::PortId;
+use crate::channel::{Passage, PortId, Transit};
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{AnyQdisc, Ecn, Qdisc, Skb};
@@ -98,6 +97,15 @@ impl Members {
         Some(Frame { member, enqueued_at: skb.enqueued_at, bytes: skb.bytes, transit: Transit { id, next_hop } })
     }
 
+    /// A queue's last packet is transmitted: it is asked once more if it is empty, so that a discipline learns since
+    /// when it has been idle.
+    pub(super) fn find_empty(&mut self, now: Nanos, queue: usize) {
+        if self.next_of(queue, now) == Nanos::NEVER {
+            let none = self.queues[queue].dequeue(now, &mut self.dropped);
+            debug_assert!(none.is_none(), "the queue was empty");
+        }
+    }
+
     /// The first transmission of a packet starts.
     pub(super) fn starts(&mut self, now: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.transmitted(frame.enqueued_at, now, frame.bytes);
@@ -106,7 +114,6 @@ impl Members {
     /// A packet was received at `end`, not before that of its member which was received last: it goes on to the far end
     /// through the channel.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
-        use crate::channel::Passage;
         let member = &mut self.members[frame.member as usize];
         match member.channel.send(end, frame.transit) {
             Passage::Lost => {

@@ -4,41 +4,22 @@
 //! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
 //! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
 
+mod access_control;
+mod from_scenario;
 mod member;
 mod members;
 pub mod wifi;
 
-pub use member::Member;
+pub(crate) use from_scenario::member_port;
+pub use member::{Member, MemberId, MemberPort};
 pub use members::{Frame, Members};
 
-use crate::channel::Transit;
-use crate::network::PortId;
+use crate::channel::{PortId, Transit};
 use crate::packet::{Packet, Pool};
 use crate::queued::Gone;
+use access_control::AccessControl;
+use scenario::model::Scenario;
 use scenario::units::Nanos;
-
-/// Number of a member of a medium.
-pub type MemberId = u32;
-
-/// A port that is a member of a medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemberPort {
-    /// The medium's place among those of the network.
-    pub medium: u32,
-    /// The number that it has there.
-    pub member: MemberId,
-}
-
-/// What decides who may transmit. It is told of packets that come to the queues, takes them out again, and gives those
-/// that will arrive to their channels.
-pub(crate) trait AccessControl {
-    /// A packet has come to the queue of `member` at `now`, or was dropped by it.
-    fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members);
-    /// When there is something to do; `Nanos::NEVER` while nobody has anything to transmit.
-    fn next(&self) -> Nanos;
-    /// Does what `next` announced.
-    fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>);
-}
 
 /// A medium with its members.
 pub struct Medium {
@@ -101,4 +82,10 @@ impl Medium {
     pub fn member(&self, member: MemberId) -> &Member {
         self.members.get(member)
     }
+}
+
+/// The media of a scenario: its Wi-Fi cells, in its order.
+pub(crate) fn media(scenario: &Scenario) -> Vec<Medium> {
+    let cells = scenario.wifi.iter().enumerate().map(|(number, cell)| from_scenario::wifi_cell(scenario, number, cell));
+    cells.map(|(cell, members)| Medium::wifi(cell, members)).collect()
 }

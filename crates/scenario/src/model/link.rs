@@ -1,6 +1,7 @@
 //! A link in both directions: what serves it, how long it is, what it loses.
 
 use super::queue::Queue;
+use super::wifi::WifiStation;
 use crate::impairments::{Impairments, Rates};
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,8 @@ pub enum Service {
     Rates(Rates),
     /// Recorded delivery opportunities.
     Trace(Arc<Trace>),
+    /// The air of a Wi-Fi cell, shared with others.
+    Wifi(WifiStation),
 }
 
 impl Service {
@@ -105,24 +108,27 @@ impl Service {
         let rate = match self {
             Service::Rate(rate) => *rate,
             Service::Rates(rates) => rates.extremes().1,
+            Service::Wifi(station) => station.phy_rate,
             Service::Trace(_) => return Bytes(0),
         };
         Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
     }
 
-    /// The rate, in the mean if it varies.
+    /// The rate, in the mean if it varies; on Wi-Fi what a station carries at most if nobody else transmits.
     pub fn bits_per_second(&self) -> f64 {
         match self {
             Service::Rate(rate) => rate.0 as f64,
             Service::Rates(rates) => rates.mean.0 as f64,
+            Service::Wifi(station) => station.carries().0 as f64,
             Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
         }
     }
 
-    /// The highest rate, that of a trace in the mean.
+    /// The highest rate, that of a trace in the mean, and on Wi-Fi that of the physical layer.
     pub fn most_bits_per_second(&self) -> f64 {
         match self {
             Service::Rates(rates) => rates.extremes().1.0 as f64,
+            Service::Wifi(station) => station.phy_rate.0 as f64,
             _ => self.bits_per_second(),
         }
     }

@@ -5,6 +5,7 @@ mod link;
 mod only;
 mod queue;
 mod tcp_profile;
+mod wifi;
 
 pub use crate::units::Limit;
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue};
@@ -12,6 +13,7 @@ pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
+pub use wifi::{WifiCell, WifiStation};
 
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,9 @@ pub struct Scenario {
     pub seed: u64,
     /// What queues, delays and loses packets where they are real.
     pub emulator: Emulator,
+    /// The Wi-Fi cells, in the file's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wifi: Vec<WifiCell>,
     /// The links between the hosts, in the file's order.
     pub links: Vec<DuplexLink>,
     /// The flow groups, in the file's order.
@@ -41,6 +46,7 @@ impl Scenario {
         let rates = self.links.iter().filter_map(|link| match &link.forward.service {
             Service::Rate(rate) => Some(*rate),
             Service::Rates(rates) => Some(rates.extremes().0),
+            Service::Wifi(station) => Some(station.carries()),
             Service::Trace(_) => None,
         });
         rates.min()
@@ -55,6 +61,20 @@ impl Scenario {
     /// Every direction of every link, in the order of their records: link by link, forward before reverse.
     pub fn directions(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().flat_map(|link| [&link.forward, &link.reverse])
+    }
+
+    /// The links to the stations of a Wi-Fi cell, in the file's order.
+    pub fn links_of_cell(&self, cell: usize) -> impl Iterator<Item = usize> {
+        let is_of_cell = move |link: &DuplexLink| matches!(link.forward.service, Service::Wifi(WifiStation { cell: of, .. }) if of == cell);
+        (0..).zip(&self.links).filter(move |(_, link)| is_of_cell(link)).map(|(number, _)| number)
+    }
+
+    /// The one queue that the access point of a link's cell has for all stations.
+    pub(crate) fn shared_queue(&self, link: usize) -> Option<&Queue> {
+        match &self.links[link].forward.service {
+            Service::Wifi(station) => self.wifi[station.cell].queue.as_ref(),
+            _ => None,
+        }
     }
 
     /// The seed of a group's congestion control: each instance draws from a stream of its own.

@@ -1,8 +1,8 @@
 //! The keys of links: rates, delays, losses, impairments, in either direction.
 
 use super::Absence::{Default, Means, Required};
-use super::Kind::{Choice, Flag, Integer, Loss, Rate, Share, Table, Tables, Text, Time};
-use super::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, TIMES, keys};
+use super::Kind::{Choice, Flag, Integer, Loss, Rate, Share, Signal, Table, Tables, Text, Time};
+use super::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, STANDARDS, TIMES, keys};
 
 const SHORT_DELAYS: &str = "1ns..3600s";
 const RATE_CHANGES: &str =
@@ -40,17 +40,37 @@ macro_rules! impairments {
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
+        "wifi":
+        "NAME" = Table, Required =>
+            "a cell, under a name of your choice: an access point and its stations, which share one channel";
+    },
+    keys! {
+        "wifi.NAME":
+        "standard" = Choice(STANDARDS), Required =>
+            "how they transmit: 802.11g frame by frame, 802.11n in aggregates (20 MHz, one stream)";
+        "queue" = Table, Means("each link has its own, and they take turns as in mac80211") =>
+            "the access point's one queue for all its stations";
+    },
+    keys! {
         "link":
         "NAME" = Table, Required =>
             "a link, under a name of your choice; one that all flows share is mostly called bottleneck";
     },
     keys! {
         "link.NAME":
-        "rate" = Rate, Means("a trace must be given"), RATES => "what the transmitter sends";
-        "trace" = Text, Means("a rate must be given") =>
+        "rate" = Rate, Means("a trace or wifi must be given"), RATES => "what the transmitter sends";
+        "trace" = Text, Means("a rate or wifi must be given") =>
             "a file of recorded delivery opportunities, beside the experiment file";
+        "wifi" = Text, Means("a rate or a trace must be given") =>
+            "the name of a cell: the link leads from its access point to a station, and both directions share its air";
+        "signal" = Signal, Means("phy_rate must be given beside wifi"), "-120dbm..0dbm" =>
+            "how strongly each hears the other: the rate is the highest whose minimum sensitivity this reaches";
+        "phy_rate" = Rate, Means("that of the signal"), RATES => "one of the rates of the cell's standard";
+        "frame_errors" = Share, Default("0%"), "0%..99%" =>
+            "share of the frames of 1500 bytes that are not understood at that rate; at lower ones all are";
         "delay" = Time, Required, DELAYS => "propagation, one way";
-        "queue" = Table, Required => "where packets wait for the transmitter";
+        "queue" = Table, Required =>
+            "where packets wait for the transmitter; left out where wifi has one queue for all its stations";
         "loss" = Loss, Default("0%") => "share of the packets that the channel loses, or a model of how it loses them";
         "reverse" = Table, Means("as its keys say") =>
             "its reverse direction, for acknowledgements, and for the data of reverse flows";

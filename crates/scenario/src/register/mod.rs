@@ -50,6 +50,8 @@ pub enum Kind {
     Offset,
     /// A drift such as `"100ppm"` or `"-20ppm"`.
     Drift,
+    /// A signal strength such as `"-51dbm"`.
+    Signal,
     /// A size such as `"500kb"`.
     Size,
     /// A size such as `"500kb"`, or a table with a distribution of sizes.
@@ -125,6 +127,9 @@ pub const JITTERS: &[&str] = &["uniform", "normal"];
 /// The names of `emulator`.
 pub const EMULATORS: &[&str] = &["unbloat", "netem"];
 
+/// The names of `standard`.
+pub const STANDARDS: &[&str] = &["802.11g", "802.11n"];
+
 /// The names of a process of `arrivals`.
 pub const ARRIVALS: &[&str] = &["poisson"];
 /// The names of a distribution of sizes.
@@ -165,6 +170,7 @@ const TOP: &[Key] = keys! {
     "emulator" = Choice(EMULATORS), Default("unbloat") =>
         "what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem";
     "profile" = Profile, Default("linux") => "how the TCP ends behave";
+    "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
@@ -213,6 +219,7 @@ impl Kind {
             Kind::Start => "a time such as \"10ms\", or \"0s..1s\" for any between".into(),
             Kind::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
             Kind::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
+            Kind::Signal => "a signal strength such as \"-51dbm\"".into(),
             Kind::Size => "a size such as \"500kb\"".into(),
             Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
             Kind::Frequency => "a number of times a second such as \"10/s\"".into(),

@@ -8,11 +8,12 @@ const OVERRIDES: &[Case] = &[
      "--set: link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
          kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
     ("link.bottleneck.rat", "1",
-     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, delay, queue, loss, reverse, rates, \
+     "--set: link.bottleneck.rat: no such key; here may stand rate, trace, wifi, \
+         signal, phy_rate, frame_errors, delay, queue, loss, reverse, rates, \
          jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you \
          mean rate?)"),
     ("a", "1",
-     "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, link, flows, sweep"),
+     "--set: a: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
      "--set: link.bottleneck.loss.p: loss is a string here, so that nothing can be set below it"),
     ("flows.3.cc", "x",

@@ -55,7 +55,8 @@ impl Contention {
         Contention {
             stations: (0..stations as u64).map(station).collect(),
             slots: 0,
-            idle_at: standard.interframe_space(),
+            // It has been idle for long.
+            idle_at: Nanos::ZERO,
             busy_periods: 1,
             counts_busy: (standard == Standard::N) as u64,
             next: Nanos::NEVER,
@@ -112,8 +113,8 @@ impl Contention {
         station.drawn_in = busy_periods;
     }
 
-    /// The air becomes busy at `now`, when the slot begins in which stations transmit. They draw their next back-off with
-    /// [`draw_after`](Contention::draw_after), then [`ends_at`](Contention::ends_at) says until when it is.
+    /// The air becomes busy at `now`, when the slot begins in which stations transmit. They draw their next back-off
+    /// with [`draw_after`](Contention::draw_after), then [`ends_at`](Contention::ends_at) says until when it is.
     pub fn starts(&mut self, now: Nanos) {
         self.slots += (now - self.idle_at).0 / SLOT.0 + self.counts_busy;
         self.busy_periods += 1;

@@ -10,7 +10,9 @@ mod rates;
 mod turns;
 mod window;
 
-use super::{AccessControl, MemberId, Members};
+use super::access_control::AccessControl;
+use super::member::MemberId;
+use super::members::Members;
 use crate::packet::{Packet, Pool};
 use crate::{Rng, rng};
 use contention::Contention;
@@ -219,6 +221,7 @@ impl Cell {
                 // The station's, whichever direction it was.
                 turns.charge(member & !1, end - now);
             }
+            members.find_empty(now, members.queue_of(*member));
             self.failed[*transmitter] = fails.then_some(*member);
             let wants = self.has_something(*transmitter, now, members);
             self.contention.draw_after(*transmitter, fails, wants);

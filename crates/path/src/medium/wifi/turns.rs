@@ -1,6 +1,6 @@
 //! For whom of its receivers a station transmits next.
 
-use crate::medium::MemberId;
+use crate::medium::member::MemberId;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! What a station has taken out of its queue for one receiver and not yet brought there: the frames that a Block Ack
 //! would tell apart, in the order of their sequence numbers.
 
-use crate::medium::{Frame, Members};
+use crate::medium::members::{Frame, Members};
 use scenario::units::Nanos;
 use scenario::wifi::{MOST_FRAMES, TRIES};
 use std::collections::VecDeque;
@@ -53,8 +53,8 @@ impl Window {
         self.0.iter().filter(|one| !one.received).map(|one| one.frame.bytes)
     }
 
-    /// The first `count` of them are transmitted at `start`; `arrives` says of each length whether it gets through. True
-    /// if one did.
+    /// The first `count` of them are transmitted at `start`; `arrives` says of each length whether it gets through.
+    /// True if one did.
     pub fn transmit(
         &mut self,
         count: usize,

@@ -1,0 +1,40 @@
+//! The directions of a scenario's links: the numbers of their ports, and what keeps their draws apart.
+
+use crate::channel::PortId;
+use crate::qdisc::{self, AnyQdisc};
+use scenario::model::{Link, Scenario};
+use scenario::units::Rate;
+
+/// Keeps the draws of queue disciplines apart from those of channels.
+const QDISC_STREAM: u64 = 1 << 36;
+
+/// The port of a link's reverse direction.
+pub fn reverse(link: usize) -> PortId {
+    2 * link as PortId
+}
+
+/// The port of a link's forward direction.
+pub fn forward(link: usize) -> PortId {
+    2 * link as PortId + 1
+}
+
+/// True if a port of a link belongs to its reverse direction.
+pub fn is_reverse(port: PortId) -> bool {
+    port.is_multiple_of(2)
+}
+
+/// Keeps the draws of a port apart from those of others: 1 and 2 for the two directions of the first link, and so on.
+pub(crate) fn purpose(port: PortId) -> u64 {
+    2 * (port as u64 / 2) + if is_reverse(port) { 2 } else { 1 }
+}
+
+/// What queues packets before a direction of a link.
+///
+/// # Panics
+/// If that is one of the kernel's.
+pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
+    let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+    let rate = Rate(link.service.bits_per_second() as u64);
+    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_STREAM + purpose);
+    discipline.expect("a kernel qdisc is no part of this program")
+}

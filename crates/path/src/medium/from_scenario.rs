@@ -1,0 +1,46 @@
+//! From a scenario to its media and their members.
+
+use super::member::{Member, MemberId, MemberPort};
+use super::members::Members;
+use super::wifi;
+use crate::channel::PortId;
+use crate::direction::{self, discipline_of, purpose};
+use scenario::model::{Link, Scenario, Service, WifiCell};
+
+/// Which member a port is; none if its link has a transmitter of its own.
+pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
+    let number = port as usize / 2;
+    let Service::Wifi(station) = scenario.links.get(number)?.forward.service else { return None };
+    let place = scenario.links_of_cell(station.cell).position(|link| link == number)?;
+    let member = 2 * place as MemberId + direction::is_reverse(port) as MemberId;
+    Some(MemberPort { medium: station.cell as u32, member })
+}
+
+/// A cell, with the queue of its access point, or one for each of its stations, and then those of the stations.
+pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> (wifi::Cell, Members) {
+    let Scenario { seed, warmup, duration, .. } = *scenario;
+    let (mut members, mut queues, mut of_stations, mut stations) = (vec![], vec![], vec![], vec![]);
+    let links: Vec<_> = scenario.links_of_cell(number).collect();
+    let shares_queue = cell.queue.is_some();
+    let of_access_point = if shares_queue { 1 } else { links.len() };
+    let discipline = |link: &Link, port| discipline_of(link, scenario, purpose(port));
+    for (place, link) in links.into_iter().enumerate() {
+        let (forward, reverse) = (direction::forward(link), direction::reverse(link));
+        let link = &scenario.links[link];
+        if queues.len() < of_access_point {
+            queues.push(discipline(&link.forward, forward));
+        }
+        of_stations.push(discipline(&link.reverse, reverse));
+        let queue = if shares_queue { 0 } else { place };
+        let both = [(&link.forward, forward, queue), (&link.reverse, reverse, of_access_point + place)];
+        members.extend(both.map(|(direction, port, queue)| {
+            Member::new(direction, port, queue, seed, purpose(port), warmup, duration)
+        }));
+        if let Service::Wifi(station) = link.forward.service {
+            stations.push(wifi::Station { mode: station.mode(), frame_errors: station.frame_errors });
+        }
+    }
+    queues.append(&mut of_stations);
+    let control = wifi::Cell::new(cell.standard, stations, shares_queue, seed, number as u64);
+    (control, Members::new(members, queues))
+}

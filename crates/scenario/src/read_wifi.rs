@@ -1,0 +1,157 @@
+//! Wi-Fi cells, and links that share the air of one, with the checks of both.
+
+use crate::bdp::Product;
+use crate::checks;
+use crate::error::did_you_mean;
+use crate::model::{Link, Queue, Scenario, Service, WifiCell, WifiStation};
+use crate::quantity::Share;
+use crate::read_queue;
+use crate::section::Section;
+use crate::units::{Dbm, Rate};
+use crate::wifi::{LARGEST_PACKET, Standard};
+
+/// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
+const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
+/// The keys of a link that say how its station transmits.
+const OF_A_STATION: [&str; 3] = ["signal", "phy_rate", "frame_errors"];
+
+/// A cell, whose queue is not read yet: its limit may depend on what passes it.
+pub(crate) fn cell(section: &Section) -> WifiCell {
+    let standard = match section.read::<String>("standard").as_deref() {
+        Some("802.11n") => Standard::N,
+        _ => Standard::G,
+    };
+    WifiCell { name: section.name().into(), standard, queue: None }
+}
+
+/// The station of a link, if it is on Wi-Fi; what is wrong with its keys is put down.
+pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStation> {
+    let Some(name) = section.read::<String>("wifi") else {
+        for key in OF_A_STATION.into_iter().filter(|key| section.get(key).is_some()) {
+            section.complain(key, "is of a station; write wifi with the name of its cell beside it");
+        }
+        return None;
+    };
+    refuse_transmitter(section);
+    let Some(cell) = cells.iter().position(|cell| cell.name == name) else {
+        let known: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
+        let there_is = match known.is_empty() {
+            true => format!("write one, such as [wifi.{name}] with standard = \"802.11n\""),
+            false => format!("there is {}{}", known.join(", "), did_you_mean(&name, known.iter().copied())),
+        };
+        section.complain("wifi", format!("there is no [wifi.{name}]; {there_is}"));
+        return None;
+    };
+    let standard = cells[cell].standard;
+    let phy_rate = phy_rate(section, standard)?;
+    Some(WifiStation { cell, standard, phy_rate, frame_errors: section.need::<Share>("frame_errors").0 })
+}
+
+/// A direction of a link on Wi-Fi has no transmitter of its own.
+pub(crate) fn refuse_transmitter(section: &Section) {
+    for key in OF_A_TRANSMITTER.into_iter().filter(|key| section.get(key).is_some()) {
+        section.complain(key, "stands on a link with wifi, whose air its stations share; leave one of the two out");
+    }
+}
+
+/// The rate of the physical layer, as it is written, or as the signal gives it.
+fn phy_rate(section: &Section, standard: Standard) -> Option<Rate> {
+    let name = standard.name();
+    match (section.read::<Dbm>("signal"), section.read::<Rate>("phy_rate")) {
+        (Some(_), Some(_)) => {
+            section.complain("phy_rate", "stands beside signal, which gives the rate; leave one of the two out");
+            None
+        }
+        (Some(Dbm(signal)), None) => {
+            let rate = standard.rate_at(signal);
+            if rate.is_none() {
+                let least = Dbm(standard.modes()[0].sensitivity);
+                let message = format!("{} is too weak for {name}, whose lowest rate needs {least}", Dbm(signal));
+                section.complain("signal", message);
+            }
+            rate
+        }
+        (None, Some(rate)) if standard.mode_of(rate).is_none() => {
+            let rates: Vec<_> = standard.modes().iter().map(|mode| mode.rate.to_string()).collect();
+            section.complain("phy_rate", format!("{rate} is no rate of {name}; it has {}", rates.join(", ")));
+            None
+        }
+        (None, Some(rate)) => Some(rate),
+        (None, None) => {
+            if OF_A_STATION.iter().all(|key| section.get(key).is_none()) && section.unknown_keys().next().is_none() {
+                let message = "is missing; write signal such as \"-51dbm\", or phy_rate such as";
+                section.complain("signal", format!("{message} \"{}\"", standard.modes()[7].rate));
+            }
+            None
+        }
+    }
+}
+
+impl Standard {
+    /// As the file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standard::G => "802.11g",
+            Standard::N => "802.11n",
+        }
+    }
+}
+
+/// Reads the queues of cells, which are those of their links' forward directions.
+pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Section, Section)]) {
+    for (number, cell) in cells.iter().enumerate() {
+        if cell.get("queue").is_none() {
+            continue;
+        }
+        let queue = read_queue::queue(&cell.queue(), &Product::at_cell(scenario, number));
+        for link in scenario.links_of_cell(number).collect::<Vec<_>>() {
+            let (_, section) = &links[link];
+            if section.get("queue").is_some() {
+                let message = "stands beside that of its cell, which is for all stations; leave one of the two out";
+                section.complain("queue", message);
+            }
+            scenario.links[link].forward.queue = queue.clone();
+        }
+        scenario.wifi[number].queue = Some(queue);
+    }
+}
+
+/// Has each cell a station, and each link on Wi-Fi only what its air can be?
+pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
+    for (number, cell) in cells.iter().enumerate() {
+        let stations: Vec<_> = scenario.links_of_cell(number).collect();
+        if stations.is_empty() {
+            cell.complain("standard", format!("no link has wifi = \"{}\", so that nobody uses it", cell.name()));
+        }
+        if let Some(queue) = &scenario.wifi[number].queue {
+            let largest = stations.iter().map(|link| scenario.largest_packet(*link, false)).max();
+            checks::queue(cell, queue, largest.unwrap_or_default());
+        }
+    }
+    for ((reverse, forward), link) in links.iter().zip(&scenario.links) {
+        if let Service::Wifi(station) = &link.forward.service {
+            direction(forward, &link.forward, &cells[station.cell]);
+            direction(reverse, &link.reverse, &cells[station.cell]);
+        }
+    }
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        let on_wifi = |link: &&Link| matches!(link.service, Service::Wifi(_));
+        if group.packet > LARGEST_PACKET && scenario.data_path(group).iter().any(on_wifi) {
+            let message = format!("{} do not fit a frame of Wi-Fi, which takes {LARGEST_PACKET}", group.packet);
+            section.complain("packet", message);
+        }
+    }
+}
+
+/// Are queue and outages of a direction such as the air can have?
+fn direction(section: &Section, link: &Link, cell: &Section) {
+    if let Queue::Kernel(kernels) = &link.queue {
+        let name = kernels.discipline;
+        let message = format!("kernel:{name} cannot share the air of {}; take one of this program's own", cell.name());
+        let shared = section.get("queue").is_none();
+        if shared { cell } else { section }.queue().complain("kind", message);
+    }
+    if link.impairments.waiting_outages().next().is_some() {
+        section.complain("outages", "cannot stop the air that others share; they need lose = true here");
+    }
+}

@@ -1,0 +1,123 @@
+//! Wi-Fi cells, and links on them, as a file says them.
+
+use scenario::load_text;
+use scenario::model::{Limit, Queue, Scenario, Service};
+use scenario::units::{Bytes, Rate};
+use scenario::wifi::Standard;
+use std::path::Path;
+
+const HOME: &str = r#"
+duration = "60s"
+[wifi.home]
+standard = "802.11g"
+[link.core]
+rate = "100mbit"
+delay = "10ms"
+queue = { limit = "500kb" }
+[link.phone]
+wifi = "home"
+signal = "-51dbm"
+delay = "0ms"
+queue = { limit = "300p" }
+[link.laptop]
+wifi = "home"
+phy_rate = "6mbit"
+frame_errors = "10%"
+delay = "0ms"
+queue = { limit = "100p" }
+[[flows]]
+cc = "cubic"
+path = ["core", "phone"]
+[[flows]]
+cc = "cubic"
+path = ["core", "laptop"]
+"#;
+
+fn load(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let experiment = load_text(HOME, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
+    Ok(experiment.cells.into_iter().next().expect("one").scenario)
+}
+
+fn read(overrides: &[(&str, &str)]) -> Scenario {
+    load(overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn both_directions_of_a_link_share_the_air_of_its_cell() {
+    let s = read(&[]);
+    let [cell] = &s.wifi[..] else { panic!("one cell") };
+    assert_eq!((cell.name.as_str(), cell.standard, &cell.queue), ("home", Standard::G, &None));
+    assert_eq!(s.links_of_cell(0).collect::<Vec<_>>(), [1, 2]);
+    for (link, rate, errors) in [(1, 54, 0.0), (2, 6, 0.1)] {
+        for direction in [&s.links[link].forward, &s.links[link].reverse] {
+            let Service::Wifi(station) = direction.service else { panic!("{:?}", direction.service) };
+            assert_eq!((station.phy_rate, station.frame_errors), (Rate(rate * 1_000_000), errors));
+        }
+    }
+    assert_eq!(s.links[2].forward.queue, Queue::Droptail { limit: Some(Limit::Packets(100)), ecn_threshold: None });
+    assert_eq!(s.links[2].reverse.queue, Queue::Droptail { limit: None, ecn_threshold: None });
+}
+
+/// What a lone sender carries is what products of bandwidth and delay go by, not the rate of the physical layer; 20 ms
+/// are 76 239 bytes of 30.496 Mbit/s, and the one queue of a cell goes by its fastest station.
+#[test]
+fn limits_go_by_what_a_lone_sender_carries() {
+    let limit = |s: &Scenario| s.links[1].forward.queue.limit();
+    let carried = Standard::G.most_carried(7, Bytes(1500)).0;
+    let expected = Some(Limit::Bytes(Bytes((carried * 20 / 1000).div_ceil(8))));
+    assert_eq!(limit(&read(&[("link.phone.queue.limit", "1bdp")])), expected);
+    let shared = HOME.replace("queue = { limit = \"300p\" }\n", "").replace("queue = { limit = \"100p\" }\n", "");
+    let shared = shared.replace("standard", "queue = { limit = \"1bdp\" }\nstandard");
+    let experiment = load_text(&shared, "test.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let s = &experiment.cells[0].scenario;
+    assert_eq!((limit(s), s.wifi[0].queue.as_ref().and_then(Queue::limit)), (expected, expected));
+}
+
+#[test]
+fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
+    let s = read(&[("link.phone.phy_rate", "24mbit"), ("link.laptop.signal", "-70dbm")]);
+    let rates = [1, 2].map(|link| match s.links[link].forward.service {
+        Service::Wifi(station) => station.phy_rate.0 / 1_000_000,
+        _ => 0,
+    });
+    assert_eq!(rates, [24, 36]);
+}
+
+/// Each mistake in one sentence, with its key.
+#[test]
+fn what_no_cell_can_be_is_refused() {
+    let cases = [
+        ("link.phone.wifi", "hme", "link.phone.wifi: there is no [wifi.hme]; there is home (did you mean home?)"),
+        ("link.phone.rate", "1mbit", "link.phone.rate: stands on a link with wifi, whose air its stations share"),
+        ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: stands on a link with wifi"),
+        ("link.core.signal", "-51dbm", "link.core.signal: is of a station; write wifi with the name of its cell"),
+        ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is no rate of 802.11g; it has 6mbit, 9mbit"),
+        (
+            "link.phone.signal",
+            "-90dbm",
+            "link.phone.signal: -90dbm is too weak for 802.11g, whose lowest rate needs -82dbm",
+        ),
+        ("link.phone.signal", "-51", "must be a signal strength such as \"-51dbm\", not -51"),
+        ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: stands beside that of its cell"),
+        ("wifi.home.standard", "802.11b", "wifi.home.standard: must be one of 802.11g, 802.11n"),
+        ("wifi.other.standard", "802.11n", "wifi.other.standard: no link has wifi = \"other\""),
+        ("link.phone.queue.kind", "kernel:pfifo", "link.phone.queue.kind: kernel:pfifo cannot share the air of home"),
+        ("link.phone.outages", "[{ at = \"1s\", for = \"1s\" }]", "link.phone.outages: cannot stop the air"),
+        ("flows.0.packet", "9000b", "flows.0.packet: 9kb do not fit a frame of Wi-Fi, which takes 2296b"),
+        ("emulator", "netem", "link.phone.wifi: is nothing that the kernel has here; netem needs a rate"),
+    ];
+    for (key, value, expected) in cases {
+        let error = load(&[(key, value)]).expect_err(key);
+        assert!(error.contains(expected), "{key} = {value}: {error}");
+    }
+    let bare = HOME.replace("signal = \"-51dbm\"\n", "");
+    let error = load_text(&bare, "test.toml", Path::new(""), &[]).expect_err("no rate").to_string();
+    assert!(
+        error
+            .contains("link.phone.signal: is missing; write signal such as \"-51dbm\", or phy_rate such as \"54mbit\"")
+    );
+    let both = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nphy_rate = \"54mbit\"\n");
+    let error = load_text(&both, "test.toml", Path::new(""), &[]).expect_err("two rates").to_string();
+    assert!(error.contains("test.toml:13: link.phone.phy_rate: stands beside signal"), "{error}");
+}
