@@ -119,5 +119,5 @@ fn what_no_cell_can_be_is_refused() {
     );
     let both = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nphy_rate = \"54mbit\"\n");
     let error = load_text(&both, "test.toml", Path::new(""), &[]).expect_err("two rates").to_string();
-    assert!(error.contains("test.toml:13: link.phone.phy_rate: stands beside signal"), "{error}");
+    assert!(error.contains("test.toml:12: link.phone.phy_rate: stands beside signal"), "{error}");
 }

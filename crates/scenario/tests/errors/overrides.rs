@@ -19,12 +19,12 @@ const OVERRIDES: &[Case] = &[
     ("flows.3.cc", "x",
      "--set: flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
     ("link.bottleneck", "3",
-     "--set: link.bottleneck: must be a table of rate, trace, delay, queue, loss, reverse, rates, jitter, \
-         jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages; here it is a whole \
-         number"),
+     "--set: link.bottleneck: must be a table of rate, trace, wifi, signal, phy_rate, \
+         frame_errors, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, \
+         reorder_gap, reorder_by, duplicate, outages; here it is a whole number"),
     ("sweep.x", "3",
      "--set: sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
+         profile, wifi, link, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }"),
     ("link.bottleneck.trace", "nowhere.down",
      "--set: link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",

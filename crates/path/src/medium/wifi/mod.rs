@@ -232,7 +232,7 @@ impl Cell {
 
 impl AccessControl for Cell {
     fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members) {
-        let transmitter = if member % 2 == 0 { ACCESS_POINT } else { 1 + member as usize / 2 };
+        let transmitter = if member.is_multiple_of(2) { ACCESS_POINT } else { 1 + member as usize / 2 };
         if transmitter == ACCESS_POINT {
             self.join_turns(member, now, members);
         }
