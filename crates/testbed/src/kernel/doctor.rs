@@ -4,6 +4,7 @@ use super::loader::available;
 use super::pins::has_bpffs;
 use super::rights;
 use super::types::Types;
+use super::version::{OLDEST, release, running_version};
 use crate::host::namespace::Namespace;
 use crate::host::netlink::Netlink;
 use crate::host::tun::Tun;
@@ -11,12 +12,10 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 
-/// Disciplines that a test over emulated links or a comparison may want of the kernel.
+/// Disciplines that a receiver at a device, a test over emulated links or a comparison may want of the kernel.
 const QDISCS: [&str; 11] = ["htb", "tbf", "pfifo", "bfifo", "clsact", "netem", "fq", "fq_codel", "pie", "red", "prio"];
 /// The kernel's own controls that ours are held against.
 const CONTROLS: [&str; 5] = ["reno", "cubic", "bbr", "vegas", "dctcp"];
-/// The oldest kernel that is supported.
-const OLDEST: (u32, u32) = (6, 1);
 
 /// One thing that this machine has or has not.
 #[derive(Debug, Serialize)]
@@ -60,7 +59,7 @@ fn kernel() -> Vec<Check> {
     let release = release();
     let missing = rights::missing();
     let mut checks = vec![
-        Check::new("Linux 6.1 or newer", "loading", version(&release) >= OLDEST, &release)
+        Check::new("Linux 6.1 or newer", "loading", running_version() >= OLDEST, &release)
             .or("install a newer kernel (Debian: apt-get install linux-image-amd64)"),
         Check::new("root's rights", "loading, testbed", missing.is_empty(), lacking(&missing)).or("run it with sudo"),
     ];
@@ -112,22 +111,6 @@ fn lacking(rights: &[&str]) -> String {
     if rights.is_empty() { "yes".into() } else { format!("lacks {}", rights.join(", ")) }
 }
 
-/// The running kernel's release.
-pub fn release() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
-}
-
-/// The first two numbers of the running kernel's release.
-pub fn running_version() -> (u32, u32) {
-    version(&release())
-}
-
-/// The first two numbers of a kernel's release.
-fn version(release: &str) -> (u32, u32) {
-    let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
-}
-
 fn programs() -> Vec<Check> {
     let check = |name: &str, needed_for, remedy: &str| match which::which(name) {
         Ok(path) => Check::new(name, needed_for, true, path.display().to_string()),
@@ -151,7 +134,7 @@ fn network() -> Vec<Check> {
         let untried =
             |what: &str, needed_for| unknown(what, needed_for, "cannot be tried without root").or("run it with sudo");
         checks.push(untried("TUN devices", "testbed"));
-        checks.extend(QDISCS.iter().map(|kind| untried(&format!("qdisc {kind}"), "comparisons")));
+        checks.extend(QDISCS.iter().map(|kind| untried(&format!("qdisc {kind}"), purpose(kind))));
         return checks;
     };
     let tun = namespace.within(|| Tun::create().map(|_| ()));
@@ -163,10 +146,15 @@ fn network() -> Vec<Check> {
         } else {
             "the kernel does not know it".to_string()
         };
-        let check = Check::new(format!("qdisc {kind}"), "comparisons", there.unwrap_or(false), found);
+        let check = Check::new(format!("qdisc {kind}"), purpose(kind), there.unwrap_or(false), found);
         checks.push(check.or(module_remedy(&format!("sch_{}", module_of(kind)))));
     }
     checks
+}
+
+/// What a discipline is for.
+fn purpose(kind: &str) -> &'static str {
+    if kind == "clsact" { "load --dev" } else { "comparisons" }
 }
 
 fn try_out(what: &str, result: &Result<(), &io::Error>) -> Check {
@@ -213,18 +201,5 @@ fn module_remedy(module: &str) -> String {
         format!("modprobe {module}")
     } else {
         format!("boot a kernel with {module}: this one has no such module")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn releases() {
-        assert_eq!(version("6.1.0-40-amd64"), (6, 1));
-        assert_eq!(version("6.18.44-fc"), (6, 18));
-        assert_eq!(version("7.0-rc1"), (7, 0));
-        assert!(version("5.15.0") < OLDEST && version("6.1-rc3") >= OLDEST);
     }
 }
