@@ -359,7 +359,8 @@ impl Receiver {
             && self.stack.timestamps
             && is_full
         {
-            shown.echoed(data.tsecr, self.clock.read(now));
+            let rtt_us = shown.echoed(data.tsecr, self.clock.read(now));
+            rtt_us.inspect(|rtt_us| self.meter.measured_rtt(now, *rtt_us));
         }
     }
 

@@ -36,15 +36,16 @@ impl ShownWindow {
     }
 
     /// A full segment echoes a timestamp of ours, while our clock shows `clock` (`tcp_rcv_rtt_measure_ts`).
-    pub fn echoed(&mut self, tsecr: u32, clock: u32) {
+    /// Some: an RTT, us.
+    pub fn echoed(&mut self, tsecr: u32, clock: u32) -> Option<u32> {
         if tsecr == self.last_tsecr {
-            return;
+            return None;
         }
         self.last_tsecr = tsecr;
         let elapsed = clock.wrapping_sub(tsecr) as i32;
-        if elapsed >= 0 {
-            self.rtt_us = (elapsed as u32).saturating_mul(self.tick_us).max(self.tick_us);
-        }
+        let rtt_us = u32::try_from(elapsed).ok()?.saturating_mul(self.tick_us).max(self.tick_us);
+        self.rtt_us = rtt_us;
+        Some(rtt_us)
     }
 
     /// The application has read so many bytes.
