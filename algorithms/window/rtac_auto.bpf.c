@@ -11,27 +11,32 @@
  * gets less, and starves. So this one tries. Once in `probe_rounds` round trips, and soon after the RTT has grown, it
  * shows half of what came in the last round trip, for three of them, and looks at the third:
  *
- *    as much comes per second as before    the queue was its own, and what comes is the path's rate
- *    less comes                            it was not: somebody else has filled the gap, or there was no queue; the
- *                                          rate stays what it was taken to be
+ *    as much comes per second, and the RTT is shorter    the queue was its own: what comes is the path's rate
+ *    less comes                                          somebody else has filled the gap, or there was no queue
+ *    neither, or the RTT has grown                       the path has changed meanwhile: it tries again soon
  *
- * Between these a higher rate than the one known is believed at once: nothing comes faster than the path carries. Then
+ * Between tries a higher rate than the one known is believed at once, for nothing comes faster than the path carries.
+ * Then
  *
  *    B = rate x base,   window = sqrt(3/2) RTT / base / sqrt(K (Q + 1)),   K = 3/2 / ((theta - 1) B^3)
  *
- * and while the RTT is near the base, at least twice what comes in a round trip, as auto-tuning has it: the start, and
- * a path that has become faster.
+ * and while the RTT is near the base, or what comes still grows by a quarter in a round trip, at least twice that, as
+ * auto-tuning has it: the start, and a path that has become faster. A longer RTT widens the window only once a try has
+ * found that others keep the queue.
+ *
+ * Beside others: if half of the window makes the RTT shorter by an eighth, a good part of the queue is its own, and the
+ * rate taken for the path's falls by an eighth. If not, and the RTT is seven times the base, it rises by a quarter: who
+ * holds back there gains nothing. So of several such flows the larger yield and the smaller grow.
  *
  * The base is no least RTT, which on radio links is rare and half of the usual one: it follows the mean RTTs of round
  * trips, downwards at any time, and upwards in a try, where the RTT is one without a queue of its own. It goes up there
- * if nobody else has a queue either (below theta), or if halving the window has not changed the RTT at all, for then
- * the path has become longer, or is full of others' packets, beside whom a small window gains nothing.
+ * if nobody else has a queue either (below theta), or if half of the window has not changed the RTT at all: then the
+ * path has become longer, or is full of others' packets.
  *
  * Cost: a try takes a third of the rate for two round trips, 1 % with the default of 64. Limits: after the path has
- * become slower the queue is too long until the try has ended, some four of the longer round trips. Several such flows
- * at one bottleneck see each other as others: their queue is as long as RTAC's, (theta - 1) n^3 for n of them, or
- * shorter where each has come later and knows a part of the rate only. Whoever comes to a queue that others keep full
- * takes it for the path's length.
+ * become slower the queue is too long until the try has ended, some four of the longer round trips. Beside auto-tuning
+ * it has less than RTAC where RTTs are only a few times the base. Of eight flows and more none can tell what its own
+ * window does to the RTT: their queue grows. Whoever comes to a queue that others keep full takes it for the path.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -43,14 +48,20 @@ PARAM(u32, alpha, 128, 0, 1023, "/1024", "weight of the old value in what comes 
 PARAM(u32, rtt_weight, 128, 1, 1024, "/1024", "weight of a new RTT in the smoothed one");
 PARAM(u32, most, 1810, 2, 100000, "packets", "largest window");
 
-#define SOON_ROUNDS 8	 /* from a try to one because the RTT has grown; twice as many after each that was in vain */
-#define MOST_IN_VAIN 2	 /* doublings */
+#define SOON_ROUNDS 8	 /* from a try to one because the RTT has grown; twice as many after each that was in vain, */
+#define LATE_ROUNDS 32	 /* but at most so many, */
+#define AGAIN_ROUNDS 2	 /* and few after one that said nothing */
 #define TRY_ROUNDS 3	 /* the first is as before, the second passes, the third shows what the smaller window does */
 #define RECOVER_ROUNDS 2 /* likewise, back */
 #define LEAST_BDP 4	 /* packets; below, an acknowledgement for every second packet leaves the path idle */
 #define LARGEST_BDP 20000
+#define FASTEST (1ULL << 36) /* bytes per second */
 
-enum phase { FOLLOWS, TRIES, RECOVERS };
+enum phase {
+	FOLLOWS,
+	TRIES,
+	RECOVERS
+};
 
 struct rtac_auto {
 	struct receiver_window window;
@@ -59,11 +70,11 @@ struct rtac_auto {
 	__u64 rtt_sum;	   /* of the RTTs of this round trip, us */
 	__u32 rtt_count;   /* ... and their number */
 	__u32 base_us;	   /* RTT without a queue */
-	__u32 rtt_try_us;  /* in the first round trip of a try */
+	__u32 rtt_try_us;  /* the largest of a try before the last round trip */
 	__u32 shown_usual; /* before a try */
 	__u32 rounds;	   /* of this phase */
 	__u8 phase;
-	__u8 in_vain; /* tries in a row that a grown RTT led to, and that did not find a queue of its own */
+	__u8 soon; /* round trips to the next try, if the RTT has grown; 0 at first */
 };
 
 /* What a round trip was. */
@@ -106,15 +117,18 @@ static __always_inline void rtac_auto_enter(struct rtac_auto *ca, enum phase pha
 }
 
 /* Equation 2.8 for the path as it is known. */
-static __always_inline void rtac_auto_show(struct rtac_auto *ca, __u32 mss)
+static __always_inline void rtac_auto_show(struct rtac_auto *ca, bool grows, __u32 mss)
 {
 	struct receiver_window *window = &ca->window;
 	__u32 rtt_us = max(window->round.rtt_us, ca->base_us);
 	__u64 k = rtac_inverse_k_of_eighths(rtac_auto_bdp(ca, mss), theta);
 	__u64 target = rtac_target(rtt_us, ca->base_us, window->estimate, k);
 
-	if (!rtac_auto_waits(ca, rtt_us, 25))
+	if (!rtac_auto_waits(ca, rtt_us, grows ? 100 : 25))
 		target = max(target, (__u64)2 * window->estimate);
+	/* A longer RTT widens the window beside others only, and a try has to find them first. */
+	if (rtac_auto_waits(ca, rtt_us, 200) && ca->soon <= SOON_ROUNDS && window->shown)
+		target = min(target, (__u64)window->shown * Q8 / mss);
 	receiver_window_show(window, target, mss, most);
 }
 
@@ -132,7 +146,7 @@ static __always_inline bool rtac_auto_is_time(const struct rtac_auto *ca)
 {
 	__u32 rtt_us = ca->window.round.rtt_us;
 
-	if (rtac_auto_waits(ca, rtt_us, 200) && ca->rounds >= SOON_ROUNDS << ca->in_vain)
+	if (rtac_auto_waits(ca, rtt_us, 200) && ca->rounds >= ca->soon)
 		return true;
 	return rtac_auto_waits(ca, rtt_us, 50) && ca->rounds >= probe_rounds;
 }
@@ -140,10 +154,12 @@ static __always_inline bool rtac_auto_is_time(const struct rtac_auto *ca)
 /* A round trip outside a try has ended. */
 static __always_inline void rtac_auto_follow(struct rtac_auto *ca, const struct rtac_auto_round *round, __u32 mss)
 {
+	bool grows = 4 * round->rate > 5 * ca->rate;
+
 	rtac_auto_learn(ca, round);
-	rtac_auto_show(ca, mss);
+	rtac_auto_show(ca, grows, mss);
 	if (!rtac_auto_waits(ca, round->rtt_us, 100))
-		ca->in_vain = 0;
+		ca->soon = SOON_ROUNDS;
 	if (rtac_auto_is_time(ca)) {
 		ca->shown_usual = ca->window.shown;
 		receiver_window_show(&ca->window, ca->window.estimate / 2, mss, most);
@@ -163,7 +179,7 @@ static __always_inline void rtac_auto_own(struct rtac_auto *ca, const struct rta
 {
 	ca->path_rate = round->rate;
 	ca->rate = round->rate;
-	ca->in_vain = 0;
+	ca->soon = SOON_ROUNDS;
 	ca->window.estimate = rtac_auto_bdp(ca, mss) * theta * (Q8 / 8) / 100;
 	receiver_window_show(&ca->window, ca->window.estimate, mss, most);
 }
@@ -177,11 +193,18 @@ static __always_inline void rtac_auto_not_own(struct rtac_auto *ca, const struct
 	if (is_long && rtac_auto_moved(ca, round))
 		ca->path_rate = max(ca->path_rate - ca->path_rate / 8, ca->rate);
 	else if (rtac_auto_waits(ca, ca->rtt_try_us, 1600))
-		ca->path_rate += ca->path_rate / 4;
+		ca->path_rate = min(ca->path_rate + ca->path_rate / 4, FASTEST);
 	if (round->rtt_us > ca->base_us && (unmoved || !rtac_auto_waits(ca, round->rtt_us, 100)))
 		ca->base_us += min(round->rtt_us - ca->base_us, ca->base_us / 2) / 4;
 	if (is_long)
-		ca->in_vain = min(ca->in_vain + 1, MOST_IN_VAIN);
+		ca->soon = min(max(2 * ca->soon, 2 * SOON_ROUNDS), LATE_ROUNDS);
+	ca->window.shown = ca->shown_usual;
+}
+
+/* It cannot be told: the path has changed meanwhile. */
+static __always_inline void rtac_auto_void(struct rtac_auto *ca)
+{
+	ca->soon = AGAIN_ROUNDS;
 	ca->window.shown = ca->shown_usual;
 }
 
@@ -198,10 +221,10 @@ static __always_inline void rtac_auto_try(struct rtac_auto *ca, const struct rta
 	}
 	if (keeps_rate && rtac_auto_moved(ca, round) && rtac_auto_waits(ca, ca->rtt_try_us, 100))
 		rtac_auto_own(ca, round, mss);
-	else if (!keeps_rate)
+	else if (!keeps_rate && round->rtt_us <= ca->rtt_try_us + ca->rtt_try_us / 8)
 		rtac_auto_not_own(ca, round);
 	else
-		ca->window.shown = ca->shown_usual;
+		rtac_auto_void(ca);
 	rtac_auto_enter(ca, RECOVERS);
 }
 
