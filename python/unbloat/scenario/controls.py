@@ -49,7 +49,7 @@ def axis_over(key: str, cell: _core.Cell) -> str:
         return f"sweep.flows.*.{key}"
     if len(_sources(cell)) > 1:
         raise InputError(
-            f"{key}: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them get "
-            f"which: --set 'sweep.{axes[0]}=[...]'"
+            f"{key}: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them "
+            f"get which: --set 'sweep.{axes[0]}=[...]'"
         )
     return f"sweep.{axes[0]}"
