@@ -370,6 +370,23 @@ def test_clpc_holds_every_number_of_its_text():
     assert {figure.id.rstrip("ab") for figure in paper.figures} == {f"figure{number}" for number in range(5, 13)}
 
 
+def test_rtac_holds_every_number_of_its_text():
+    paper = read.load(PAPERS / "rtac")
+    (table,) = paper.tables
+    rows = [row.printed() for group in table.groups for row in group.rows]
+    assert [[printed for column in row for printed in column] for row in rows] == [
+        ["55", "52", "51"],
+        ["223", "89", "71"],
+        ["18.9", "18.5", "18.8"],
+        ["337", "32", "37.8"],
+    ]
+    claims = [claim for group in paper.statements for claim in group.claims]
+    printed = sorted(float(claim.published) for claim in claims if claim.published)
+    assert printed == [1.5, 2, 2, 4.4, 6, 11, 15, 37, 50, 96, 96, 120, 380]
+    figures = {int(claim.id.partition(".")[0].removeprefix("fig")) for claim in claims if claim.id.startswith("fig")}
+    assert figures == set(range(1, 20)) - {9}  # Figure 2.9 is a drawing of the set-up.
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_reason_is_for_a_claim_that_exists(folder):
     paper = read.load(folder)

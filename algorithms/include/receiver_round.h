@@ -5,6 +5,12 @@
 
 #include "window_flow.h"
 
+/*
+ * What is shown before the first round trip has ended, bytes: half of tcp_rmem[1], as Linux offers it then. More could
+ * not be taken back.
+ */
+#define FIRST_WINDOW 65535
+
 /* All zero before the first RTT. */
 struct receiver_round {
 	__u64 began_us;

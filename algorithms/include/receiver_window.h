@@ -10,7 +10,7 @@
 struct receiver_window {
 	struct receiver_round round;
 	__u32 estimate; /* 1/256 packets; 0 before the first round trip */
-	__u32 shown;	/* bytes; 0 = whatever the stack offers */
+	__u32 shown;	/* bytes; 0 before it */
 };
 
 /*
@@ -38,6 +38,11 @@ static __always_inline void receiver_window_show(struct receiver_window *window,
 	__u64 within = min(max(packets, (__u64)2 * Q8), (__u64)most * Q8);
 
 	window->shown = within * mss / Q8;
+}
+
+static __always_inline __u32 receiver_window_shown(const struct receiver_window *window)
+{
+	return window->shown ?: FIRST_WINDOW;
 }
 
 #endif

@@ -33,6 +33,8 @@ static __always_inline __u32 autotuning_window(struct window_flow *flow, const s
 		receiver_round_rtt(&ca->round, ack->rtt_us, rtt_weight);
 	if (receiver_round_ends(&ca->round, ack))
 		ca->copied_max = max(ca->copied_max, ca->round.copied_before);
+	if (!ca->copied_max)
+		return FIRST_WINDOW;
 	return min((__u64)2 * ca->copied_max, (__u64)most * flow->mss);
 }
 

@@ -30,11 +30,13 @@ pub fn flow_record(
         completion_s: sender.completion.map(Nanos::as_secs_f64),
         rtt: records::RttStats {
             rtt_ms_mean: rtt.mean_ms(),
+            rtt_ms_min: rtt.min_ms(),
             rtt_ms_p50: rtt.quantile_ms(0.5),
             rtt_ms_p95: rtt.quantile_ms(0.95),
             rtt_ms_p99: rtt.quantile_ms(0.99),
             rtt_ms_max: rtt.max_ms(),
         },
+        receiver_rtt_ms_mean: receiver.rtt_mean_ms(),
         setup: scenario::setup::FlowSetup::default(),
     }
 }

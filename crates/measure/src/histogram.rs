@@ -57,6 +57,11 @@ fn edges(bin: u32) -> (u64, u64) {
 }
 
 impl Histogram {
+    /// The least sample; none without one.
+    pub fn min_ms(&self) -> Option<f64> {
+        (self.min != Nanos::NEVER).then(|| self.min.as_secs_f64() * 1e3)
+    }
+
     /// Adds one sample.
     #[inline]
     pub fn record(&mut self, value: Nanos) {

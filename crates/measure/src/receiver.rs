@@ -13,12 +13,15 @@ pub struct ReceiverMeter {
     pub delivered_bytes: u64,
     /// The same since the start of the run.
     pub total_delivered: u64,
+    /// Sum and number of the RTTs that it measured in the interval.
+    rtt_sum_us: u64,
+    rtts: u64,
 }
 
 impl ReceiverMeter {
     /// For a flow that is active in `interval`.
     pub fn new(interval: Interval) -> ReceiverMeter {
-        ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0 }
+        ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0, rtt_sum_us: 0, rtts: 0 }
     }
 
     fn covers(&self, now: Nanos) -> bool {
@@ -31,6 +34,20 @@ impl ReceiverMeter {
         if self.covers(now) {
             self.arrived_bytes += bytes as u64;
         }
+    }
+
+    /// The echo of a timestamp tells an RTT.
+    #[inline]
+    pub fn measured_rtt(&mut self, now: Nanos, rtt_us: u32) {
+        if self.covers(now) {
+            self.rtt_sum_us += rtt_us as u64;
+            self.rtts += 1;
+        }
+    }
+
+    /// Mean of these; none without one.
+    pub fn rtt_mean_ms(&self) -> Option<f64> {
+        (self.rtts > 0).then(|| self.rtt_sum_us as f64 / self.rtts as f64 / 1e3)
     }
 
     /// So much payload goes to the application.

@@ -115,6 +115,8 @@ pub struct Flow {
     /// Round-trip times as the sender's TCP samples them; none without a sample.
     #[serde(flatten)]
     pub rtt: RttStats,
+    /// Mean of the round-trip times that its receiver measures; none unless that has a controller.
+    pub receiver_rtt_ms_mean: Option<f64>,
     /// What the scenario says about it (`Run::describe`).
     #[serde(flatten)]
     pub setup: FlowSetup,
@@ -125,6 +127,7 @@ pub struct Flow {
 #[allow(missing_docs)]
 pub struct RttStats {
     pub rtt_ms_mean: Option<f64>,
+    pub rtt_ms_min: Option<f64>,
     pub rtt_ms_p50: Option<f64>,
     pub rtt_ms_p95: Option<f64>,
     pub rtt_ms_p99: Option<f64>,

@@ -77,6 +77,10 @@ def _mean(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
     return lambda run, selectors: fmean(_known(flow[column]) for flow in _flows(run, selectors))
 
 
+def _extreme(column: str, of: Callable[[list[float]], float]) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    return lambda run, selectors: of([_known(flow[column]) for flow in _flows(run, selectors)])
+
+
 def _link(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
     return lambda run, _: _known(run.record["links"][0][column])
 
@@ -229,6 +233,9 @@ QUANTITIES: dict[str, Quantity] = {
     "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
     "completion": Quantity("s", _completion),
     "rtt": Quantity("ms", _mean("rtt_ms_mean")),
+    "rtt_min": Quantity("ms", _extreme("rtt_ms_min", min)),
+    "rtt_max": Quantity("ms", _extreme("rtt_ms_max", max)),
+    "receiver_rtt": Quantity("ms", _mean("receiver_rtt_ms_mean")),
     "cwnd": Quantity("packets", _mean("cwnd_packets_mean")),
     "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
     "queue_delay_max": Quantity("ms", _link("queue_delay_ms_max")),

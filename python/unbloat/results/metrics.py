@@ -57,6 +57,7 @@ def _last(flows: Sequence[Row], name: str) -> float | None:
 SUM = _fold("sum", sum)
 MEAN = _fold("mean", fmean)
 MAX = _fold("maximum", max)
+MIN = _fold("minimum", min)
 LOSS = Fold("lost over sent packets of all flows", _loss)
 LAST = Fold("maximum; empty if a flow is unfinished", _last)
 
@@ -104,10 +105,14 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "Time average of the congestion window over the flow's active time after the warm-up."),
     ("rtt", "rtt_ms_mean", "RTT mean", "ms", MEAN,
      "Mean of the round-trip times that the sender's TCP samples after the warm-up; empty without a sample."),
+    ("rtt_min", "rtt_ms_min", "least", "ms", MIN, "Least of these samples."),
     ("rtt_p50", "rtt_ms_p50", "p50", "ms", MEAN, "Median of these samples."),
     ("rtt_p95", "rtt_ms_p95", "p95", "ms", MEAN, "95th percentile of these samples."),
     ("rtt_p99", "rtt_ms_p99", "p99", "ms", MEAN, "99th percentile of these samples."),
     ("rtt_max", "rtt_ms_max", "max", "ms", MAX, "Largest of these samples."),
+    ("receiver_rtt", "receiver_rtt_ms_mean", "receiver's RTT mean", "ms", MEAN,
+     "Mean of the round-trip times that the flow's receiver measures after the warm-up, by the echoes of its "
+     "timestamps; empty unless it has a controller of its window."),
     ("completion", "completion_s", "completion", "s", LAST,
      "Flow completion time: from the flow's start to its last byte acknowledged; empty for a flow without a size, or "
      "one that the end of the run cut off."),

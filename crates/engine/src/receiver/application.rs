@@ -91,6 +91,7 @@ impl Receiver {
         let Some(rtt_us) = self.echoed_rtt.sample(data.tsecr, self.clock.read(now), is_full) else { return };
         if let Some(shown) = &mut self.shown {
             shown.measured(rtt_us);
+            self.meter.measured_rtt(now, rtt_us);
         }
         if let Some((sizing, _)) = self.sizing() {
             sizing.rtt.echoed(rtt_us);

@@ -5,6 +5,7 @@ use mechanism::{Error, WindowAck, WindowController, WindowFlow};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 
 const MSS: u32 = 1448;
+const FIRST_WINDOW: u32 = 65_535;
 const RTAC: &str = "#include \"rtac.bpf.c\"\n\
     __u64 inverse(__u64 packets, __u32 percent) { return rtac_inverse_k(packets, percent); }\n\
     __u64 queued(__u32 rtt, __u32 base, __u32 w) { return rtac_queued(rtt, base, w); }\n\
@@ -84,6 +85,8 @@ struct Connection<'a> {
     controller: &'a WindowController,
     flow: WindowFlow,
     now_us: u64,
+    /// What its sender had on the way last, packets.
+    window_before: u32,
 }
 
 impl<'a> Connection<'a> {
@@ -91,7 +94,7 @@ impl<'a> Connection<'a> {
     fn new(controller: &'a WindowController, rtt_ms: u32) -> Connection<'a> {
         let (mut flow, now_us) = (WindowFlow::new(MSS), 1_000_000);
         controller.window(&mut flow, &WindowAck { now_us, rtt_us: 1000 * rtt_ms, ..WindowAck::default() });
-        Connection { controller, flow, now_us }
+        Connection { controller, flow, now_us, window_before: 10 }
     }
 
     /// A round trip of so many milliseconds in which so many bytes come; the window after it.
@@ -131,14 +134,15 @@ fn a_static_window_is_what_was_set() {
     assert_eq!(Connection::new(&controller, 10).round(10, 0, false), 100 * MSS);
 }
 
-/// Before the first round trip has ended nothing is lowered; two segments are shown at least.
+/// Before the first round trip has ended what Linux offers then is shown (half of `tcp_rmem[1]`); later two segments at
+/// least.
 #[test]
 fn what_is_shown_is_a_window() {
     for name in library().window_names() {
         let controller = builtin(&name, &[]);
         let first = controller.window(&mut WindowFlow::new(MSS), &WindowAck::default());
         let mut connection = Connection::new(&controller, 100);
-        assert!(first == 0 || name == "static", "{name}: {first}");
+        assert!(first == FIRST_WINDOW || name == "static", "{name}: {first}");
         let least = (0..20).map(|_| connection.round(100, 1, false)).filter(|window| *window > 0).min();
         assert!(least.is_none_or(|least| least >= 2 * MSS || name == "autotuning"), "{name}: {least:?}");
     }
@@ -153,6 +157,82 @@ fn a_round_trip_with_a_hole_says_nothing() {
         let before = (0..20).map(|_| connection.round(60, 250 * MSS, false)).last();
         assert_eq!(Some(connection.round(60, 20 * MSS, true)) == before, expected, "skip_on_hole {skips}");
     }
+}
+
+/// A path on which so many packets a second come, however many more are on the way, and 50 ms without a queue.
+struct Path {
+    packets_per_s: u32,
+    /// Others fill the queue: the RTT is this, and what comes is in proportion to the window.
+    full_rtt_ms: Option<u32>,
+}
+
+impl Path {
+    const BASE_MS: u32 = 50;
+
+    /// A round trip with a window: its milliseconds and packets.
+    fn carries(&self, window: u32) -> (u32, u32) {
+        let rtt_ms = (1000 * window / self.packets_per_s).max(Path::BASE_MS);
+        (self.full_rtt_ms.unwrap_or(rtt_ms), window)
+    }
+}
+
+/// A sender that follows its window, but no faster than doubling, for so many round trips. Windows shown, packets.
+fn follow(connection: &mut Connection, path: &Path, rounds: usize) -> Vec<u32> {
+    let mut window = connection.window_before;
+    let mut shown = vec![];
+    for _ in 0..rounds {
+        let (rtt_ms, packets) = path.carries(window);
+        shown.push(connection.round(rtt_ms, packets * MSS, false) / MSS);
+        window = shown[shown.len() - 1].min(2 * window);
+    }
+    connection.window_before = window;
+    shown
+}
+
+/// 1000 packets a second and 50 ms hold 50 packets: it rests at about 1.38 times that, without being told, and after
+/// the rate has become a tenth or ten times as much.
+#[test]
+fn rtac_auto_finds_its_path() {
+    let controller = builtin("rtac_auto", &[]);
+    let mut connection = Connection::new(&controller, Path::BASE_MS);
+    for packets_per_s in [1000, 100_u32, 1000, 10_000] {
+        let path = Path { packets_per_s, full_rtt_ms: None };
+        follow(&mut connection, &path, 200);
+        let mut windows = follow(&mut connection, &path, 200);
+        windows.sort_unstable();
+        let (rest, bdp) = (windows[100] as f64, (packets_per_s * Path::BASE_MS) as f64 / 1000.0);
+        assert!((1.2..1.6).contains(&(rest / bdp)), "{packets_per_s} packets/s: {rest} for {bdp}");
+    }
+}
+
+/// Once in 64 round trips it shows half for three of them.
+#[test]
+fn rtac_auto_tries_now_and_then() {
+    let controller = builtin("rtac_auto", &[("probe_rounds", ParamValue::Integer(32))]);
+    let mut connection = Connection::new(&controller, Path::BASE_MS);
+    let path = Path { packets_per_s: 2000, full_rtt_ms: None };
+    follow(&mut connection, &path, 200);
+    let windows = follow(&mut connection, &path, 370);
+    let halves = windows.iter().filter(|window| **window < 80).count();
+    assert!((8 * 3..=12 * 3).contains(&halves), "{halves} of {windows:?}");
+}
+
+/// Whoever keeps the RTT at ten times the base takes 90 % of a path that it knows, 50 packets: what comes is less, but
+/// it is not what the path carries. It comes to show more, as beside such a queue it has to.
+#[test]
+fn rtac_auto_does_not_take_a_share_for_the_path() {
+    let controller = builtin("rtac_auto", &[]);
+    let mut connection = Connection::new(&controller, Path::BASE_MS);
+    follow(&mut connection, &Path { packets_per_s: 1000, full_rtt_ms: None }, 200);
+    connection.window_before = 50;
+    let full = Path { packets_per_s: 1000, full_rtt_ms: Some(10 * Path::BASE_MS) };
+    let early = follow(&mut connection, &full, 40);
+    let late = follow(&mut connection, &full, 200);
+    // Equation 2.8 with K of 2.11, theta 1.38: w^3 = 0.38 / 0.9 * 50^3 * 10^2.
+    let expected = (0.38 / 0.9 * 50_f64.powi(3) * 100.0).cbrt();
+    let usual = |windows: &[u32]| *windows.iter().max().expect("some") as f64;
+    assert!(usual(&early) > 0.9 * expected, "{} for {expected}", usual(&early));
+    assert!(usual(&late) >= usual(&early), "{} after {}", usual(&late), usual(&early));
 }
 
 #[test]
@@ -172,7 +252,8 @@ fn what_is_none_is_a_sentence() {
     let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
     assert_eq!(
         refusal(CcSource::Builtin("rtax".into()), &[]),
-        "there is no window controller \"rtax\"; there are rtac, drwa, static, autotuning, or the path of a .bpf.c file"
+        "there is no window controller \"rtax\"; there are rtac, rtac_auto, drwa, static, autotuning, or the path of a \
+         .bpf.c file"
     );
     let files = UserFiles::new("window");
     let text =
