@@ -3,7 +3,7 @@
 #ifndef UNBLOAT_RECEIVER_ROUND_H
 #define UNBLOAT_RECEIVER_ROUND_H
 
-#include "window_control.h"
+#include "window_flow.h"
 
 /* All zero before the first RTT. */
 struct receiver_round {

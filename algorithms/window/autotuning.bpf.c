@@ -15,6 +15,7 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include "receiver_round.h"
+#include "window_control.h"
 
 PARAM(u32, rtt_weight, 128, 1, 1024, "/1024", "weight of a new RTT in the smoothed one");
 PARAM(u32, most, 1810, 2, 100000, "packets", "largest window");

@@ -15,6 +15,7 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include "receiver_window.h"
+#include "window_control.h"
 
 PARAM(u32, lambda, 3, 1, 100, "", "RTT that it rests at, in least RTTs");
 PARAM(u32, alpha, 896, 0, 1023, "/1024", "weight of the old value in what comes in a round trip");

@@ -24,6 +24,7 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include "rtac_window.h"
+#include "window_control.h"
 
 PARAM(u32, bdp, 236, 1, 20000, "packets", "what the path holds without a queue");
 PARAM(u32, theta, 138, 101, 1000, "%", "RTT to rest at, of the least one");

@@ -40,27 +40,30 @@ fn precompile(algorithms: &Path, out: &Path) -> String {
     let fingerprint = fingerprint::of_folder(algorithms, &how)
         .unwrap_or_else(|(path, error)| panic!("{} cannot be read: {error}", path.display()));
     let mut objects = Vec::new();
-    for name in names(&algorithms.join("congestion")) {
-        let object = out.join(format!("{name}.bpf.o"));
+    let files = ["congestion", "window"].into_iter().flat_map(|folder| names(algorithms, folder));
+    for name in files {
+        let object = out.join(format!("{}.bpf.o", name.replace('/', "-")));
         // From inside the folder: the object remembers the path that it was compiled from.
         let status = Command::new("clang")
             .current_dir(algorithms)
             .args(kernel_flags::FLAGS)
             .args(["-fdebug-compilation-dir=.", "-I", "include", "-c"])
-            .arg(format!("congestion/{name}.bpf.c"))
+            .arg(format!("{name}.bpf.c"))
             .arg("-o")
             .arg(&object)
             .status();
-        assert!(status.is_ok_and(|status| status.success()), "congestion/{name}.bpf.c does not compile for the kernel");
+        assert!(status.is_ok_and(|status| status.success()), "{name}.bpf.c does not compile for the kernel");
         objects.push((name, object));
     }
     listing(&fingerprint, &objects)
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// The mechanisms of one folder, such as `congestion/cubic`.
+fn names(algorithms: &Path, folder: &str) -> Vec<String> {
+    let files = std::fs::read_dir(algorithms.join(folder)).into_iter().flatten().flatten();
     let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter_map(|name| name.strip_suffix(".bpf.c").map(str::to_string)).collect();
+    let names = names.filter_map(|name| name.strip_suffix(".bpf.c").map(|name| format!("{folder}/{name}")));
+    let mut names: Vec<String> = names.collect();
     names.sort();
     names
 }

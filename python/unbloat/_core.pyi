@@ -19,8 +19,11 @@ __all__ = [
     "kernel_detach",
     "kernel_doctor",
     "kernel_load",
+    "kernel_load_window",
     "kernel_status",
     "kernel_unload",
+    "kernel_unload_window",
+    "kernel_window_status",
     "load",
     "mechanisms",
     "parse",
@@ -168,6 +171,17 @@ def kernel_load(
 
     Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
     """
+
+def kernel_load_window(
+    algorithms: Path, receiver: str, parameters: list[tuple[str, str]], device: str, target: str
+) -> str:
+    """Give a device a window controller to stay; JSON. `target` says whose acknowledgements, as JSON."""
+
+def kernel_unload_window(source: str, *, device: str | None = None) -> str:
+    """Take a window controller from a device, or from all that have it; which, as JSON."""
+
+def kernel_window_status() -> str:
+    """Give the window controllers of this network namespace's devices, with their connections, as JSON."""
 
 def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> str:
     """Give a control to the connections of a control group; give both as JSON.

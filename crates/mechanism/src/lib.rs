@@ -2,7 +2,8 @@
 //!
 //! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
 //! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
-//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF: [`KernelObject`].
+//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF: [`KernelObject`],
+//! [`WindowObject`].
 
 mod bind;
 mod build;
@@ -20,6 +21,7 @@ pub use bind::kernel_object::KernelObject;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
 pub use bind::window::{WindowAck, WindowController, WindowFlow};
+pub use bind::window_object::{WindowObject, WindowScope};
 pub use build::warnings;
 pub use description::Description;
 pub use error::Error;

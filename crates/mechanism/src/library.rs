@@ -7,6 +7,7 @@ use crate::bind::operations;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
 use crate::bind::window::WindowController;
+use crate::bind::window_object::WindowObject;
 use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
@@ -209,11 +210,23 @@ impl Library {
     /// # Errors
     /// As [`Library::kernel_object`].
     pub fn object_file(&self, source: &CcSource) -> Result<Option<(String, Vec<u8>)>, Error> {
-        if let CcSource::Kernel(_) = source {
-            return Ok(None);
+        match source {
+            CcSource::Kernel(_) => Ok(None),
+            _ => self.object_file_in(CONGESTION, source).map(Some),
         }
-        let (path, _) = self.find(source)?;
-        Ok(Some((called(source), self.built(source, &path, Target::Kernel)?.image.clone())))
+    }
+
+    /// The same for a window controller.
+    ///
+    /// # Errors
+    /// As [`Library::window_object`].
+    pub fn window_object_file(&self, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
+        self.object_file_in(WINDOW, source)
+    }
+
+    fn object_file_in(&self, kind: Kind, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
+        let (path, _) = self.find_in(kind, source)?;
+        Ok((object_name(source, &path), self.built(source, &path, Target::Kernel)?.image.clone()))
     }
 
     /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in
@@ -247,6 +260,19 @@ impl Library {
             has_ack: kernel_object::place_of_has_ack(&built.object),
             seed: kernel_object::places_of_seed(&built.object),
         })
+    }
+
+    /// Builds a window controller for the running kernel.
+    ///
+    /// # Errors
+    /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang.
+    pub fn window_object(&self, receiver: &CongestionControl) -> Result<WindowObject, Error> {
+        let (path, _) = self.find_in(WINDOW, &receiver.source)?;
+        let built = self.built(&receiver.source, &path, Target::Kernel)?;
+        let settings = settings(&built, receiver)?;
+        let parameters = parameter::values(&built.parameters, &settings);
+        WindowObject::new(&built.image, &built.object, &settings, called(&receiver.source), parameters)
+            .map_err(|reason| Error::new(format!("{} {reason}", path.display())))
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
@@ -337,14 +363,15 @@ impl Library {
     }
 
     fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Compiled, Error> {
-        if let Some(object) = self.objects.get(&called(wanted)) {
+        if let Some(object) = self.objects.get(&object_name(wanted, &source.path)) {
             return Ok(Compiled { image: object.clone(), warnings: String::new() });
         }
         let builtin = match wanted {
-            CcSource::Builtin(name) => Some(name.as_str()),
+            CcSource::Builtin(_) => source.path.strip_prefix(&self.folder).ok().and_then(|path| path.to_str()),
             _ => None,
         };
-        kernel::build(&self.folder, &self.defines, builtin, source)
+        let name = builtin.and_then(|path| path.strip_suffix(".bpf.c"));
+        kernel::build(&self.folder, &self.defines, name, source)
     }
 
     fn compiler(&self) -> Result<&Compiler, Error> {
@@ -374,6 +401,14 @@ fn called(source: &CcSource) -> String {
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
         CcSource::Kernel(name) => format!("kernel:{name}"),
+    }
+}
+
+/// What the object of a file at `path` is known by: a control and a window controller may have one name.
+fn object_name(source: &CcSource, path: &Path) -> String {
+    match (source, path.parent().and_then(Path::file_name)) {
+        (CcSource::Builtin(name), Some(folder)) => format!("{}/{name}", folder.to_string_lossy()),
+        _ => called(source),
     }
 }
 

@@ -104,15 +104,20 @@ impl Cell {
         Cell(cell)
     }
 
-    /// Its congestion controls compiled for the kernel, by what the scenario calls them.
+    /// Its mechanisms compiled for the kernel, by the names under which a library takes them.
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
             let library = Library::open(algorithms);
             let groups = self.0.scenario.flows.iter().enumerate();
-            let object = |(group, flows): (usize, &FlowGroup)| {
+            let control = |(group, flows): (usize, &FlowGroup)| {
                 library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))
             };
-            groups.filter_map(|group| object(group).transpose()).collect::<PyResult<Vec<_>>>()
+            let receiver = |(group, flows): (usize, &FlowGroup)| {
+                let object = flows.receiver.as_ref().map(|receiver| library.window_object_file(&receiver.source));
+                object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
+            };
+            let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);
+            objects.flatten().collect::<PyResult<Vec<_>>>()
         };
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }

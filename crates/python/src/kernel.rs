@@ -1,13 +1,13 @@
-//! Congestion controls in the running kernel.
+//! Congestion controls and window controllers in the running kernel.
 
-use crate::errors::{InputError, RunError};
+use crate::errors::{InputError, RunError, input_error};
 use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testbed::kernel::{self, Group};
+use testbed::kernel::{self, Group, Target};
 
 /// Loads a congestion control to stay; gives what was loaded as JSON.
 #[pyfunction]
@@ -30,6 +30,35 @@ pub fn kernel_load(
 #[pyo3(signature = (name, *, drain=false))]
 pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String> {
     answer(py, || kernel::unload(name, drain))
+}
+
+/// Gives a device a window controller to stay; gives what was loaded as JSON. `target` says whose acknowledgements.
+#[pyfunction]
+pub fn kernel_load_window(
+    py: Python<'_>,
+    algorithms: PathBuf,
+    receiver: &str,
+    parameters: Vec<(String, String)>,
+    device: &str,
+    target: &str,
+) -> PyResult<String> {
+    let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
+    let receiver = CongestionControl { source: source(receiver), params };
+    let target: Target = serde_json::from_str(target).map_err(input_error)?;
+    answer(py, || kernel::load_window(&Library::open(algorithms), &receiver, device, &target))
+}
+
+/// Takes a window controller from a device, or from all that have it; gives which as JSON.
+#[pyfunction]
+#[pyo3(signature = (source, *, device=None))]
+pub fn kernel_unload_window(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<String> {
+    answer(py, || kernel::unload_window(source, device))
+}
+
+/// The window controllers of this network namespace's devices, with their connections, as JSON.
+#[pyfunction]
+pub fn kernel_window_status(py: Python<'_>) -> PyResult<String> {
+    answer(py, kernel::window_status)
 }
 
 /// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this

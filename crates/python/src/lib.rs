@@ -21,7 +21,8 @@ mod _core {
 
     #[pymodule_export]
     use super::kernel::{
-        clean, kernel_attach, kernel_detach, kernel_doctor, kernel_load, kernel_status, kernel_unload,
+        clean, kernel_attach, kernel_detach, kernel_doctor, kernel_load, kernel_load_window, kernel_status,
+        kernel_unload, kernel_unload_window, kernel_window_status,
     };
     #[pymodule_export]
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};

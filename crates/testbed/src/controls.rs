@@ -1,15 +1,19 @@
-//! The congestion controls of a run: each group's instance in the kernel, gone when the run is over.
+//! The mechanisms of a run, each group's congestion control and its receivers' window controller: their instances in
+//! the kernel, gone when the run is over.
 
 use crate::error::Error;
-use crate::kernel::{self, CONTROL_PREFIX, Loaded};
-use mechanism::Library;
+use crate::host::{Host, tun};
+use crate::kernel::{self, CONTROL_PREFIX, Loaded, WindowPrograms};
+use mechanism::{Library, WindowScope};
+use nix::net::if_::if_nametoindex;
 use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kernel's own control that needs ECN at both ends.
 const DCTCP: &str = "dctcp";
 
-/// What a group's sockets use.
+/// What a group's hosts use.
 pub struct GroupControl {
     /// The kernel's name for it.
     pub name: String,
@@ -19,6 +23,8 @@ pub struct GroupControl {
     pub needs_ecn: bool,
     /// Ours is registered as long as this lives.
     loaded: Option<Loaded>,
+    /// What lowers the windows of its receivers, if anything does.
+    receiver: Option<WindowPrograms>,
 }
 
 impl GroupControl {
@@ -26,16 +32,31 @@ impl GroupControl {
     pub fn loaded(&self) -> Option<&Loaded> {
         self.loaded.as_ref()
     }
+
+    /// The programs of its window controller; none if it has none.
+    pub fn receiver(&self) -> Option<&WindowPrograms> {
+        self.receiver.as_ref()
+    }
+
+    /// Gives a receiving host of the group its window controller.
+    pub(crate) fn attach_to(&self, host: &Host) -> io::Result<()> {
+        let Some(programs) = &self.receiver else { return Ok(()) };
+        host.namespace.within(|| programs.attach(if_nametoindex(tun::NAME)?).map_err(io::Error::other))
+    }
 }
 
 /// Loads one instance for each group of `scenario`.
 ///
 /// # Errors
-/// If a control cannot be built, or the kernel does not take it or has none of that name.
+/// If a mechanism cannot be built, or the kernel does not take it or has none of that name.
 pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>, Error> {
     let control = |(group, flows): (usize, &FlowGroup)| {
         let control = one(&flows.cc, library, scenario.control_seed(group));
-        control.map_err(|error| Error::Mechanism { group, error })
+        let mut control = control.map_err(|error| Error::Mechanism { group, error })?;
+        // Its device has frames without a header of their own, and no other connections.
+        let load = |receiver| WindowPrograms::load(library, receiver, &WindowScope::default(), None);
+        control.receiver = flows.receiver.as_ref().map(load).transpose().map_err(|error| Error::Receiver { group, error })?;
+        Ok(control)
     };
     scenario.flows.iter().enumerate().map(control).collect()
 }
@@ -45,13 +66,15 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
         CcSource::Kernel(name) => {
             kernel::require_own(name)?;
             let needs_ecn = name == DCTCP;
-            return Ok(GroupControl { name: name.clone(), listed: format!("kernel:{name}"), needs_ecn, loaded: None });
+            let listed = format!("kernel:{name}");
+            return Ok(GroupControl { name: name.clone(), listed, needs_ecn, loaded: None, receiver: None });
         }
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
     };
     let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
-    Ok(GroupControl { name: loaded.kernel_name.clone(), listed, needs_ecn: loaded.needs_ecn, loaded: Some(loaded) })
+    let (name, needs_ecn) = (loaded.kernel_name.clone(), loaded.needs_ecn);
+    Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), receiver: None })
 }
 
 /// A name that no other run has: of 15 characters at most, as the kernel wants it.

@@ -16,6 +16,13 @@ pub enum Error {
         /// Why.
         error: kernel::Error,
     },
+    /// The controller of this group's receiving window cannot be had.
+    Receiver {
+        /// The flow group.
+        group: usize,
+        /// Why.
+        error: kernel::Error,
+    },
     /// The kernel's TCP cannot do what the group's profile says.
     Unswitchable {
         /// The flow group.
@@ -49,7 +56,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Error::Mechanism { error, .. } => error.fmt(f),
+            Error::Mechanism { error, .. } | Error::Receiver { error, .. } => error.fmt(f),
             Error::Unswitchable { switch: Unswitchable { key, always }, .. } => {
                 write!(
                     f,

@@ -142,7 +142,10 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 
 fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
     let pair = |(hosts, number): (&Hosts, _)| {
-        pair(number, &scenario.flows[hosts.group], controls[hosts.group].needs_ecn, None).map_err(Error::machine)
+        let control = &controls[hosts.group];
+        let pair = pair(number, &scenario.flows[hosts.group], control.needs_ecn, None).map_err(Error::machine)?;
+        control.attach_to(&pair.receiver).map_err(Error::machine)?;
+        Ok(pair)
     };
     plan.hosts.iter().zip(0..).map(pair).collect()
 }

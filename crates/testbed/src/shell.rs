@@ -77,6 +77,7 @@ pub fn shell(
     let controls = controls::load(&scenario, library)?;
     let control = &controls[0];
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
+    control.attach_to(&pair.receiver).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(programs.time);
     let options = Options { series: watch.as_ref().map(|(step, _)| *step), ..Options::default() };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,16 +13,19 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
+from unbloat.cli import windows
 from unbloat.cli.options import JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, wrapped
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
 sudo unbloat load ./mine.bpf.c --as mine --verbose
-sudo unbloat load clpc --persist"""
+sudo unbloat load clpc --persist
+sudo unbloat load rtac --dev wlan0"""
 UNLOAD_EXAMPLES = """\
 sudo unbloat unload cubic_plus
-sudo unbloat unload clpc --drain"""
+sudo unbloat unload clpc --drain
+sudo unbloat unload rtac --dev wlan0"""
 ATTACH_EXAMPLES = """\
 sudo unbloat attach clpc system.slice/backup.service
 sudo unbloat attach clpc --everyone"""
@@ -46,7 +50,7 @@ ControlArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE",
-        help="A congestion control from `unbloat list`, or a .bpf.c file of your own.",
+        help="A congestion control or a receiver from `unbloat list`, or a .bpf.c file of your own.",
         autocompletion=control_names,
         show_default=False,
     ),
@@ -65,6 +69,25 @@ LogOption = Annotated[
     Path | None,
     typer.Option("--log", metavar="FILE", help="Where to write what the kernel's verifier says when it refuses."),
 ]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--dev", metavar="DEVICE", help="For a receiver: the device through which acknowledgements leave."),
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", metavar="PORT", min=1, max=65535, help="... only of connections to this port."),
+]
+DestOption = Annotated[
+    str | None,
+    typer.Option("--dest", metavar="NET", help="... only of connections to this address or network."),
+]
+GroupOption = Annotated[
+    str | None,
+    typer.Option("--cgroup", metavar="CGROUP", help="... only of sockets of this control group."),
+]
+RouterOption = Annotated[
+    bool, typer.Option("--router", help="... also of connections that this machine forwards.")
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
 ]
@@ -78,22 +101,31 @@ def load_command(
     persist: PersistOption = False,
     log: LogOption = None,
     verbose: VerboseOption = False,
+    dev: DeviceOption = None,
+    port: PortOption = None,
+    dest: DestOption = None,
+    cgroup: GroupOption = None,
+    router: RouterOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a congestion control into the running kernel."""
+    """Put a congestion control or a receiver's window controller into the running kernel."""
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
+    target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
+    if dev is not None or any(target.values()) or windows.is_window(control):
+        refuse_for_windows(name, default, persist)
+        with verifier_log(log, verbose), compiler_warnings_shown():
+            at_device = windows.load(control, parameters, dev, target)
+        say_json(at_device) if as_json else say(windows.load_sentence(at_device))
+        return
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not default and (there := loaded_already(control, name)):
         kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
         say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
         return
-    try:
+    with verifier_log(log, verbose):
         loaded = loaded_now(control, parameters, name, default)
-    except Error as error:
-        show_log(error, log, verbose)
-        raise
     unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
     if as_json:
         say_json({**loaded, "unit": str(unit.path) if unit else None})
@@ -103,17 +135,42 @@ def load_command(
 
 def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None, default: bool) -> dict[str, Any]:
     """Load it, and show what the compiler warns of; gives what the kernel has then."""
-    from unbloat.system import compiler_warnings
     from unbloat.system.paths import ALGORITHMS
 
-    try:
+    with compiler_warnings_shown():
         loaded: dict[str, Any] = json.loads(
             _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
         )
+    return {**loaded, "parameters": dict(loaded["parameters"])}
+
+
+def refuse_for_windows(name: str | None, default: bool, persist: bool) -> None:
+    """Refuse the options that mean a congestion control."""
+    given = [("--as", name is not None), ("--default", default), ("--persist", persist)]
+    if wrong := next((option for option, is_given in given if is_given), None):
+        raise InputError(f"{wrong} is for congestion controls; a receiver stands at a device until `unbloat unload`")
+
+
+@contextmanager
+def compiler_warnings_shown() -> Iterator[None]:
+    """Show what the compiler warns of meanwhile."""
+    from unbloat.system import compiler_warnings
+
+    try:
+        yield
     finally:
         for path, text in _core.take_warnings():
             compiler_warnings.show(str(path), text)
-    return {**loaded, "parameters": dict(loaded["parameters"])}
+
+
+@contextmanager
+def verifier_log(file: Path | None, verbose: bool) -> Iterator[None]:
+    """Print or write what the kernel's verifier says if it refuses."""
+    try:
+        yield
+    except Error as error:
+        show_log(error, file, verbose)
+        raise
 
 
 def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
@@ -162,11 +219,18 @@ def unload_command(
     keep_unit: Annotated[
         bool, typer.Option("--keep-unit", help="Leave its unit of systemd, which loads it again at the next boot.")
     ] = False,
+    dev: Annotated[
+        str | None, typer.Option("--dev", metavar="DEVICE", help="Take a receiver from this device only.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a congestion control out of the running kernel."""
+    """Take a congestion control or a receiver's window controller out of the running kernel."""
     from unbloat.system import systemd
 
+    if (from_devices := windows.unload(name, dev)) is not None:
+        sentences = [f"{unloaded['device']} no longer has {name}" for unloaded in from_devices]
+        say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
+        return
     try:
         answer = _core.kernel_unload(name, drain=drain)
     except InputError:
@@ -236,12 +300,12 @@ def status_command(
     controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
+    receivers = windows.statuses()
     if as_json:
-        say_json({"controls": controls})
-    elif controls:
-        say(status_screen(controls))
-    else:
-        say("no BPF congestion control is loaded; `unbloat load NAME` loads one")
+        say_json({"controls": controls, "receivers": receivers})
+        return
+    nothing = "no BPF congestion control is loaded; `unbloat load NAME` loads one"
+    say("\n\n".join([status_screen(controls) if controls else nothing, *windows.screen(receivers)]))
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:

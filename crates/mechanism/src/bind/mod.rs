@@ -10,3 +10,4 @@ pub(crate) mod ops;
 pub(crate) mod parameter;
 pub mod watchdog;
 pub(crate) mod window;
+pub(crate) mod window_object;

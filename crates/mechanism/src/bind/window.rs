@@ -6,7 +6,10 @@ use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 
 /// The function that `WINDOW_CONTROL` leaves (`include/window_control.h`).
-const WINDOW: &str = "unbloat_window";
+pub(crate) const WINDOW: &str = "unbloat_window";
+/// Of a file without it.
+pub(crate) const NO_CONTROLLER: &str =
+    "is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)";
 /// Words of a controller's own state (`WINDOW_STATE_WORDS`).
 const STATE_WORDS: usize = 16;
 
@@ -62,7 +65,7 @@ impl WindowController {
         seed: u64,
     ) -> Result<WindowController, String> {
         if object.symbol(WINDOW).is_none() {
-            return Err("is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)".into());
+            return Err(NO_CONTROLLER.into());
         }
         let opened = Opened::open(path, image, object, settings, seed)?;
         // SAFETY: the macro gives the function this type.

@@ -9,7 +9,7 @@ use crate::error::{Error, unreadable};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What the build script compiled: the fingerprint of the sources, and each object by name.
+/// What the build script compiled: the fingerprint of the sources, and each object by folder and name.
 mod precompiled {
     include!(concat!(env!("OUT_DIR"), "/precompiled.rs"));
 
@@ -20,7 +20,8 @@ mod precompiled {
     }
 }
 
-/// The object of `source`, a file of `folder` (`algorithms`) if it is the built-in of that name.
+/// The object of `source`, a file of `folder` (`algorithms`) if it is the built-in of that name, such as
+/// `congestion/cubic`.
 pub(crate) fn build(
     folder: &Path,
     defines: &[String],

@@ -170,9 +170,6 @@ impl Scenario {
                 let Clock { drift, .. } = group.clock;
                 return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
             }
-            if group.receiver.is_some() {
-                return Some(OnlyInTheSimulator { key: key("receiver"), what: OnlyThere::Receiver });
-            }
             let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
             group.access.small_queues.then_some(small_queues)
         };

@@ -34,8 +34,6 @@ pub enum OnlyThere {
     /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
     /// left its own device.
     SmallQueues,
-    /// A controller of the receiver's window.
-    Receiver,
 }
 
 impl std::fmt::Display for OnlyInTheSimulator {
@@ -47,7 +45,6 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::SmallQueues => {
                 write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
             }
-            OnlyThere::Receiver => write!(f, "cannot be had on a kernel yet")?,
         }
         write!(f, ": leave it out, or simulate")
     }

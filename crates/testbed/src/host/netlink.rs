@@ -1,6 +1,6 @@
 //! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
 
-use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
+use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -128,6 +128,56 @@ impl Netlink {
         Ok(stats.unwrap_or(0))
     }
 
+    /// What kind a device is (`ARPHRD_ETHER` and its like).
+    pub fn device_kind(&self, index: u32) -> io::Result<u32> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        match self.exchange(RouteNetlinkMessage::GetLink(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                Ok(u16::from(link.header.link_layer_type).into())
+            }
+            _ => Err(io::Error::other("the kernel does not describe the link")),
+        }
+    }
+
+    /// The kinds of a device's queue disciplines.
+    pub fn qdiscs(&self, index: u32) -> io::Result<Vec<String>> {
+        let message = TcMessage::with_index(index as i32);
+        let all = self.dump(RouteNetlinkMessage::GetQueueDiscipline(message))?;
+        let kinds = all.into_iter().filter_map(|answer| match answer {
+            RouteNetlinkMessage::NewQueueDiscipline(qdisc) if qdisc.header.index == index as i32 => kind_of(&qdisc),
+            _ => None,
+        });
+        Ok(kinds.collect())
+    }
+
+    /// Has a device a filter at this parent?
+    pub fn has_filter(&self, index: u32, parent: TcHandle) -> io::Result<bool> {
+        let mut message = TcMessage::with_index(index as i32);
+        message.header.parent = parent;
+        Ok(!self.dump(RouteNetlinkMessage::GetTrafficFilter(message))?.is_empty())
+    }
+
+    /// All that the kernel answers to one request.
+    fn dump(&self, request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.send(request, NLM_F_DUMP)?;
+        let mut all = Vec::new();
+        loop {
+            let (datagram, _) = self.0.recv_from_full()?;
+            let mut rest = &datagram[..];
+            while !rest.is_empty() {
+                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(io::Error::other)?;
+                rest = &rest[(answer.header.length as usize).next_multiple_of(4).min(rest.len())..];
+                match answer.payload {
+                    NetlinkPayload::Done(_) => return Ok(all),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(message) => all.push(message),
+                    _ => {}
+                }
+            }
+        }
+    }
+
     /// Sends one request and waits for its acknowledgement.
     fn ask(&self, what: &str, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let refused =
@@ -136,12 +186,7 @@ impl Netlink {
     }
 
     fn exchange(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
-        let mut message = NetlinkMessage::from(request);
-        message.header.flags = NLM_F_REQUEST | flags;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        self.0.send(&bytes, 0)?;
+        self.send(request, flags)?;
         let (answer, _) = self.0.recv_from_full()?;
         let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
         match answer.payload {
@@ -149,6 +194,23 @@ impl Netlink {
             payload => Ok(payload),
         }
     }
+
+    fn send(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut message = NetlinkMessage::from(request);
+        message.header.flags = NLM_F_REQUEST | flags;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.0.send(&bytes, 0)?;
+        Ok(())
+    }
+}
+
+fn kind_of(message: &TcMessage) -> Option<String> {
+    message.attributes.iter().find_map(|attribute| match attribute {
+        TcAttribute::Kind(kind) => Some(kind.clone()),
+        _ => None,
+    })
 }
 
 fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> TcMessage {

@@ -103,7 +103,7 @@ pub(crate) fn detach_all(control: &str) -> Vec<PathBuf> {
 // ---------------------------------------------------------------- Groups
 
 /// The folder of the group that is meant.
-fn folder_of(group: Group) -> Result<PathBuf, Error> {
+pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
     let root = root()?;
     let named = match group {
         Group::Own => own(),

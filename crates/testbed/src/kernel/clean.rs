@@ -7,6 +7,7 @@ use super::error::Error;
 use super::registry::held_by_maps;
 use super::rights;
 use super::types::Types;
+use super::window;
 use libbpf_rs::MapCore;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub(crate) const CONTROL_PREFIX: &str = "ub";
 pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
     let types = Types::read()?;
-    let mut removed = Vec::new();
+    let mut removed = window::sweep();
     for (name, map) in held_by_maps(&types.operations_layout()) {
         if name.strip_prefix(CONTROL_PREFIX).is_some_and(is_of_the_dead) {
             map.delete(&0_u32.to_ne_bytes())

@@ -1,5 +1,6 @@
 //! From an object to a registered congestion control.
 
+use super::doctor::running_version;
 use super::error::Error;
 use super::messages::{Refusal, fault, listening, refusal};
 use super::rights;
@@ -13,6 +14,8 @@ use std::path::Path;
 
 /// `BPF_F_LINK`: a link will hold the registration.
 const BPF_F_LINK: u32 = 1 << 13;
+/// Since this version of Linux `cong_control` is told the ACK and its flags.
+const WITH_ACK: (u32, u32) = (6, 10);
 
 /// A congestion control that is registered for as long as this lives. Sockets that use it when it goes keep it until
 /// they close.
@@ -72,7 +75,7 @@ pub fn load(
     object.set_cong_control_arguments(types.cong_control_arguments());
     refuse_taken(&object.name)?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
-    let mut loaded = loaded.map_err(|error| explain(&object, &types, &error, said))?;
+    let mut loaded = loaded.map_err(|error| explained(&object.source, &error, said))?;
     let link = register(&mut loaded, &object)?;
     Ok(Loaded {
         kernel_name: object.name,
@@ -115,17 +118,22 @@ fn taken(name: &str) -> Error {
     ))
 }
 
-/// Reads the object and settles what depends on the kernel.
-fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
+/// Reads an object and settles what depends on the kernel.
+pub(super) fn opened(name: &str, bytes: &[u8]) -> libbpf_rs::Result<OpenObject> {
     let kconfig = CString::new(format!("CONFIG_HZ={}\n", jiffies_per_second())).expect("no zero in it");
     let mut builder = ObjectBuilder::default();
-    builder.name(&object.name)?;
+    builder.name(name)?;
     if let Some(path) = override_path() {
         builder.btf_custom_path(Path::new(&path))?;
     }
     // SAFETY: libbpf reads the text while it opens the object, below, and keeps a copy.
     unsafe { (*builder.as_libbpf_object().as_ptr()).kconfig = kconfig.as_ptr() };
-    let mut open = builder.open_memory(&object.bytes)?;
+    builder.open_memory(bytes)
+}
+
+/// The same of a control, whose operations are to be registered.
+fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
+    let mut open = opened(&object.name, &object.bytes)?;
     for mut map in open.maps_mut() {
         if map.map_type() != libbpf_rs::MapType::StructOps {
             continue;
@@ -159,28 +167,28 @@ fn jiffies_per_second() -> i64 {
 }
 
 /// Why the kernel did not take an object, in one sentence.
-fn explain(object: &KernelObject, types: &Types, error: &libbpf_rs::Error, said: String) -> Error {
+pub(super) fn explained(source: &str, error: &libbpf_rs::Error, said: String) -> Error {
     let mut explained = match (fault(&said), refusal(&said)) {
-        (Some(fault), _) => Error::input(format!("{} {fault}", object.source)),
-        (None, Some(refusal)) => Error::input(refused(object, types, &refusal)),
+        (Some(fault), _) => Error::input(format!("{source} {fault}")),
+        (None, Some(refusal)) => Error::input(refused(source, &refusal)),
         (None, None) => {
             let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");
-            Error::machine(format!("{} cannot be loaded: {line} ({error})", object.source))
+            Error::machine(format!("{source} cannot be loaded: {line} ({error})"))
         }
     };
     explained.log = Some(said);
     explained
 }
 
-fn refused(object: &KernelObject, types: &Types, refusal: &Refusal) -> String {
+fn refused(source: &str, refusal: &Refusal) -> String {
     let Refusal { program, reason, at } = refusal;
-    if reason.starts_with("func 'cong_control' doesn't have") && types.cong_control_arguments() < 4 {
+    // Said of an argument that only newer kernels pass.
+    if reason.starts_with("func 'cong_control' doesn't have") && running_version() < WITH_ACK {
         return format!(
-            "{}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one is \
-                older",
-            object.source
+            "{source}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one \
+             is older"
         );
     }
     let at = at.as_ref().map_or(String::new(), |at| format!(", at {at}"));
-    format!("the kernel's verifier refuses {}: {program}: {reason}{at}", object.source)
+    format!("the kernel's verifier refuses {source}: {program}: {reason}{at}")
 }

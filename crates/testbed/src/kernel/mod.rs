@@ -1,4 +1,4 @@
-//! Congestion controls in the running kernel: loading, pins, what is loaded, what the machine can do.
+//! Mechanisms in the running kernel: loading, pins, what is loaded, what the machine can do.
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
@@ -14,6 +14,7 @@ mod rights;
 mod status;
 mod types;
 mod unload;
+mod window;
 
 pub use cgroup::{Attachment, Group, attach, detach};
 pub(crate) use clean::CONTROL_PREFIX;
@@ -27,3 +28,6 @@ pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
 pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};
+pub use window::{
+    ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, WindowUnloaded, load_window, unload_window, window_status,
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A TCP segment as a program at a device sees it. What is no whole TCP segment directly behind an IPv4 or IPv6 header
+ * is none: fragments, extension headers, lengths that contradict each other.
+ */
+#ifndef UNBLOAT_TCP_PACKET_H
+#define UNBLOAT_TCP_PACKET_H
+
+#include "bpf/bpf_endian.h"
+#include "bpf/bpf_helpers.h"
+
+#define TC_ACT_UNSPEC -1 /* the next filter decides */
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
+#define IPPROTO_TCP 6
+#define IPV4_HEADER 20
+#define IPV6_HEADER 40
+#define TCP_HEADER 20
+#define TCP_OPTIONS 40
+#define TCP_WINDOW_AT 14
+#define TCP_CHECKSUM_AT 16
+#define MOST_SCALE 14 /* RFC 7323, section 2.3 */
+
+enum {
+	FIN_FLAG = 1,
+	SYN_FLAG = 2,
+	RST_FLAG = 4,
+	ACK_FLAG = 16
+};
+
+/* The beginning of the kernel's (linux/bpf.h, part of its stable interface). */
+struct __sk_buff {
+	__u32 len;
+	__u32 before_protocol[3];
+	__u32 protocol;
+	__u32 before_sk[37];
+	__u64 sk;
+	__u32 gso_size;
+};
+
+static long (*const bpf_skb_load_bytes)(const void *skb, __u32 offset, void *to, __u32 len) = (void *)26;
+static long (*const bpf_skb_store_bytes)(void *skb, __u32 offset, const void *from, __u32 len, __u64 flags) = (void *)9;
+static long (*const bpf_l4_csum_replace)(void *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)11;
+
+/* Both ends; an IPv4 address is in the last word, behind ::ffff. */
+struct tcp_ends {
+	__u32 from[4];
+	__u32 to[4];
+	__u16 from_port;
+	__u16 to_port;
+};
+
+struct tcp_packet {
+	struct tcp_ends ends;
+	__u32 at;      /* where the TCP header begins */
+	__u32 payload; /* bytes */
+	__u32 segment; /* bytes in each segment, of those that are several at once */
+	__u32 ack;
+	__u32 options; /* bytes */
+	__u16 window;  /* as it stands there */
+	__u8 flags;
+};
+
+struct tcp_options {
+	__u32 tsval;
+	__u32 tsecr;
+	__u32 sack_start;
+	__u8 scale;
+	bool has_scale;
+	bool has_timestamps;
+	bool has_sack;
+};
+
+struct ipv4_header {
+	__u8 version_ihl, tos;
+	__u16 total, id, fragment;
+	__u8 ttl, protocol;
+	__u16 checksum;
+	__u32 from, to;
+};
+
+struct ipv6_header {
+	__u32 version;
+	__u16 payload;
+	__u8 next, hops;
+	__u32 from[4], to[4];
+};
+
+struct tcp_header {
+	__u16 from_port, to_port;
+	__u32 seq, ack;
+	__u8 offset, flags;
+	__u16 window, checksum, urgent;
+};
+
+/* Where TCP begins behind an IPv4 header and where the packet ends, from the start of the frame; 0 if it is not TCP. */
+static __always_inline __u32 tcp_behind_ipv4(const struct __sk_buff *skb, __u32 at, struct tcp_ends *ends, __u32 *end)
+{
+	struct ipv4_header ip;
+
+	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)) || ip.version_ihl >> 4 != 4)
+		return 0;
+	if (ip.protocol != IPPROTO_TCP || ip.fragment & bpf_htons(0x3fff))
+		return 0;
+	__u32 header = (ip.version_ihl & 15) * 4;
+
+	if (header < IPV4_HEADER)
+		return 0;
+	ends->from[2] = ends->to[2] = bpf_htonl(0xffff);
+	ends->from[3] = ip.from;
+	ends->to[3] = ip.to;
+	*end = at + bpf_ntohs(ip.total);
+	return at + header;
+}
+
+static __always_inline __u32 tcp_behind_ipv6(const struct __sk_buff *skb, __u32 at, struct tcp_ends *ends, __u32 *end)
+{
+	struct ipv6_header ip;
+
+	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)) ||
+	    (ip.version & bpf_htonl(0xf0000000)) != bpf_htonl(0x60000000))
+		return 0;
+	if (ip.next != IPPROTO_TCP)
+		return 0;
+	__builtin_memcpy(ends->from, ip.from, sizeof(ip.from));
+	__builtin_memcpy(ends->to, ip.to, sizeof(ip.to));
+	*end = at + IPV6_HEADER + bpf_ntohs(ip.payload);
+	return at + IPV6_HEADER;
+}
+
+/* Takes a frame apart, whose IP header begins at `ip`. False if it is left alone. */
+static __always_inline bool tcp_packet_read(const struct __sk_buff *skb, __u32 ip, struct tcp_packet *packet)
+{
+	struct tcp_header tcp;
+	__u32 end = 0;
+
+	__builtin_memset(packet, 0, sizeof(*packet));
+	if (skb->protocol == bpf_htons(ETH_P_IP))
+		packet->at = tcp_behind_ipv4(skb, ip, &packet->ends, &end);
+	else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		packet->at = tcp_behind_ipv6(skb, ip, &packet->ends, &end);
+	if (!packet->at || bpf_skb_load_bytes(skb, packet->at, &tcp, sizeof(tcp)))
+		return false;
+	__u32 header = (tcp.offset >> 4) * 4;
+
+	if (header < TCP_HEADER || packet->at + header > end || end > skb->len)
+		return false;
+	packet->ends.from_port = tcp.from_port;
+	packet->ends.to_port = tcp.to_port;
+	packet->payload = end - packet->at - header;
+	packet->segment = skb->gso_size ?: packet->payload;
+	packet->ack = bpf_ntohl(tcp.ack);
+	packet->options = header - TCP_HEADER;
+	packet->window = bpf_ntohs(tcp.window);
+	packet->flags = tcp.flags;
+	return true;
+}
+
+/* The first number of four bytes at this place, which is one of the 40 and of those that are no option behind them. */
+static __always_inline __u32 tcp_option_number(const __u8 *bytes, __u32 at)
+{
+	return (__u32)bytes[at] << 24 | (__u32)bytes[at + 1] << 16 | (__u32)bytes[at + 2] << 8 | bytes[at + 3];
+}
+
+#define TCP_OPTION_ROOM 64
+
+/* The options that matter here; those behind a faulty one are not looked at. */
+static __always_inline void tcp_options_read(const struct __sk_buff *skb, const struct tcp_packet *packet,
+					     struct tcp_options *options)
+{
+	__u8 bytes[TCP_OPTION_ROOM + 16] = {};
+	__u32 length = packet->options, at = 0;
+
+	__builtin_memset(options, 0, sizeof(*options));
+	if (length == 0 || length > TCP_OPTIONS || bpf_skb_load_bytes(skb, packet->at + TCP_HEADER, bytes, length))
+		return;
+	for (int i = 0; i < TCP_OPTIONS; i++) {
+		at &= TCP_OPTION_ROOM - 1;
+		__u8 kind = bytes[at], size = bytes[at + 1];
+
+		if (at >= length || kind == 0)
+			return;
+		if (kind == 1) {
+			at++;
+			continue;
+		}
+		if (size < 2 || at + size > length)
+			return;
+		if (kind == 3 && size == 3) {
+			options->scale = bytes[at + 2];
+			options->has_scale = true;
+		} else if (kind == 5 && size >= 10) {
+			options->sack_start = tcp_option_number(bytes, at + 2);
+			options->has_sack = true;
+		} else if (kind == 8 && size == 10) {
+			options->tsval = tcp_option_number(bytes, at + 2);
+			options->tsecr = tcp_option_number(bytes, at + 6);
+			options->has_timestamps = true;
+		}
+		at += size;
+	}
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a receiver's window controller knows: a connection, and each acknowledgement of it. */
+#ifndef UNBLOAT_WINDOW_FLOW_H
+#define UNBLOAT_WINDOW_FLOW_H
+
+#include "control.h"
+
+#define WINDOW_STATE_WORDS 16
+
+/* A connection. */
+struct window_flow {
+	__u32 mss;		       /* payload of a full segment, bytes */
+	__u64 own[WINDOW_STATE_WORDS]; /* the controller's, all zero at first */
+};
+
+/* An acknowledgement that is about to leave. */
+struct window_ack {
+	__u64 now_us;
+	__u32 copied;	/* bytes that the application has read since the one before */
+	__u32 rtt_us;	/* the latest RTT that was measured since then; 0 without one */
+	__u32 has_hole; /* a segment is missing */
+};
+
+/* The controller's own part of a connection, as a pointer to one of its types. */
+#define window_own(flow, type)                                                    \
+	({                                                                        \
+		_Static_assert(sizeof(type) <= sizeof((flow)->own), "too large"); \
+		(type *)(flow)->own;                                              \
+	})
+
+#endif

@@ -1,0 +1,16 @@
+//! Window controllers of receivers, at the device through which acknowledgements leave.
+//!
+//! [`WindowPrograms`] are in the kernel as long as they live, or as long as a device has them; [`load_window`] gives
+//! them to a device until [`unload_window`] or the next boot.
+
+mod device;
+mod flows;
+mod notes;
+mod programs;
+mod status;
+
+pub use flows::ShownFlow;
+pub use notes::{Target, WindowNote, WindowUnloaded, load_window, unload_window};
+pub(crate) use notes::sweep;
+pub use programs::WindowPrograms;
+pub use status::{WindowStatus, window_status};
