@@ -278,7 +278,8 @@ SEC("tc") int unbloat_ingress(struct __sk_buff *skb)
 	struct tcp_packet packet;
 	struct tcp_options options;
 
-	if (!tcp_packet_read(skb, unbloat_scope.link_header, &packet) || !(packet.flags & SYN_FLAG || packet.payload))
+	if (!tcp_packet_read(skb, unbloat_scope.link_header, &packet) || packet.flags & RST_FLAG ||
+	    !(packet.flags & SYN_FLAG || packet.payload))
 		return TC_ACT_UNSPEC;
 	struct tcp_ends ends = {.from_port = packet.ends.to_port, .to_port = packet.ends.from_port};
 

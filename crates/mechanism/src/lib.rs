@@ -12,6 +12,7 @@ mod error;
 mod library;
 mod nearest;
 pub mod replay;
+pub mod replay_windows;
 pub mod sock;
 mod sock_members;
 

@@ -55,7 +55,8 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>,
         let mut control = control.map_err(|error| Error::Mechanism { group, error })?;
         // Its device has frames without a header of their own, and no other connections.
         let load = |receiver| WindowPrograms::load(library, receiver, &WindowScope::default(), None);
-        control.receiver = flows.receiver.as_ref().map(load).transpose().map_err(|error| Error::Receiver { group, error })?;
+        control.receiver =
+            flows.receiver.as_ref().map(load).transpose().map_err(|error| Error::Receiver { group, error })?;
         Ok(control)
     };
     scenario.flows.iter().enumerate().map(control).collect()

@@ -15,11 +15,11 @@ const STATE_WORDS: usize = 16;
 
 /// `struct window_flow`: one connection.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WindowFlow {
     /// Payload of a full segment, bytes.
     pub mss: u32,
-    own: [u64; STATE_WORDS],
+    pub(crate) own: [u64; STATE_WORDS],
 }
 
 impl WindowFlow {

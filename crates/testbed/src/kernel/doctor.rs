@@ -4,6 +4,7 @@ use super::loader::available;
 use super::pins::has_bpffs;
 use super::rights;
 use super::types::Types;
+use super::version::{OLDEST, release, running_version};
 use crate::host::namespace::Namespace;
 use crate::host::netlink::Netlink;
 use crate::host::tun::Tun;
@@ -15,8 +16,6 @@ use std::path::Path;
 const QDISCS: [&str; 11] = ["htb", "tbf", "pfifo", "bfifo", "clsact", "netem", "fq", "fq_codel", "pie", "red", "prio"];
 /// The kernel's own controls that ours are held against.
 const CONTROLS: [&str; 5] = ["reno", "cubic", "bbr", "vegas", "dctcp"];
-/// The oldest kernel that is supported.
-const OLDEST: (u32, u32) = (6, 1);
 
 /// One thing that this machine has or has not.
 #[derive(Debug, Serialize)]
@@ -60,7 +59,7 @@ fn kernel() -> Vec<Check> {
     let release = release();
     let missing = rights::missing();
     let mut checks = vec![
-        Check::new("Linux 6.1 or newer", "loading", version(&release) >= OLDEST, &release)
+        Check::new("Linux 6.1 or newer", "loading", running_version() >= OLDEST, &release)
             .or("install a newer kernel (Debian: apt-get install linux-image-amd64)"),
         Check::new("root's rights", "loading, testbed", missing.is_empty(), lacking(&missing)).or("run it with sudo"),
     ];
@@ -110,22 +109,6 @@ fn types() -> Vec<Check> {
 
 fn lacking(rights: &[&str]) -> String {
     if rights.is_empty() { "yes".into() } else { format!("lacks {}", rights.join(", ")) }
-}
-
-/// The running kernel's release.
-pub fn release() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
-}
-
-/// The first two numbers of the running kernel's release.
-pub fn running_version() -> (u32, u32) {
-    version(&release())
-}
-
-/// The first two numbers of a kernel's release.
-fn version(release: &str) -> (u32, u32) {
-    let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 fn programs() -> Vec<Check> {
@@ -213,18 +196,5 @@ fn module_remedy(module: &str) -> String {
         format!("modprobe {module}")
     } else {
         format!("boot a kernel with {module}: this one has no such module")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn releases() {
-        assert_eq!(version("6.1.0-40-amd64"), (6, 1));
-        assert_eq!(version("6.18.44-fc"), (6, 18));
-        assert_eq!(version("7.0-rc1"), (7, 0));
-        assert!(version("5.15.0") < OLDEST && version("6.1-rc3") >= OLDEST);
     }
 }

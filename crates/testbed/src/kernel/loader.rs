@@ -1,10 +1,10 @@
 //! From an object to a registered congestion control.
 
-use super::doctor::running_version;
 use super::error::Error;
 use super::messages::{Refusal, fault, listening, refusal};
 use super::rights;
 use super::types::{Types, override_path};
+use super::version::running_version;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
 use mechanism::{KernelObject, Library};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};

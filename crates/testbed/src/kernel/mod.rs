@@ -14,13 +14,13 @@ mod rights;
 mod status;
 mod types;
 mod unload;
+mod version;
 mod window;
 
 pub use cgroup::{Attachment, Group, attach, detach};
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
-pub(crate) use doctor::running_version;
-pub use doctor::{Check, doctor, release};
+pub use doctor::{Check, doctor};
 pub use error::Error;
 pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
@@ -28,6 +28,9 @@ pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
 pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};
+pub use version::release;
+pub(crate) use version::running_version;
 pub use window::{
-    ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, WindowUnloaded, load_window, unload_window, window_status,
+    ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, WindowUnloaded, load_window, unload_window,
+    window_status,
 };

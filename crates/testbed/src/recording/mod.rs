@@ -4,6 +4,7 @@
 
 mod layout;
 mod types;
+mod windows;
 
 use crate::controls::{self, GroupControl};
 use crate::emulator::clock::Time;
@@ -26,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use types::Type;
+pub use windows::{run_windows, window_events};
 
 const NAME_BYTES: usize = 32;
 const SAMPLE_BYTES: usize = 128;
@@ -79,12 +81,7 @@ impl Recorder {
     /// # Errors
     /// In a sentence: if it was not compiled for recording, or the kernel does not describe its types.
     pub fn start(object: &Object) -> Result<Recorder, String> {
-        let map = |name: &str| {
-            let found = object.maps().find(|map| map.name() == name);
-            let found = found.ok_or_else(|| format!("the control does not record: it has no map {name}"))?;
-            MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
-        };
-        let (ring, lost) = (map("unbloat_recording")?, map("unbloat_lost")?);
+        let (ring, lost) = (map_of(object, "unbloat_recording")?, map_of(object, "unbloat_lost")?);
         let layouts = Layouts::of(object)?;
         let over = Arc::new(AtomicBool::new(false));
         let reader = std::thread::spawn({
@@ -101,11 +98,21 @@ impl Recorder {
     pub fn stop(self) -> Result<Recording, String> {
         self.over.store(true, Ordering::Relaxed);
         let recording = self.reader.join().map_err(|_| "the reader of the recording panicked")??;
-        let lost = self.lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())?;
-        match lost {
-            Some(count) if count.iter().all(|&byte| byte == 0) => Ok(recording),
-            count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
-        }
+        unlost(&self.lost).map(|()| recording)
+    }
+}
+
+fn map_of(object: &Object, name: &str) -> Result<MapHandle, String> {
+    let found = object.maps().find(|map| map.name() == name);
+    let found = found.ok_or_else(|| format!("the mechanism does not record: it has no map {name}"))?;
+    MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
+}
+
+/// Has everything found room?
+fn unlost(lost: &MapHandle) -> Result<(), String> {
+    match lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())? {
+        Some(count) if count.iter().all(|&byte| byte == 0) => Ok(()),
+        count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
     }
 }
 

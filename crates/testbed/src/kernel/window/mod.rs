@@ -10,7 +10,7 @@ mod programs;
 mod status;
 
 pub use flows::ShownFlow;
-pub use notes::{Target, WindowNote, WindowUnloaded, load_window, unload_window};
 pub(crate) use notes::sweep;
+pub use notes::{Target, WindowNote, WindowUnloaded, load_window, unload_window};
 pub use programs::WindowPrograms;
 pub use status::{WindowStatus, window_status};

@@ -1,0 +1,33 @@
+//! Which kernel runs.
+
+/// The oldest kernel that is supported.
+pub(crate) const OLDEST: (u32, u32) = (6, 1);
+
+/// The running kernel's release.
+pub fn release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
+}
+
+/// The first two numbers of the running kernel's release.
+pub(crate) fn running_version() -> (u32, u32) {
+    version(&release())
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        assert_eq!(version("6.1.0-40-amd64"), (6, 1));
+        assert_eq!(version("6.18.44-fc"), (6, 18));
+        assert_eq!(version("7.0-rc1"), (7, 0));
+        assert!(version("5.15.0") < OLDEST && version("6.1-rc3") >= OLDEST);
+    }
+}

@@ -1,0 +1,205 @@
+//! Frames as the programs see them, made here, and taken apart by the obvious way, which knows nothing of the programs.
+
+use libbpf_rs::Program;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+use testbed::kernel::WindowPrograms;
+
+pub const ETHERNET: usize = 14;
+pub const SYN: u8 = 2;
+pub const RST: u8 = 4;
+pub const ACK: u8 = 16;
+/// `struct __sk_buff`'s bytes, and where `gso_size` stands in it.
+const CONTEXT: usize = 192;
+const GSO_SEGS: usize = 164;
+const GSO_SIZE: usize = 176;
+/// What `TC_ACT_UNSPEC` is as a return value: the next filter decides.
+const UNSPEC: u32 = u32::MAX;
+
+/// A TCP segment to be.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub v6: bool,
+    pub from: (u16, u16),
+    pub to: (u16, u16),
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
+    pub options: Vec<u8>,
+    pub payload: usize,
+}
+
+impl Segment {
+    /// From end `from` to end `to`, each a host's number and a port.
+    pub fn new(from: (u16, u16), to: (u16, u16), flags: u8) -> Segment {
+        Segment { v6: false, from, to, seq: 0, ack: 0, flags, window: 0xffff, options: vec![], payload: 0 }
+    }
+
+    pub fn frame(&self) -> Vec<u8> {
+        let tcp_length = 20 + self.options.len() + self.payload;
+        let mut frame = vec![0; ETHERNET - 2];
+        if self.v6 {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend((tcp_length as u16).to_be_bytes());
+            frame.extend([6, 64]);
+            for (host, _) in [self.from, self.to] {
+                frame.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+                frame.extend(host.to_be_bytes());
+            }
+        } else {
+            frame.extend([0x08, 0x00, 0x45, 0]);
+            frame.extend((20 + tcp_length as u16).to_be_bytes());
+            frame.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+            for (host, _) in [self.from, self.to] {
+                frame.extend([10, 0]);
+                frame.extend(host.to_be_bytes());
+            }
+        }
+        let at = frame.len();
+        frame.extend(self.from.1.to_be_bytes());
+        frame.extend(self.to.1.to_be_bytes());
+        frame.extend(self.seq.to_be_bytes());
+        frame.extend(self.ack.to_be_bytes());
+        frame.extend([((20 + self.options.len()) / 4 * 16) as u8, self.flags]);
+        frame.extend(self.window.to_be_bytes());
+        frame.extend([0; 4]);
+        frame.extend(&self.options);
+        frame.extend((0..self.payload).map(|byte| byte as u8));
+        let checksum = !sum(&frame, at);
+        frame[at + 16..at + 18].copy_from_slice(&checksum.to_be_bytes());
+        frame
+    }
+}
+
+pub fn timestamps(value: u32, echo: u32) -> Vec<u8> {
+    [&[1, 1, 8, 10][..], &value.to_be_bytes(), &echo.to_be_bytes()].concat()
+}
+
+/// The one's complement sum over pseudo header and segment of a frame whose TCP header begins at `at`: 0xffff if the
+/// checksum is right.
+fn sum(frame: &[u8], at: usize) -> u16 {
+    let addresses = if frame[ETHERNET] >> 4 == 4 { &frame[26..34] } else { &frame[22..54] };
+    let tcp = &frame[at..];
+    let words = addresses.chunks(2).chain(tcp.chunks(2));
+    let mut sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum();
+    sum += 6 + tcp.len() as u32;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// What matters of a frame that is a whole TCP segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Where its TCP header begins.
+    pub at: usize,
+    /// Addresses and ports.
+    pub ends: Vec<u8>,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
+    /// That over its pseudo header and the whole of the frame behind its IP header.
+    pub sum: u16,
+    pub scale: Option<u8>,
+}
+
+/// None of what is no TCP segment right behind an IP header, as the frame's lengths have it.
+pub fn read(frame: &[u8]) -> Option<Read> {
+    let number = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
+    let (at, end, addresses) = match number(12)? {
+        0x0800 => {
+            let first = *frame.get(ETHERNET)?;
+            let header = usize::from(first & 15) * 4;
+            let is_whole = first >> 4 == 4 && header >= 20 && number(20)? & 0x3fff == 0 && *frame.get(23)? == 6;
+            is_whole.then_some(())?;
+            (ETHERNET + header, ETHERNET + usize::from(number(16)?), frame.get(26..34)?)
+        }
+        0x86dd => {
+            (*frame.get(ETHERNET)? >> 4 == 6 && *frame.get(20)? == 6).then_some(())?;
+            (ETHERNET + 40, ETHERNET + 40 + usize::from(number(18)?), frame.get(22..54)?)
+        }
+        _ => return None,
+    };
+    let header = usize::from(*frame.get(at + 12)? >> 4) * 4;
+    (header >= 20 && frame.len() >= at + 20 && at + header <= end && end <= frame.len()).then_some(())?;
+    Some(Read {
+        at,
+        ends: [addresses, &frame[at..at + 4]].concat(),
+        ack: u32::from_be_bytes(frame[at + 8..at + 12].try_into().ok()?),
+        flags: frame[at + 13],
+        window: number(at + 14)?,
+        sum: sum(frame, at),
+        scale: scale(&frame[at + 20..at + header]),
+    })
+}
+
+/// That of the last window scale option that stands before anything faulty, as Linux has it (`tcp_parse_options`).
+fn scale(mut options: &[u8]) -> Option<u8> {
+    let mut found = None;
+    loop {
+        match *options {
+            [1, ref rest @ ..] => options = rest,
+            [kind, length, ..] if kind != 0 && length >= 2 && usize::from(length) <= options.len() => {
+                if (kind, length) == (3, 3) {
+                    found = Some(options[2]);
+                }
+                options = &options[usize::from(length)..];
+            }
+            _ => return found,
+        }
+    }
+}
+
+/// The two programs of a window controller, to be run without a device.
+pub struct Programs<'a> {
+    egress: Program<'a>,
+    ingress: Program<'a>,
+}
+
+impl<'a> Programs<'a> {
+    pub fn of(programs: &'a WindowPrograms) -> Programs<'a> {
+        let named = |name: &str| programs.object().progs().find(|program| program.name() == name).expect("a program");
+        Programs { egress: named("unbloat_egress"), ingress: named("unbloat_ingress") }
+    }
+
+    /// What leaves in place of this frame.
+    pub fn leaves(&self, frame: &[u8]) -> Vec<u8> {
+        run(&self.egress, frame, 0, 1).0
+    }
+
+    /// Lets a frame come, made by the card of several with `gso_size` bytes each if that is not zero.
+    pub fn comes(&self, frame: &[u8], gso_size: u32) -> Vec<u8> {
+        run(&self.ingress, frame, gso_size, 1).0
+    }
+
+    /// Nanoseconds that an acknowledgement takes, and a data segment.
+    pub fn cost(&self, ack: &[u8], data: &[u8], repeat: u32) -> (Duration, Duration) {
+        (run(&self.egress, ack, 0, repeat).1, run(&self.ingress, data, 0, repeat).1)
+    }
+}
+
+fn run(program: &Program, frame: &[u8], gso_size: u32, repeat: u32) -> (Vec<u8>, Duration) {
+    let mut out = vec![0; frame.len() + 64];
+    let mut context = [0_u8; CONTEXT];
+    context[GSO_SIZE..GSO_SIZE + 4].copy_from_slice(&gso_size.to_ne_bytes());
+    context[GSO_SEGS..GSO_SEGS + 4].copy_from_slice(&u32::from(gso_size > 0).to_ne_bytes());
+    let mut options = libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as u64,
+        data_in: frame.as_ptr().cast(),
+        data_size_in: frame.len() as u32,
+        data_out: out.as_mut_ptr().cast(),
+        data_size_out: out.len() as u32,
+        ctx_in: context.as_mut_ptr().cast(),
+        ctx_size_in: context.len() as u32,
+        repeat: repeat as i32,
+        ..Default::default()
+    };
+    // SAFETY: the pointers lead to as many bytes as are said.
+    let failed = unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_fd().as_raw_fd(), &mut options) };
+    assert_eq!(failed, 0, "the program does not run on {frame:?}");
+    assert_eq!(options.retval, UNSPEC);
+    out.truncate(options.data_size_out as usize);
+    (out, Duration::from_nanos(options.duration.into()))
+}
