@@ -156,49 +156,77 @@ static __always_inline bool tcp_packet_read(const struct __sk_buff *skb, __u32 i
 	return true;
 }
 
-/* The first number of four bytes at this place, which is one of the 40 and of those that are no option behind them. */
-static __always_inline __u32 tcp_option_number(const __u8 *bytes, __u32 at)
+#define TCP_OPTION_ROOM 64
+#define ALIGNED_TIMESTAMPS 0x0101080a /* two that do nothing, then timestamps: what nearly every segment has */
+
+/* Options on their way through bpf_loop(), whose body the verifier looks at once, whatever its rounds. */
+struct tcp_options_reader {
+	struct tcp_options found;
+	__u32 length;
+	__u32 at;
+	__u8 bytes[TCP_OPTION_ROOM + 16];
+};
+
+static __always_inline __u32 tcp_option_number(const struct tcp_options_reader *reader, __u32 at)
 {
-	return (__u32)bytes[at] << 24 | (__u32)bytes[at + 1] << 16 | (__u32)bytes[at + 2] << 8 | bytes[at + 3];
+	const __u8 *bytes = &reader->bytes[at & (TCP_OPTION_ROOM - 1)];
+
+	return (__u32)bytes[0] << 24 | (__u32)bytes[1] << 16 | (__u32)bytes[2] << 8 | bytes[3];
 }
 
-#define TCP_OPTION_ROOM 64
+static __always_inline void tcp_timestamps_read(struct tcp_options_reader *reader, __u32 at)
+{
+	reader->found.tsval = tcp_option_number(reader, at);
+	reader->found.tsecr = tcp_option_number(reader, at + 4);
+	reader->found.has_timestamps = true;
+}
+
+/* Takes the next option in; 1 if it was the last, or is faulty. */
+static long tcp_option_read(__u32 round, struct tcp_options_reader *reader)
+{
+	__u32 at = reader->at & (TCP_OPTION_ROOM - 1);
+	__u8 kind = reader->bytes[at], size = reader->bytes[at + 1];
+
+	if (at >= reader->length || kind == 0)
+		return 1;
+	if (kind == 1) {
+		reader->at = at + 1;
+		return 0;
+	}
+	if (size < 2 || at + size > reader->length)
+		return 1;
+	if (kind == 3 && size == 3) {
+		reader->found.scale = reader->bytes[at + 2];
+		reader->found.has_scale = true;
+	} else if (kind == 5 && size >= 10) {
+		reader->found.sack_start = tcp_option_number(reader, at + 2);
+		reader->found.has_sack = true;
+	} else if (kind == 8 && size == 10) {
+		tcp_timestamps_read(reader, at + 2);
+	}
+	reader->at = at + size;
+	return 0;
+}
 
 /* The options that matter here; those behind a faulty one are not looked at. */
 static __always_inline void tcp_options_read(const struct __sk_buff *skb, const struct tcp_packet *packet,
 					     struct tcp_options *options)
 {
-	__u8 bytes[TCP_OPTION_ROOM + 16] = {};
-	__u32 length = packet->options, at = 0;
+	struct tcp_options_reader reader = {.length = packet->options};
+	__u32 length;
 
 	__builtin_memset(options, 0, sizeof(*options));
-	if (length == 0 || length > TCP_OPTIONS || bpf_skb_load_bytes(skb, packet->at + TCP_HEADER, bytes, length))
+	if (!packet->options)
 		return;
-	for (int i = 0; i < TCP_OPTIONS; i++) {
-		at &= TCP_OPTION_ROOM - 1;
-		__u8 kind = bytes[at], size = bytes[at + 1];
-
-		if (at >= length || kind == 0)
-			return;
-		if (kind == 1) {
-			at++;
-			continue;
-		}
-		if (size < 2 || at + size > length)
-			return;
-		if (kind == 3 && size == 3) {
-			options->scale = bytes[at + 2];
-			options->has_scale = true;
-		} else if (kind == 5 && size >= 10) {
-			options->sack_start = tcp_option_number(bytes, at + 2);
-			options->has_sack = true;
-		} else if (kind == 8 && size == 10) {
-			options->tsval = tcp_option_number(bytes, at + 2);
-			options->tsecr = tcp_option_number(bytes, at + 6);
-			options->has_timestamps = true;
-		}
-		at += size;
-	}
+	/* A multiple of four up to 40; written so that the verifier of any kernel sees that it is neither 0 nor large. */
+	length = ((packet->options - 4) & (TCP_OPTION_ROOM - 1)) + 4;
+	if (bpf_skb_load_bytes(skb, packet->at + TCP_HEADER, reader.bytes, length))
+		return;
+	if (length == 12 && tcp_option_number(&reader, 0) == ALIGNED_TIMESTAMPS)
+		tcp_timestamps_read(&reader, 4);
+	else
+		bpf_loop(TCP_OPTIONS, tcp_option_read, &reader, 0);
+	*options = reader.found;
 }
 
 #endif

@@ -85,9 +85,7 @@ GroupOption = Annotated[
     str | None,
     typer.Option("--cgroup", metavar="CGROUP", help="... only of sockets of this control group."),
 ]
-RouterOption = Annotated[
-    bool, typer.Option("--router", help="... also of connections that this machine forwards.")
-]
+RouterOption = Annotated[bool, typer.Option("--router", help="... also of connections that this machine forwards.")]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
 ]

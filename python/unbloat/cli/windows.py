@@ -20,7 +20,9 @@ def is_window(name: str) -> bool:
     return (ALGORITHMS / "window" / f"{name}.bpf.c").is_file()
 
 
-def load(receiver: str, parameters: list[tuple[str, str]], device: str | None, target: dict[str, Any]) -> dict[str, Any]:
+def load(
+    receiver: str, parameters: list[tuple[str, str]], device: str | None, target: dict[str, Any]
+) -> dict[str, Any]:
     """Give a device a window controller; gives what it has then."""
     from unbloat.system.paths import ALGORITHMS
 
@@ -58,9 +60,7 @@ def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
 
 def statuses() -> list[dict[str, Any]]:
     """Give the devices that have a window controller, with their connections."""
-    return [
-        {**status, "parameters": dict(status["parameters"])} for status in json.loads(_core.kernel_window_status())
-    ]
+    return [{**status, "parameters": dict(status["parameters"])} for status in json.loads(_core.kernel_window_status())]
 
 
 def screen(receivers: list[dict[str, Any]]) -> Iterator[str]:
@@ -69,7 +69,9 @@ def screen(receivers: list[dict[str, Any]]) -> Iterator[str]:
 
     for receiver in receivers:
         settings = ", ".join(f"{name} = {value}" for name, value in receiver["parameters"].items())
-        yield "\n".join([f"{receiver['device']}: {receiver['source']}{of_whom(receiver)}", *([settings] if settings else [])])
+        yield "\n".join(
+            [f"{receiver['device']}: {receiver['source']}{of_whom(receiver)}", *([settings] if settings else [])]
+        )
         flows = receiver["flows"][:MOST_FLOWS]
         if not flows:
             yield f"no connection of {receiver['device']} yet"

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 
-/// Disciplines that a test over emulated links or a comparison may want of the kernel.
+/// Disciplines that a receiver at a device, a test over emulated links or a comparison may want of the kernel.
 const QDISCS: [&str; 11] = ["htb", "tbf", "pfifo", "bfifo", "clsact", "netem", "fq", "fq_codel", "pie", "red", "prio"];
 /// The kernel's own controls that ours are held against.
 const CONTROLS: [&str; 5] = ["reno", "cubic", "bbr", "vegas", "dctcp"];
@@ -134,7 +134,7 @@ fn network() -> Vec<Check> {
         let untried =
             |what: &str, needed_for| unknown(what, needed_for, "cannot be tried without root").or("run it with sudo");
         checks.push(untried("TUN devices", "testbed"));
-        checks.extend(QDISCS.iter().map(|kind| untried(&format!("qdisc {kind}"), "comparisons")));
+        checks.extend(QDISCS.iter().map(|kind| untried(&format!("qdisc {kind}"), purpose(kind))));
         return checks;
     };
     let tun = namespace.within(|| Tun::create().map(|_| ()));
@@ -146,10 +146,15 @@ fn network() -> Vec<Check> {
         } else {
             "the kernel does not know it".to_string()
         };
-        let check = Check::new(format!("qdisc {kind}"), "comparisons", there.unwrap_or(false), found);
+        let check = Check::new(format!("qdisc {kind}"), purpose(kind), there.unwrap_or(false), found);
         checks.push(check.or(module_remedy(&format!("sch_{}", module_of(kind)))));
     }
     checks
+}
+
+/// What a discipline is for.
+fn purpose(kind: &str) -> &'static str {
+    if kind == "clsact" { "load --dev" } else { "comparisons" }
 }
 
 fn try_out(what: &str, result: &Result<(), &io::Error>) -> Check {

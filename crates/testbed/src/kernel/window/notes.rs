@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// The notes, one a device; like the programs they do not outlive the kernel.
 const NOTES: &str = "/run/unbloat-windows";
-/// Whoever changes something holds it.
-const LOCK: &str = "/run/unbloat-windows.lock";
+/// Whoever changes something has this folder locked: that leaves no file.
+const LOCK: &str = "/run";
 
 /// Whose acknowledgements are lowered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +128,9 @@ pub fn unload_window(source: &str, device: Option<&str>) -> Result<Vec<WindowUnl
 /// Takes away what processes that were killed have begun, and the notes of devices that are no more; says what that
 /// was.
 pub(crate) fn sweep() -> Vec<String> {
+    if notes().is_empty() {
+        return Vec::new();
+    }
     lock().map(|_lock| sweep_locked()).unwrap_or_default()
 }
 
@@ -185,7 +188,7 @@ fn path(note: &WindowNote) -> PathBuf {
 
 fn lock() -> Result<Flock<File>, Error> {
     let failed = |error: io::Error| Error::machine(format!("{LOCK} cannot be locked: {error}"));
-    let file = File::options().create(true).append(true).open(LOCK).map_err(failed)?;
+    let file = File::open(LOCK).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| failed(error.into()))
 }
 

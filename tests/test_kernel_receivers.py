@@ -1,0 +1,189 @@
+"""Window controllers at a device of the running kernel: `unbloat load --dev`, `unload`, `status`, `clean`; needs root."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_sandbox import UNBLOAT, Done, Sandbox
+
+pytest_plugins = ["kernel_sandbox"]
+
+DOWNLOAD = """
+import socket, sys, threading
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+server = socket.create_server((sys.argv[1], int(sys.argv[2])), family=family)
+def serve():
+    with server.accept()[0] as sender:
+        sender.sendall(bytes(4_000_000))
+threading.Thread(target=serve).start()
+with socket.create_connection(server.getsockname()) as receiver:
+    while receiver.recv(1 << 16):
+        pass
+"""
+"""Over the loopback, whose device both ends share."""
+
+
+@pytest.fixture
+def device(sandbox: Sandbox) -> str:
+    assert sandbox("ip", "link", "set", "lo", "up").returncode == 0
+    return "lo"
+
+
+def download(sandbox: Sandbox, address: str = "127.0.0.1", port: int = 4321, *prefix: object) -> None:
+    done = sandbox(*prefix, sys.executable, "-c", DOWNLOAD, address, port)
+    assert done.returncode == 0, done.stderr
+
+
+def receivers(unbloat: Sandbox) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(unbloat("status", "--json").stdout)["receivers"]
+    return found
+
+
+def windows(unbloat: Sandbox, port: int = 4321) -> list[tuple[int, int]]:
+    """Give what the receiving ends of downloads show and what their stacks offer."""
+    (receiver,) = receivers(unbloat)
+    flows = [flow for flow in receiver["flows"] if flow["to"].endswith(f":{port}")]
+    return [(flow["window_bytes"], flow["offered_bytes"]) for flow in flows]
+
+
+def left(sandbox: Sandbox) -> str:
+    """Give what the kernel and the notes still have."""
+    return sandbox("sh", "-c", "tc qdisc show dev lo clsact; ls /run").stdout
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_window_is_lowered_until_it_is_unloaded(
+    sandbox: Sandbox, unbloat: Sandbox, device: str, address: str
+) -> None:
+    done = unbloat("load", "static", "--dev", device, "--param", "most=2")
+    assert (done.stdout, done.stderr) == ("static lowers the windows that leave through lo\n", "")
+    download(sandbox, address)
+    ((window, offered),) = windows(unbloat)
+    assert 0 < window < offered
+    (receiver,) = receivers(unbloat)
+    assert receiver["parameters"] == {"most": "2"}
+    assert "base RTT" in unbloat("status").stdout
+    again = unbloat("load", "rtac", "--dev", device)
+    assert (again.returncode, again.stderr) == (
+        2,
+        "unbloat: lo has static already: unbloat unload static --dev lo\n",
+    )
+    assert unbloat("unload", "static").stdout == "lo no longer has static\n"
+    assert left(sandbox) == "" and receivers(unbloat) == []
+
+
+@pytest.mark.parametrize("controller", ["autotuning", "drwa", "rtac", "static"])
+def test_every_controller_passes_the_verifier(unbloat: Sandbox, device: str, controller: str) -> None:
+    done = unbloat("load", controller, "--dev", device, "--json")
+    assert json.loads(done.stdout)["source"] == controller, done.stderr
+    assert unbloat("unload", controller, "--dev", device).returncode == 0
+
+
+def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.bpf.c"
+    file.write_text(
+        '#include "vmlinux.h"\n#include <bpf/bpf_helpers.h>\n#include "window_control.h"\n'
+        "static __always_inline __u32 mine(struct window_flow *flow, const struct window_ack *ack)\n"
+        '{\n\treturn 3 * flow->mss;\n}\nWINDOW_CONTROL(mine)\nchar _license[] SEC("license") = "GPL";\n'
+    )
+    done = unbloat("load", file, "--dev", device)
+    assert done.returncode == 0, done.stderr
+    download(sandbox)
+    ((window, offered),) = windows(unbloat)
+    assert 0 < window < offered
+    assert unbloat("unload", file).returncode == 0
+
+
+def test_only_those_that_are_meant(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    for options, ports in [
+        (["--port", "4321"], [4321]),
+        (["--dest", "127.0.0.0/8"], [4321, 4322]),
+        (["--dest", "192.0.2.0/24"], []),
+        (["--dest", "::1"], []),
+    ]:
+        assert unbloat("load", "static", "--dev", device, "--param", "most=2", *options).returncode == 0
+        for port in (4321, 4322):
+            download(sandbox, "127.0.0.1", port)
+        (receiver,) = receivers(unbloat)
+        assert [port for port in (4321, 4322) if windows(unbloat, port)] == ports, receiver
+        assert unbloat("unload", "static").returncode == 0
+
+
+def test_only_a_control_group(sandbox: Sandbox, unbloat: Sandbox, device: str, name: str) -> None:
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    root = next(Path(mount) for _, mount, kind, *_ in mounts if kind == "cgroup2")
+    group = root / f"{name}.slice"
+    group.mkdir()
+    try:
+        done = unbloat("load", "static", "--dev", device, "--param", "most=2", "--cgroup", group.name)
+        assert done.stdout == f"static lowers the windows that leave through lo, of {group}\n", done.stderr
+        download(sandbox, "127.0.0.1", 4321)
+        assert windows(unbloat, 4321) == []
+        download(sandbox, "127.0.0.1", 4322, "sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group)
+        assert len(windows(unbloat, 4322)) == 1
+        assert unbloat("unload", "static").returncode == 0
+    finally:
+        group.rmdir()
+
+
+def test_what_others_have_at_the_device_stays(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    def filters() -> str:
+        return sandbox("tc", "filter", "show", "dev", device, "egress").stdout
+
+    assert sandbox("tc", "qdisc", "add", "dev", device, "clsact").returncode == 0
+    assert unbloat("load", "static", "--dev", device).returncode == 0
+    assert unbloat("unload", "static").returncode == 0
+    assert "clsact" in left(sandbox) and not filters()
+    assert sandbox("tc", "qdisc", "del", "dev", device, "clsact").returncode == 0
+
+    # Made by us, but somebody else has come to use it.
+    assert unbloat("load", "static", "--dev", device).returncode == 0
+    words = f"tc filter add dev {device} egress prio 7 protocol ip u32 match u32 0 0 action ok"
+    other = sandbox(*words.split())
+    if other.returncode != 0:
+        other = sandbox(*f"tc filter add dev {device} egress prio 7 matchall action ok".split())
+    assert unbloat("unload", "static").returncode == 0
+    assert ("clsact" in left(sandbox)) == (other.returncode == 0)
+
+    assert sandbox("tc", "qdisc", "del", "dev", device, "clsact").returncode == (2 if other.returncode else 0)
+    assert sandbox("tc", "qdisc", "add", "dev", device, "ingress").returncode == 0
+    refused = unbloat("load", "static", "--dev", device)
+    assert refused.returncode == 1 and "has the queue discipline ingress" in refused.stderr
+
+
+def test_a_load_that_is_killed_leaves_nothing_behind(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    # As it is in the middle: noted, the discipline there, one program of both.
+    assert unbloat("load", "static", "--dev", device).returncode == 0
+    assert sandbox("tc", "filter", "del", "dev", device, "egress").returncode == 0
+    done = unbloat("clean", "--json")
+    assert "the window controller static at lo" in done.stdout, done
+    assert left(sandbox) == ""
+
+    script = 'for after in 0.2 0.4 0.6 0.8 1.0; do timeout -s KILL $after "$@" >/dev/null 2>&1; done'
+    killed = sandbox("sh", "-c", script, "sh", *UNBLOAT, "load", "static", "--dev", device)
+    assert killed.returncode in (0, 2, 137), killed
+    unbloat("clean")
+    for receiver in receivers(unbloat):
+        assert unbloat("unload", receiver["source"]).returncode == 0
+    assert left(sandbox) == ""
+
+
+def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
+    def refused(*arguments: str) -> str:
+        done: Done = unbloat("load", *arguments)
+        assert done.returncode == 2 and done.stdout == "", done
+        return done.stderr.removeprefix("unbloat: ").strip()
+
+    assert refused("rtac") == "rtac lowers the windows of a receiver: say at which device, such as --dev wlan0"
+    assert refused("rtac", "--dev", "nowhere").startswith("there is no network device nowhere; there are lo")
+    assert refused("cubic", "--dev", device).startswith('there is no window controller "cubic"; there are')
+    assert refused("rtac", "--dev", device, "--default").startswith("--default is for congestion controls")
+    assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is no address or network')
+    assert refused("rtac", "--dev", device, "--param", "bpd=3").startswith("rtac has no parameter bpd")
+    router = refused("rtac", "--dev", device, "--cgroup", "x", "--router")
+    assert router == "--cgroup means sockets of this host, and --router connections that have none here"
+    done = unbloat("unload", "rtac", "--dev", device)
+    assert done.returncode == 2
+    assert "lo does not have the window controller rtac; `unbloat load` has loaded nothing" in done.stderr
