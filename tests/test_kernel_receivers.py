@@ -1,4 +1,4 @@
-"""Window controllers at a device of the running kernel: `unbloat load --dev`, `unload`, `status`, `clean`; needs root."""
+"""Window controllers at a device of the running kernel: `unbloat load --dev`, `unload`, `status`, `clean`; as root."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ def serve():
     with server.accept()[0] as sender:
         sender.sendall(bytes(4_000_000))
 threading.Thread(target=serve).start()
-with socket.create_connection(server.getsockname()) as receiver:
+with socket.create_connection(server.getsockname()[:2]) as receiver:
     while receiver.recv(1 << 16):
         pass
 """

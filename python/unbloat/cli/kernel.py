@@ -106,7 +106,7 @@ def load_command(
     router: RouterOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a congestion control or a receiver's window controller into the running kernel."""
+    """Put a congestion control or a receiver into the running kernel."""
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
@@ -222,7 +222,7 @@ def unload_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a congestion control or a receiver's window controller out of the running kernel."""
+    """Take a congestion control or a receiver out of the running kernel."""
     from unbloat.system import systemd
 
     if (from_devices := windows.unload(name, dev)) is not None:

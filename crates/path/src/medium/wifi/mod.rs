@@ -249,22 +249,23 @@ impl AccessControl for Cell {
         if self.ask_at <= now {
             self.ask(now, members);
         }
-        if self.contention.next() > now {
+        let at = self.contention.next();
+        if at > now {
             return;
         }
         let mut attempts = std::mem::take(&mut self.attempts);
         for transmitter in 0..self.failed.len() {
-            if !self.contention.is_due(transmitter, now) {
+            if !self.contention.is_due(transmitter, at) {
                 continue;
             }
-            match self.attempt(transmitter, now, members, packets) {
+            match self.attempt(transmitter, at, members, packets) {
                 Some(attempt) => attempts.push(attempt),
-                None if self.has_something(transmitter, now, members) => {}
+                None if self.has_something(transmitter, at, members) => {}
                 None => self.contention.wants_nothing(transmitter),
             }
         }
         if !attempts.is_empty() {
-            self.transmit(now, &attempts, members);
+            self.transmit(at, &attempts, members);
         }
         attempts.clear();
         self.attempts = attempts;
