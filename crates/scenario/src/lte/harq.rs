@@ -14,10 +14,10 @@ pub struct Tries {
 /// The chances of a transport block.
 ///
 /// A receiver adds up the energy of all tries (chase combining). Under Rayleigh fading that is new with each try, 8 ms
-/// later, the energy of `k` tries has an Erlang distribution, so that all `k` fail with the probability of more than `k
-/// - 1` arrivals of a Poisson process: `f(k) = 1 - exp(-x) (1 + x + .. + x^(k-1) / (k-1)!)`, and the failure rate of
-/// first tries gives `x = -ln(1 - f(1))` (Caire and Tuninetti, The throughput of hybrid-ARQ protocols for the Gaussian
-/// collision channel, IEEE Transactions on Information Theory 47(5), 2001: repetition time diversity).
+/// later, the energy of `k` tries has an Erlang distribution, so that all `k` fail with the probability of `k` or more
+/// arrivals of a Poisson process: `f(k) = 1 - exp(-x) (1 + x + .. + x^(k-1) / (k-1)!)`, where the failure rate of first
+/// tries gives `x = -ln(1 - f(1))` (repetition time diversity in Caire and Tuninetti, The throughput of hybrid-ARQ
+/// protocols for the Gaussian collision channel, IEEE Transactions on Information Theory 47, no. 5, of 2001).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harq {
     /// The probability that so many tries all fail: of one try first.

@@ -117,12 +117,15 @@ impl AccessControl for Cell {
 
     fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let subframe = self.next_down.min(self.next_up);
+        // Its own time, however late whoever drives the network is.
+        let at = Nanos(SUBFRAME.0 * subframe);
+        debug_assert!(at <= now, "it is not due");
         self.unserved = subframe + 1;
         if self.next_down == subframe {
-            self.serve_down(now, subframe, members, packets);
+            self.serve_down(at, subframe, members, packets);
         }
         if self.next_up == subframe {
-            self.serve_up(now, subframe, members, packets);
+            self.serve_up(at, subframe, members, packets);
         }
     }
 }
