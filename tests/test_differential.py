@@ -11,7 +11,7 @@ import pytest
 from unbloat.guest import kernels
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
-SCENARIOS = 100
+SCENARIOS, TUNED = 100, 30
 LEAST_PERCENT = 90
 """Of the scenarios with one flow, those whose every data packet agrees. It is 99 with the version that the simulator
 models; a guest that was booted anew decides some ties otherwise."""
@@ -40,6 +40,16 @@ def test_most_scenarios_agree_in_every_data_packet(tmp_path: Path, kernel: str) 
         assert sum(what in verdict["scenario"] for verdict in verdicts) > SCENARIOS // 20, what
     for what in ("jitter", "reorder", "duplicate", "rates", "outages"):
         assert sum(what in verdict["scenario"] for verdict in verdicts) >= SCENARIOS // 50, what
+
+
+def test_auto_tuned_receivers_agree(tmp_path: Path, kernel: str) -> None:
+    """Buffers that grow with what is read (tcp_rmem), and slow readers, whose windows close and open."""
+    output = tmp_path / "verdicts.json"
+    done = differential(TUNED, "--tunes", "--kernel", kernel, "-o", output, "--at-least", LEAST_TUNED_PERCENT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdicts = json.loads(output.read_text())
+    assert sum("read_rate" in verdict["scenario"] for verdict in verdicts) >= TUNED // 5
+    assert all("tcp_rmem" in verdict["scenario"] for verdict in verdicts)
 
 
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:

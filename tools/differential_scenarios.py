@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PACKET_BYTES = 1500
 LONG_PACKETS = 1000
@@ -41,8 +41,8 @@ class Scenario:
         return PACKET_BYTES * 8e3 / self.rate_bps
 
 
-def scenario(seed: int, number: int) -> Scenario:
-    """Draw one."""
+def scenario(seed: int, number: int, *, tunes: bool = False) -> Scenario:
+    """Draw one; its receivers may be told to have auto-tuned buffers and slow readers."""
     draw = random.Random(f"{seed}/{number}")
     flows = 2 if draw.random() < SHARE_OF_TWO_FLOWS else 1
     rate_bps = between(draw, 1e6, 20e6)
@@ -51,6 +51,9 @@ def scenario(seed: int, number: int) -> Scenario:
     queue_packets = max(4, round(bdp_packets * between(draw, 0.3, 4)))
     ecn = draw.random() < 0.2
     groups = [group(draw, ecn) for _ in range(flows)]
+    if tunes:
+        receivers = random.Random(f"{seed}/{number}/receivers")
+        groups = [replace(each, receiver=receiver(receivers, rate_bps)) for each in groups]
     packets = LONG_PACKETS if any(each.size is None for each in groups) else 0
     enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
     needed_s = sum(each.size or 0 for each in groups) * 8 / rate_bps
@@ -91,7 +94,8 @@ class Group:
     """Whether the guest runs the kernel's own control in place of ours."""
     size: int | None
     """Bytes; none is without end."""
-    receive_window: int | None
+    receiver: tuple[str, ...]
+    """Lines on its buffer and its reader."""
     delayed_ack: bool
     ecn: bool
 
@@ -105,8 +109,7 @@ class Group:
         lines = ["", "[[flows]]", f'cc = "{self.control}"']
         if self.size is not None:
             lines.append(f'size = "{self.size}b"')
-        if self.receive_window is not None:
-            lines.append(f'receive_window = "{self.receive_window}b"')
+        lines += self.receiver
         if not self.delayed_ack:
             lines.append("delayed_ack = false")
         if self.ecn:
@@ -120,10 +123,19 @@ def group(draw: random.Random, ecn: bool) -> Group:
         control=draw.choice(["reno", "cubic"]),
         is_the_kernels=draw.random() < 0.5,
         size=round(between(draw, 5e3, 200e3)) if draw.random() < 0.5 else None,
-        receive_window=round(between(draw, 20e3, 400e3)) if draw.random() < 0.3 else None,
+        receiver=(f'receive_window = "{round(between(draw, 20e3, 400e3))}b"',) if draw.random() < 0.3 else (),
         delayed_ack=draw.random() < 0.85,
         ecn=ecn,
     )
+
+
+def receiver(draw: random.Random, rate_bps: float) -> tuple[str, ...]:
+    """Draw a receive buffer that is auto-tuned, and how fast it is read."""
+    default = between(draw, 20e3, 300e3)
+    most = default * between(draw, 1, 50)
+    buffer = f'tcp_rmem = {{ default = "{round(default)}b", max = "{round(most)}b" }}'
+    reads = f'read_rate = "{round(between(draw, 0.2, 1.5) * rate_bps / 1e3)}kbit"'
+    return (buffer, reads) if draw.random() < 0.3 else (buffer,)
 
 
 def queue(draw: random.Random, packets: int, ecn: bool) -> str:

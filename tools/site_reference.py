@@ -59,6 +59,7 @@ SECTIONS = {
     "lognormal": ("`flows.size` of kind `lognormal`", ""),
     "exponential": ("`flows.size` of kind `exponential`", ""),
     "access": ("`flows.access`", ""),
+    "tcp_rmem": ("`flows.tcp_rmem`", ""),
     "clock": ("`flows.clock`", ""),
     "profile": ("`profile` as a table", "In place of a profile's name, at the top of the file or in a group of flows."),
 }

@@ -28,7 +28,6 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 use measure::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 use path::{PortId, Topology};
 use scenario::model::{FlowGroup, Scenario};
-use scenario::skb::receive_memory;
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
@@ -271,8 +270,7 @@ impl Connection {
         let mss = group.packet.0 as u32 - header;
         // A textbook receiver offers the largest window that there is.
         let largest = if stack.quick_ack {
-            let window = group.receive_window.unwrap_or_else(|| scenario.autotuned_window(group));
-            receive_memory(window, mss, group.packet) as u64 / 2
+            scenario.receive_buffer(group).scaled_window() as u64
         } else {
             group.receive_window.map_or(u64::MAX, |window| window.0)
         };

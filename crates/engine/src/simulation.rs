@@ -127,9 +127,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            let window = group.receive_window.unwrap_or_else(|| self.scenario.autotuned_window(group));
+            let buffer = self.scenario.receive_buffer(group);
             let mss = sender.sk.mss_cache;
-            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, window, own_echo, mss, meter));
+            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, buffer, own_echo, mss, meter));
             self.senders.push(sender);
             self.group_of.push(number);
         }

@@ -1,9 +1,10 @@
 //! What no single key can tell: values that contradict each other.
 
 use crate::impairments::Impairments;
-use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service};
+use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service, TcpRmem};
 use crate::queue::Discipline;
 use crate::section::Section;
+use crate::skb::truesize;
 use crate::units::{Bytes, Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
 use std::collections::BTreeMap;
@@ -218,7 +219,18 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
                 format!("{size} is too much for one flow; with packets of {packet} it may be {most}"),
             );
         }
-        let Some(window) = group.receive_window else { continue };
+        receive_buffer(section, group);
+    }
+    let flows: u64 = scenario.flows.iter().map(|group| flows_of(group, scenario)).sum();
+    if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
+        let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
+        last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
+    }
+}
+
+/// Has the receiver room for packets, and one kind of buffer?
+fn receive_buffer(section: &Section, group: &FlowGroup) {
+    if let Some(window) = group.receive_window {
         if window < group.packet {
             section.complain("receive_window", format!("{window} has no room for one packet of {}", group.packet));
         } else if window > UNSCALED_WINDOW && !group.stack.window_scaling {
@@ -227,10 +239,24 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
             section.complain("receive_window", message);
         }
     }
-    let flows: u64 = scenario.flows.iter().map(|group| flows_of(group, scenario)).sum();
-    if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
-        let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
-        last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
+    let offers_all = "needs quick_ack = true: without it a textbook's receiver offers one window for good";
+    for key in ["tcp_rmem", "read_rate"] {
+        if section.get(key).is_some() && !group.stack.quick_ack {
+            section.complain(key, offers_all);
+        }
+    }
+    let Some(TcpRmem { default, max }) = group.tcp_rmem else { return };
+    let table = section.child("tcp_rmem", "tcp_rmem");
+    if group.receive_window.is_some() {
+        section
+            .complain("tcp_rmem", "stands beside receive_window, which fixes the buffer's size; write one of the two");
+    }
+    let two_packets = Bytes(2 * truesize(group.packet.0));
+    if default > max {
+        table.complain("default", format!("{default} is more than max, {max}"));
+    } else if default < two_packets {
+        let message = format!("{default} has no room for two packets of {}, which take {two_packets}", group.packet);
+        table.complain("default", message);
     }
 }
 

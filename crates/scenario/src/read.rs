@@ -6,7 +6,7 @@ use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Link, Loss, ParamValue,
-    Queue, Scenario, Service, Trace, WifiCell,
+    Queue, Scenario, Service, TcpRmem, Trace, WifiCell,
 };
 use crate::profile::Profile;
 use crate::quantity::{Number, Share, Start};
@@ -226,6 +226,8 @@ impl Reader {
             packet: group.need("packet"),
             tos: group.need::<u64>("tos") as u8,
             receive_window: group.read("receive_window"),
+            tcp_rmem: tcp_rmem(group),
+            read_rate: group.read("read_rate"),
             stack: profile.of_group(group),
         }
     }
@@ -272,6 +274,12 @@ fn read_access(section: &Section) -> Access {
         small_queues: section.read("small_queues").unwrap_or_default(),
         delay: section.read("delay").unwrap_or_default(),
     }
+}
+
+/// The receiver's buffer, if it is auto-tuned.
+fn tcp_rmem(group: &Section) -> Option<TcpRmem> {
+    let section = group.child("tcp_rmem", "tcp_rmem");
+    section.is_there().then(|| TcpRmem { default: section.need("default"), max: section.need("max") })
 }
 
 /// The links that a list of names says; none without the key.

@@ -23,6 +23,32 @@ pub fn receive_memory(window: Bytes, payload: u32, packet: Bytes) -> u32 {
     2 * half.clamp(memory_of_segment, i32::MAX as u64 / 2) as u32
 }
 
+/// What `net.core.rmem_max` is where nobody has set it, bytes: a window scale allows for as much
+/// (`tcp_select_initial_window`).
+const RMEM_MAX: u32 = 212_992;
+
+/// A receiver's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// Its memory (`sk_rcvbuf`), at first, bytes.
+    pub memory: u32,
+    /// What auto-tuning may make it (`tcp_rmem[2]`), bytes; none: its size is fixed (`SO_RCVBUF`).
+    pub tcp_rmem_max: Option<u32>,
+}
+
+impl ReceiveBuffer {
+    /// Half of the memory is offered before a segment has come (`TCP_DEFAULT_SCALING_RATIO`), bytes.
+    pub fn first_window(&self) -> u32 {
+        self.memory / 2
+    }
+
+    /// The window that the scale is chosen for (`tcp_select_initial_window`), bytes.
+    pub fn scaled_window(&self) -> u32 {
+        let tuned = self.tcp_rmem_max.map_or(0, |max| max.max(RMEM_MAX));
+        self.first_window().max(tuned)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

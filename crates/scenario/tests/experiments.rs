@@ -495,7 +495,7 @@ fn a_huge_limit_gives_a_huge_window() {
         );
         let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
         let scenario = &experiment.cells[0].scenario;
-        assert_eq!(scenario.autotuned_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
+        assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
     }
 }
 

@@ -154,11 +154,12 @@ fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<
 pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
     let mtu = group.packet.0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
-    Ok(Pair {
-        sender: Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?,
-        receiver: Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?,
-        reverse: group.reverse,
-    })
+    let sender = Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?;
+    let receiver = Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?;
+    if let Some(tcp_rmem) = group.tcp_rmem {
+        receiver.namespace.within(|| stack::tune_receive_buffers(tcp_rmem))?;
+    }
+    Ok(Pair { sender, receiver, reverse: group.reverse })
 }
 
 fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {

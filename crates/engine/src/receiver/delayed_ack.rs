@@ -88,6 +88,11 @@ impl DelayedAck {
         }
     }
 
+    /// None where the window that the stack offers is constant.
+    pub fn window(&mut self) -> Option<&mut ReceiveWindow> {
+        self.window.as_mut()
+    }
+
     /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
     #[inline]
     pub fn deadline(&self) -> Nanos {
@@ -300,13 +305,16 @@ impl DelayedAck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::skb::{ReceiveBuffer, receive_memory};
     use scenario::units::Bytes;
 
     const MSS: u32 = 1448;
 
     /// A window for which a buffer has so many times the memory of a segment.
     fn of_segments(segments: u32) -> ReceiveWindow {
-        let mut window = ReceiveWindow::new(Bytes((segments * MSS) as u64), MSS, Bytes(1500), true);
+        let memory = receive_memory(Bytes((segments * MSS) as u64), MSS, Bytes(1500));
+        let buffer = ReceiveBuffer { memory, tcp_rmem_max: None };
+        let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
         window.measure_overhead();
         window
     }

@@ -1,8 +1,15 @@
-//! The receiving end: reassembly, and what an acknowledgement says. `out_of_order` keeps what came too early,
-//! `delayed_ack` decides when to acknowledge.
+//! The receiving end: reassembly, and what an acknowledgement says.
+//!
+//! * `out_of_order` keeps what came too early
+//! * `delayed_ack` decides when to acknowledge
+//! * `window`, `right_sizing`, `rtt`: the window that is offered, the buffer behind it, and what its size follows
+//! * `application` reads, `shown_window` lets a controller lower what a packet shows
 
+mod application;
 mod delayed_ack;
 mod out_of_order;
+mod right_sizing;
+mod rtt;
 mod shown_window;
 mod window;
 
@@ -11,13 +18,17 @@ use crate::initial_sequence::InitialSequence;
 use crate::packet::{
     Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag, window_scale,
 };
+use application::Application;
 use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
 use mechanism::{Control, WindowController};
 use out_of_order::OutOfOrder;
+use right_sizing::RightSizing;
+use rtt::EchoedRtt;
 use scenario::model::{FlowGroup, TcpProfile};
-use scenario::units::{Bytes, Nanos};
+use scenario::skb::ReceiveBuffer;
+use scenario::units::Nanos;
 use shown_window::ShownWindow;
 use window::ReceiveWindow;
 
@@ -46,8 +57,12 @@ pub struct Receiver {
     /// What the last acknowledgement said.
     acked: u32,
     out_of_order: OutOfOrder,
-    /// Segments in order that came with this event, so that the application has not read them yet.
+    /// Segments in order that came with this event, so that an application that reads at once has not read them yet.
     unread: u32,
+    /// Where it matters when the application reads: its reader, what waits for it, in segments, and when it reads.
+    application: Option<Box<Application>>,
+    queued: u32,
+    reads_at: Nanos,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
     duplicate: Option<Block>,
     /// The timestamp to echo (RFC 7323, section 4).
@@ -68,6 +83,7 @@ pub struct Receiver {
     socket: Option<Box<TcpSock>>,
     /// Of a flow whose receiver has a window controller.
     shown: Option<Box<ShownWindow>>,
+    echoed_rtt: EchoedRtt,
     /// The fast path may be taken (`pred_flags`).
     predicts: bool,
     pub meter: ReceiverMeter,
@@ -78,25 +94,28 @@ pub struct Receiver {
 pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `window`: the largest that its buffer has room for;
-    /// `control`: of its flow, if it needs ECN.
+    /// The receiver of flow `flow` in a run with this seed. `control`: of its flow, if it needs ECN.
     pub fn new(
         seed: u64,
         flow: u32,
         group: &FlowGroup,
-        window: Bytes,
+        buffer: ReceiveBuffer,
         control: Option<&Control>,
         mss: u32,
         meter: ReceiverMeter,
     ) -> Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
-        let scale = if stack.window_scaling { window_scale(window.0) } else { 0 };
-        let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale, stack.tcp_usec_ts)));
-        let moving = stack.quick_ack.then(|| ReceiveWindow::new(window, mss, group.packet, stack.window_scaling));
+        let moving = stack.quick_ack.then(|| ReceiveWindow::new(buffer, mss, group.packet, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
         let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
         let window = moving.as_ref().map_or(constant, ReceiveWindow::offered);
+        let scale = if stack.window_scaling { window_scale(constant as u64) } else { 0 };
+        let scale = moving.as_ref().map_or(scale, ReceiveWindow::scale);
+        let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale)));
+        let sizing = buffer.tcp_rmem_max.map(|max| RightSizing::new(mss, max));
+        let reads_at_once = sizing.is_none() && group.read_rate.is_none();
+        let application = (!reads_at_once).then(|| Box::new(Application::new(group.read_rate, mss, sizing)));
         let socket = control.map(|control| {
             let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
             let mut sk = Box::new(own);
@@ -120,6 +139,9 @@ impl Receiver {
             acked: 0,
             out_of_order: OutOfOrder::new(),
             unread: 0,
+            application,
+            queued: 0,
+            reads_at: Nanos::NEVER,
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
@@ -131,6 +153,7 @@ impl Receiver {
             ack_flags: if control.is_some() { flag::ECT } else { 0 },
             socket,
             shown,
+            echoed_rtt: EchoedRtt::new(stack.tcp_usec_ts),
             predicts: false,
             meter,
         }
@@ -144,15 +167,20 @@ impl Receiver {
         }
     }
 
-    /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
+    /// When an acknowledgement that is held back is due, or the application reads; `Nanos::NEVER` if neither.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.delayed_ack.deadline()
+        self.delayed_ack.deadline().min(self.reads_at)
     }
 
-    /// A timer of the schedule rang.
+    /// A timer rang.
     pub fn wake(&mut self, now: Nanos) -> Option<Ack> {
-        if self.deadline() > now {
+        if self.reads_at <= now
+            && let Some(ack) = self.application_reads(now)
+        {
+            return Some(ack);
+        }
+        if self.delayed_ack.deadline() > now {
             return None;
         }
         self.delayed_ack.delay_expired(now);
@@ -201,7 +229,8 @@ impl Receiver {
 
     /// `tcp_fast_path_check`
     fn check_fast_path(&mut self) {
-        self.predicts = self.delayed_ack.is_established() && !self.ecn_seen && self.shown.is_none();
+        let looks_closer = self.ecn_seen || self.shown.is_some() || self.application.is_some();
+        self.predicts = self.delayed_ack.is_established() && !looks_closer;
     }
 
     /// The slow path.
@@ -212,7 +241,7 @@ impl Receiver {
         }
         self.meter.arrived(now, data.bytes as u32);
         self.unread = 0;
-        self.delayed_ack.heard(now);
+        self.heard(now);
         let age = self.ts_recent.wrapping_sub(data.tsval) as i32;
         if (age > PAWS_WINDOW && self.stack.timestamps) || data.segment + 1 < self.acked {
             return self.reject(data);
@@ -224,7 +253,7 @@ impl Receiver {
         if data.segment == self.next {
             self.delayed_ack.in_order(now);
         }
-        if self.shown.is_some() {
+        if self.stack.timestamps && (self.shown.is_some() || self.application.is_some()) {
             self.measure_rtt(now, data);
         }
         let early = if self.stack.ecn { self.note_ecn(control, now, data) } else { None };
@@ -294,8 +323,17 @@ impl Receiver {
         if is_syn {
             return Some(self.syn_ack(now, packet));
         }
-        self.delayed_ack.heard(now);
+        self.heard(now);
         None
+    }
+
+    /// A packet came that shows that its sender has the answer to the SYN.
+    fn heard(&mut self, now: Nanos) {
+        if self.delayed_ack.is_established() {
+            return;
+        }
+        self.delayed_ack.heard(now);
+        self.begin_sizing(now);
     }
 
     /// A packet of the handshake that comes twice, or behind the data. A SYN is answered by a challenge (RFC 5961,
@@ -329,7 +367,8 @@ impl Receiver {
     /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled
     /// (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
-        self.delayed_ack.widen(self.out_of_order.len() + 1);
+        self.measure_window(now, data);
+        self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
         if data.flags & flag::PSH != 0 || self.payload(data) < self.mss as u64 {
             self.delayed_ack.pushed();
         }
@@ -344,22 +383,21 @@ impl Receiver {
         if !holes {
             payload -= std::mem::take(&mut self.out_of_order.short_by);
         }
-        self.meter.delivered(now, payload);
-        if let Some(shown) = &mut self.shown {
-            shown.read(payload);
+        if let Some(application) = &mut self.application {
+            application.received(payload);
+            self.queued += std::mem::take(&mut self.unread);
+            self.reads_at = application.reads_at(now);
+        } else {
+            self.delivered(now, payload);
         }
         had_holes && !holes
     }
 
-    /// By the echo of a full segment (`tcp_rcv_rtt_measure_ts`).
-    #[cold]
-    fn measure_rtt(&mut self, now: Nanos, data: &Data) {
-        let is_full = self.payload(data) >= self.mss as u64;
-        if let Some(shown) = &mut self.shown
-            && self.stack.timestamps
-            && is_full
-        {
-            shown.echoed(data.tsecr, self.clock.read(now));
+    /// The application has read so much.
+    fn delivered(&mut self, now: Nanos, payload: u64) {
+        self.meter.delivered(now, payload);
+        if let Some(shown) = &mut self.shown {
+            shown.read(payload);
         }
     }
 
@@ -376,7 +414,7 @@ impl Receiver {
             self.acknowledge(now)
         });
         if is_new {
-            self.delayed_ack.widen(self.out_of_order.len());
+            self.delayed_ack.widen(self.out_of_order.len() + self.queued);
             self.out_of_order.add(data.segment, self.next);
             self.out_of_order.short_by += self.mss as u64 - self.payload(data);
         }
@@ -393,7 +431,7 @@ impl Receiver {
     #[inline(always)]
     fn acknowledges_now(&mut self, now: Nanos, held: u32) -> bool {
         let waiting = self.next - self.acked;
-        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread, held);
+        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread + self.queued, held);
         if !at_once {
             let has_read = std::mem::take(&mut self.unread) > 0;
             at_once = has_read && self.delayed_ack.reading_acknowledges(self.next, waiting, held);
@@ -423,7 +461,8 @@ impl Receiver {
     #[inline]
     fn acknowledgement_of(&mut self, next: u32, now: Nanos) -> Ack {
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
-        if let Some(window) = self.delayed_ack.select_window(next, self.out_of_order.len(), self.unread) {
+        let waiting = self.out_of_order.len() + self.queued;
+        if let Some(window) = self.delayed_ack.select_window(next, waiting, self.unread) {
             self.offer(window);
         }
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;

@@ -7,18 +7,11 @@ use crate::packet::{Ack, flag};
 use mechanism::{WindowAck, WindowController, WindowFlow};
 use scenario::units::Nanos;
 
-/// What a timestamp that has not advanced counts for (`tcp_rtt_tsopt_us`), us.
-const MILLISECOND_US: u32 = 1000;
-
 /// What one connection's controller is told, and the window shown last.
 pub struct ShownWindow {
     flow: WindowFlow,
     /// By so many bits windows are shifted in packets.
     scale: u8,
-    /// A tick of the clock of timestamps, us.
-    tick_us: u32,
-    /// The echo that was measured last (`rcv_rtt_last_tsecr`).
-    last_tsecr: u32,
     /// Bytes that were read and the latest RTT, since the last acknowledgement.
     copied: u32,
     rtt_us: u32,
@@ -27,24 +20,15 @@ pub struct ShownWindow {
 }
 
 impl ShownWindow {
-    /// For segments with `mss` bytes, windows that are shifted by `scale`, and timestamps of a microsecond or a
-    /// millisecond.
-    pub fn new(mss: u32, scale: u8, microseconds: bool) -> ShownWindow {
-        let tick_us = if microseconds { 1 } else { MILLISECOND_US };
+    /// For segments with `mss` bytes, and windows that are shifted by `scale`.
+    pub fn new(mss: u32, scale: u8) -> ShownWindow {
         let flow = WindowFlow::new(mss);
-        ShownWindow { flow, scale, tick_us, last_tsecr: 0, copied: 0, rtt_us: 0, right_edge: 0 }
+        ShownWindow { flow, scale, copied: 0, rtt_us: 0, right_edge: 0 }
     }
 
-    /// A full segment echoes a timestamp of ours, while our clock shows `clock` (`tcp_rcv_rtt_measure_ts`).
-    pub fn echoed(&mut self, tsecr: u32, clock: u32) {
-        if tsecr == self.last_tsecr {
-            return;
-        }
-        self.last_tsecr = tsecr;
-        let elapsed = clock.wrapping_sub(tsecr) as i32;
-        if elapsed >= 0 {
-            self.rtt_us = (elapsed as u32).saturating_mul(self.tick_us).max(self.tick_us);
-        }
+    /// The round-trip time as it was measured last.
+    pub fn measured(&mut self, rtt_us: u32) {
+        self.rtt_us = rtt_us;
     }
 
     /// The application has read so many bytes.

@@ -1,9 +1,8 @@
 //! The window that the receiver offers: what its buffer has room for, widened segment by segment, never taken back. As
-//! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it), for a buffer whose size is fixed
-//! (`SO_RCVBUF`) and an application that reads at once.
+//! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it).
 
 use crate::packet::window_scale;
-use scenario::skb::{receive_memory, truesize};
+use scenario::skb::{ReceiveBuffer, truesize};
 use scenario::units::Bytes;
 
 /// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
@@ -46,21 +45,20 @@ pub struct Room {
 }
 
 impl ReceiveWindow {
-    /// For a buffer that comes to offer `window`, and segments that carry `mss` bytes in packets of `packet` bytes.
+    /// For segments that carry `mss` bytes in packets of `packet` bytes.
     /// `scales`: whether the handshake agrees on window scaling.
-    pub fn new(window: Bytes, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
-        let memory = receive_memory(window, mss, packet);
-        let space = memory / 2;
+    pub fn new(buffer: ReceiveBuffer, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
+        let space = buffer.first_window();
         // `tcp_select_initial_window`
         let offered = if space > mss { space - space % mss } else { space };
-        let scale = if scales { window_scale(space as u64) } else { 0 };
+        let scale = if scales { window_scale(buffer.scaled_window() as u64) } else { 0 };
         // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
         let clamp = space.min(largest(scale));
         let clamp = if clamp > 2 * mss && clamp + mss > space { (space - mss).max(2 * mss) } else { clamp };
         let mut window = ReceiveWindow {
             mss,
             segment_memory: truesize(packet.0),
-            memory: memory as u64,
+            memory: buffer.memory as u64,
             scaling_ratio: FIRST_RATIO,
             clamp,
             ssthresh: offered.min(clamp),
@@ -74,9 +72,25 @@ impl ReceiveWindow {
         window
     }
 
-    /// The window of the SYN's answer.
+    /// The window that was offered last, at first that of the SYN's answer.
     pub fn offered(&self) -> u32 {
         self.offered
+    }
+
+    /// The window that may be offered so far.
+    pub fn may_offer(&self) -> u32 {
+        self.ssthresh
+    }
+
+    /// By so many bits windows are shifted in packets.
+    pub fn scale(&self) -> u8 {
+        self.scale
+    }
+
+    /// Memory of the buffer.
+    #[cfg(test)]
+    pub fn memory(&self) -> u64 {
+        self.memory
     }
 
     /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
@@ -84,9 +98,26 @@ impl ReceiveWindow {
     pub fn measure_overhead(&mut self) {
         if self.mss > FIRST_MSS.min(self.offered / 2) {
             self.scaling_ratio = (((self.mss as u64) << RATIO_BITS) / self.segment_memory).max(1);
-            self.clamp = self.share_of(self.memory);
-            self.beside_few = [0, 1].map(|waiting| self.space_beside_many(waiting));
+            self.make_room(self.memory);
         }
+    }
+
+    fn make_room(&mut self, memory: u64) {
+        self.memory = memory;
+        self.clamp = self.share_of(memory);
+        self.beside_few = [0, 1].map(|waiting| self.space_beside_many(waiting));
+    }
+
+    /// The buffer gets so much memory, unless it has more, and the largest window that is offered follows.
+    pub fn grow(&mut self, memory: u64) {
+        if memory > self.memory {
+            self.make_room(memory);
+        }
+    }
+
+    /// Memory of which so much is offered (`tcp_space_from_win`).
+    pub fn memory_for(&self, window: u64) -> u64 {
+        (window << RATIO_BITS) / self.scaling_ratio
     }
 
     /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window? (`tcp_grow_window`)
@@ -185,11 +216,17 @@ fn largest(scale: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::skb::receive_memory;
 
     const MSS: u32 = 1448;
 
+    /// A buffer that comes to offer so much.
+    fn fixed(window: u64, mss: u32, packet: u64) -> ReceiveBuffer {
+        ReceiveBuffer { memory: receive_memory(Bytes(window), mss, Bytes(packet)), tcp_rmem_max: None }
+    }
+
     fn window(bytes: u64, scales: bool) -> ReceiveWindow {
-        ReceiveWindow::new(Bytes(bytes), MSS, Bytes(1500), scales)
+        ReceiveWindow::new(fixed(bytes, MSS, 1500), MSS, Bytes(1500), scales)
     }
 
     /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
@@ -234,7 +271,7 @@ mod tests {
 
     #[test]
     fn segments_of_536_bytes_leave_the_share_at_half() {
-        let mut small = ReceiveWindow::new(Bytes(536_000), 536, Bytes(588), true);
+        let mut small = ReceiveWindow::new(fixed(536_000, 536, 588), 536, Bytes(588), true);
         assert_eq!(small.offered(), 536_000);
         small.measure_overhead();
         assert_eq!(small.share_of(1000), 500);
@@ -250,6 +287,21 @@ mod tests {
         assert_eq!([room(11), room(21)], [room(1) - 14_400, room(1) - 28_800]);
         assert!(!window.room_beside(34).is_little);
         assert!(window.room_beside(35).is_little);
+    }
+
+    /// As Linux 6.12 begins with its own `tcp_rmem`: 131 072 bytes, of which 45 segments are offered, one less may be
+    /// offered after that, and 81 920 bytes once a segment has come. The scale is for 6 MiB.
+    #[test]
+    fn an_auto_tuned_buffer_begins_with_tcp_rmems_default() {
+        let buffer = ReceiveBuffer { memory: 131_072, tcp_rmem_max: Some(6 << 20) };
+        let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
+        assert_eq!((window.offered(), window.may_offer(), window.scale()), (45 * MSS, 65_536 - MSS, 7));
+        window.measure_overhead();
+        (0..10).for_each(|_| _ = window.widen(1));
+        assert_eq!(window.room_beside(0).window, 81_920 - 1440 + 128 - (81_920 - 1440) % 128);
+        window.grow(window.memory_for(160_000));
+        (0..100).for_each(|_| _ = window.widen(0));
+        assert_eq!(window.room_beside(0).window, 160_000);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Flow {
     arrived: Vec<bool>,
     /// What the receiver has acknowledged, and the newest timestamp of what came at or below that.
     acknowledged: u32,
+    /// Where in the stream the window that it showed last ends.
+    right_edge: u64,
     newest: Option<u32>,
     /// The sender's next new segment, what it knows to be acknowledged, and up to where the receiver has offered room.
     next_new: u32,
@@ -159,6 +161,7 @@ impl Flow {
             prefix: 0,
             arrived: vec![],
             acknowledged: 0,
+            right_edge: 0,
             newest: None,
             next_new: 0,
             acked: 0,
@@ -266,6 +269,10 @@ impl Flow {
             ack.next,
             self.prefix
         );
+        // RFC 9293, section 3.8.6: what was offered is not taken back.
+        let right_edge = ack.next as u64 * self.mss + ack.window as u64;
+        assert!(right_edge >= self.right_edge, "the window's edge moves back from {} to {right_edge}", self.right_edge);
+        self.right_edge = right_edge;
         assert_eq!(ack.tsecr != 0, self.timestamps, "timestamp echo");
         for block in ack.blocks() {
             assert!(block.start < block.end, "empty block {block:?}");

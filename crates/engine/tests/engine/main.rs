@@ -12,6 +12,7 @@ mod invariants;
 mod networks;
 mod properties;
 mod random;
+mod receive_buffers;
 mod receivers;
 mod routes;
 mod spurious_timeouts;

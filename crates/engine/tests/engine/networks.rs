@@ -1,11 +1,13 @@
-//! Random networks: those of `random`, with any queue discipline before any link.
+//! Random networks: those of `random`, with any queue discipline before any link, and any receivers.
 
 use crate::random;
+use crate::world::control_with;
 use proptest::prelude::*;
-use scenario::model::{Queue, Scenario, Service, WifiCell, WifiStation};
+use scenario::model::{CongestionControl, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation};
 use scenario::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
+use scenario::skb::truesize;
 use scenario::units::{Bytes, Nanos, Rate};
 use scenario::wifi::{LARGEST_PACKET, Standard};
 
@@ -133,6 +135,52 @@ pub fn discipline() -> impl Strategy<Value = Discipline> {
     ]
 }
 
+/// Bounds of a buffer that is auto-tuned.
+fn tcp_rmem() -> impl Strategy<Value = TcpRmem> {
+    (random::log_uniform(4096.0, 1e6), random::log_uniform(1.0, 100.0))
+        .prop_map(|(default, more)| TcpRmem { default: Bytes(default as u64), max: Bytes((default * more) as u64) })
+}
+
+/// From readers that most senders wait for to readers that few do.
+fn read_rate() -> impl Strategy<Value = Rate> {
+    random::log_uniform(1e4, 1e8).prop_map(|rate| Rate(rate as u64))
+}
+
+/// A receiver's window controller with parameters.
+fn window_controller() -> impl Strategy<Value = CongestionControl> {
+    let number = |name, low, high| {
+        random::log_uniform(low, high).prop_map(move |n| (name, ParamValue::Integer(n as i64))).boxed()
+    };
+    let text = |name, low, high, unit| {
+        random::log_uniform(low, high)
+            .prop_map(move |n| (name, ParamValue::Text(format!("{}{unit}", n as u64))))
+            .boxed()
+    };
+    let flag = |name| any::<bool>().prop_map(move |flag| (name, ParamValue::Bool(flag))).boxed();
+    let most = || number("most", 2.0, 5000.0);
+    let rtt_weight = || number("rtt_weight", 1.0, 1024.0);
+    let alpha = || number("alpha", 1.0, 1023.0);
+    let of = |name, parameters: Vec<BoxedStrategy<_>>| {
+        parameters.prop_map(move |parameters: Vec<(&str, ParamValue)>| control_with(name, &parameters))
+    };
+    let rtac = vec![
+        number("bdp", 1.0, 20_000.0),
+        text("theta", 101.0, 1000.0, "%"),
+        alpha(),
+        rtt_weight(),
+        text("rtt_min_add", 1.0, 1e6, "us"),
+        flag("skip_on_hole"),
+        most(),
+    ];
+    prop_oneof![
+        of("static", vec![most()]),
+        of("autotuning", vec![rtt_weight(), most()]),
+        of("drwa", vec![number("lambda", 1.0, 100.0), alpha(), rtt_weight(), most()]),
+        of("rtac", rtac.clone()),
+        of("rtac", [rtac, vec![number("inverse_k", 1.0, 1e6)]].concat()),
+    ]
+}
+
 /// A queue limit that a packet fits, as the reader of scenario files demands, and a threshold that can be reached.
 fn acceptable(queue: Queue, largest: u64) -> Queue {
     match queue {
@@ -147,8 +195,31 @@ fn acceptable(queue: Queue, largest: u64) -> Queue {
 }
 
 /// Any scenario: one to three links with any queues and impairments, some of them on Wi-Fi, any routes, data in either
-/// direction, access links.
+/// direction, access links, receivers of any kind.
 pub fn network() -> impl Strategy<Value = Scenario> {
+    let with_receivers = on_any_links().prop_flat_map(|scenario| {
+        let receivers = prop::option::weighted(0.3, window_controller().boxed());
+        let buffers = (prop::option::weighted(0.3, tcp_rmem()), prop::option::weighted(0.2, read_rate()));
+        let receivers = prop::collection::vec((receivers, buffers), scenario.flows.len());
+        (Just(scenario), receivers)
+    });
+    with_receivers.prop_map(|(mut scenario, receivers)| {
+        for (group, (receiver, (tcp_rmem, read_rate))) in scenario.flows.iter_mut().zip(receivers) {
+            group.receiver = receiver;
+            // A textbook's receiver has no buffer.
+            if group.stack.quick_ack {
+                let least = Bytes(2 * truesize(group.packet.0));
+                let fits =
+                    |TcpRmem { default, max }: TcpRmem| TcpRmem { default: default.max(least), max: max.max(least) };
+                group.tcp_rmem = tcp_rmem.filter(|_| group.receive_window.is_none()).map(fits);
+                group.read_rate = read_rate;
+            }
+        }
+        scenario
+    })
+}
+
+fn on_any_links() -> impl Strategy<Value = Scenario> {
     prop_oneof![3 => wired().boxed(), 1 => on_wifi().boxed()]
 }
 

@@ -105,6 +105,8 @@ prop_compose! {
             packet: Bytes(packet),
             tos: 0,
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
+            tcp_rmem: None,
+            read_rate: None,
             receiver: None,
             stack,
         }

@@ -98,6 +98,8 @@ pub fn flow(cc: &str) -> FlowGroup {
         packet: Bytes(1500),
         tos: 0,
         receive_window: None,
+        tcp_rmem: None,
+        read_rate: None,
         receiver: None,
         stack: TcpProfile::LINUX,
     }

@@ -1,7 +1,9 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
 use scenario::impairments::{Distribution, Impairments, Outage};
-use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, Queue, Scenario, Service};
+use scenario::model::{
+    CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, ParamValue, Queue, Scenario, Service,
+};
 use scenario::register::{self, Kind};
 use scenario::units::{Nanos, Rate};
 use serde_json::{Value, json};
@@ -139,6 +141,12 @@ fn queue(queue: &Queue) -> String {
 
 fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     let mut lines = vec![format!("cc = {}", control(&group.cc))];
+    assert!(group.cc.params.is_empty(), "no random scenario has parameters of a control");
+    if let Some(receiver) = &group.receiver {
+        let params = receiver.params.iter().map(|(name, value)| (name.clone(), parameter(value)));
+        lines.push(format!("receiver = {}", control(receiver)));
+        lines.push(format!("receiver_params = {}", table(params.collect())));
+    }
     let names = |path: &[usize]| {
         let names = path.iter().map(|link| scenario.links[*link].forward.name.as_str());
         format!("{:?}", names.collect::<Vec<_>>())
@@ -149,6 +157,9 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     let access = leaves("access", &in_json(&group.access)).into_iter().chain(waits);
     lines.push(format!("access = {}", table(access.collect())));
     lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
+    if let Some(tcp_rmem) = &group.tcp_rmem {
+        lines.push(format!("tcp_rmem = {}", table(leaves("tcp_rmem", &in_json(tcp_rmem)))));
+    }
     let switches = table(leaves("profile", &in_json(&group.stack)));
     lines.push(format!("profile = {switches}"));
     let (from, spread) = (group.start, group.start_spread);
@@ -160,8 +171,15 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     lines.join("\n") + "\n"
 }
 
+fn parameter(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Bool(flag) => flag.to_string(),
+        ParamValue::Integer(number) => number.to_string(),
+        ParamValue::Text(text) => format!("{text:?}"),
+    }
+}
+
 fn control(cc: &CongestionControl) -> String {
-    assert!(cc.params.is_empty(), "no random scenario has parameters of a control");
     match &cc.source {
         CcSource::Builtin(name) => format!("{name:?}"),
         CcSource::File(path) => format!("{path:?}"),

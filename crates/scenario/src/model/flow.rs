@@ -50,6 +50,12 @@ pub struct FlowGroup {
     pub tos: u8,
     /// Room that the receiver offers; `None` = so much that it never limits the flow.
     pub receive_window: Option<Bytes>,
+    /// The receiver's buffer grows with what comes in a round trip; `None` = its size is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_rmem: Option<TcpRmem>,
+    /// What the receiving application reads at most; `None` = all that has come, at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<Rate>,
     /// What lowers the window that the receiver shows; `None` = nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<CongestionControl>,
@@ -66,6 +72,12 @@ impl FlowGroup {
     /// The same, to be changed.
     pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
         std::iter::once(&mut self.cc).chain(&mut self.receiver)
+    }
+
+    /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
+    pub fn receiver_may_limit(&self) -> bool {
+        let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
+        has_buffer || self.read_rate.is_some() || self.receiver.is_some()
     }
 
     /// Do its packets take that direction of link `number`, data or acknowledgements?
@@ -131,6 +143,16 @@ pub struct Access {
     pub small_queues: bool,
     /// One way; acknowledgements take it too.
     pub delay: Nanos,
+}
+
+/// The memory of a receive buffer that is auto-tuned (`net.ipv4.tcp_rmem`; its least value counts only where the host
+/// is short of memory).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpRmem {
+    /// At first.
+    pub default: Bytes,
+    /// What it may grow to.
+    pub max: Bytes,
 }
 
 /// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.

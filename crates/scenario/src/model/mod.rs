@@ -8,13 +8,14 @@ mod tcp_profile;
 mod wifi;
 
 pub use crate::units::Limit;
-pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue};
+pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue, TcpRmem};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
 pub use wifi::{WifiCell, WifiStation};
 
+use crate::skb::{ReceiveBuffer, receive_memory};
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -155,9 +156,9 @@ impl Scenario {
     pub fn written_ahead(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         // A flow that the receiver holds back takes long for what is ahead.
-        let ahead = match group.receive_window {
-            Some(_) => 0,
-            None => self.bottleneck_of(group).service.carried_in(Nanos::from_millis(40)).0,
+        let ahead = match (group.receive_window, group.read_rate) {
+            (Some(_), _) | (_, Some(_)) => 0,
+            (None, None) => self.bottleneck_of(group).service.carried_in(Nanos::from_millis(40)).0,
         };
         Bytes(ahead.max(LEAST))
     }
@@ -176,9 +177,23 @@ impl Scenario {
         self.flows.iter().enumerate().find_map(first)
     }
 
-    /// Room that an auto-tuning receiver of `group` comes to offer: four times what the path holds, so that it is never
+    /// The buffer of a receiver of `group`.
+    pub fn receive_buffer(&self, group: &FlowGroup) -> ReceiveBuffer {
+        match group.tcp_rmem {
+            Some(TcpRmem { default, max }) => {
+                ReceiveBuffer { memory: default.0 as u32, tcp_rmem_max: Some(max.0 as u32) }
+            }
+            None => {
+                let window = group.receive_window.unwrap_or_else(|| self.ample_window(group));
+                let memory = receive_memory(window, group.mss().0 as u32, group.packet);
+                ReceiveBuffer { memory, tcp_rmem_max: None }
+            }
+        }
+    }
+
+    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, so that it is never
     /// what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
-    pub fn autotuned_window(&self, group: &FlowGroup) -> Bytes {
+    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;
         let path = self.data_path(group);

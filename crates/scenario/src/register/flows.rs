@@ -44,6 +44,10 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at";
         "receive_window" = Size, Means("the largest that can be advertised"), "100b..1gib" =>
             "room that the receiver offers";
+        "tcp_rmem" = Table, Means("a buffer of fixed size, SO_RCVBUF, as large as receive_window needs") =>
+            "the receiver's buffer is auto-tuned within net.ipv4.tcp_rmem";
+        "read_rate" = Rate, Means("all that has come, at once"), RATES =>
+            "how fast the receiving application reads at most, segment by segment";
         "receiver" = Text, Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
         "receiver_params" = Table, Means("the receiver's own defaults") =>
@@ -89,6 +93,12 @@ pub(super) const SECTIONS: &[&[Key]] = &[
              rate; simulator only";
         "delay" = Time, Default("0s"), DELAYS =>
             "propagation from the sender to the bottleneck, one way; acknowledgements take it too";
+    },
+    keys! {
+        "tcp_rmem":
+        "default" = Size, Default("131072b"), "4kib..1gib" =>
+            "memory of the buffer at first; half of it is offered in the handshake";
+        "max" = Size, Default("6mib"), "4kib..1gib" => "memory that it may grow to";
     },
     keys! {
         "clock":

@@ -12,8 +12,8 @@ use serde::Serialize;
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
     /// direction, `loss` a table in the place of either direction's share, `rates` and `outages` each one of either
-    /// direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`, `clock` and `arrivals` those of a
-    /// group, `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of
+    /// direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`, `tcp_rmem`, `clock` and `arrivals` those
+    /// of a group, `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of
     /// a profile's name.
     pub section: &'static str,
     /// Its name there.

@@ -28,6 +28,16 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:17: flows.0.stop: must lie after the last flow's start, as start and stagger set it"),
     ("count = 2", "receive_window = \"1kb\"",
      "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
+    ("count = 2", "receive_window = \"70kb\"\ntcp_rmem = {}",
+     "base.toml:16: flows.0.tcp_rmem: stands beside receive_window, which fixes the buffer's size; write one of the \
+         two"),
+    ("count = 2", "tcp_rmem = { default = \"7mib\" }",
+     "base.toml:15: flows.0.tcp_rmem.default: 7340032b is more than max, 6291456b"),
+    ("count = 2", "tcp_rmem = { default = \"4kib\" }",
+     "base.toml:15: flows.0.tcp_rmem.default: 4096b has no room for two packets of 1500b, which take 4608b"),
+    ("count = 2", "read_rate = \"1mbit\"\nprofile = \"newreno\"",
+     "base.toml:15: flows.0.read_rate: needs quick_ack = true: without it a textbook's receiver offers one window for \
+         good"),
     ("count = 2", "size = \"207gb\"\npacket = \"100b\"",
      "base.toml:15: flows.0.size: 207gb is too much for one flow; with packets of 100b it may be 206158430112b"),
     ("count = 2", "receive_window = \"70kb\"\nprofile = { window_scaling = false }",

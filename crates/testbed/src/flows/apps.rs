@@ -1,5 +1,5 @@
-//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them, and look at
-//! `TCP_INFO`.
+//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them or as slowly as the
+//! scenario says, and look at `TCP_INFO`.
 
 use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
@@ -45,6 +45,7 @@ enum Action {
     Stop(usize),
     Close(usize),
     Refill(usize),
+    Read(usize),
     ReadTcpInfo,
     Sample,
 }
@@ -206,6 +207,7 @@ impl<'a> Apps<'a> {
                 match number % 3 {
                     0 => self.accept(number / 3)?,
                     1 => self.write(number / 3)?,
+                    _ if self.reads_at_rate(number / 3) => self.read_at_rate(number / 3)?,
                     _ => self.read(number / 3)?,
                 }
             }
@@ -229,6 +231,7 @@ impl<'a> Apps<'a> {
                 }
                 Action::Close(flow) => self.close(flow)?,
                 Action::Refill(flow) => self.refill(flow)?,
+                Action::Read(flow) => self.read_at_rate(flow)?,
                 Action::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
                     let row = self.sample(at, step)?;
@@ -353,6 +356,29 @@ impl<'a> Apps<'a> {
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    fn reads_at_rate(&self, number: usize) -> bool {
+        self.scenario.flows[self.plan.flows[number].group].read_rate.is_some()
+    }
+
+    /// A slow application reads a segment, then rests for as long as that takes at its rate.
+    fn read_at_rate(&mut self, number: usize) -> io::Result<()> {
+        let group = &self.scenario.flows[self.plan.flows[number].group];
+        let (Some(socket), Some(rate)) = (&self.flows[number].receiver, group.read_rate) else { return Ok(()) };
+        let segment = sockets::payload(group) as usize;
+        let now = self.clock.now();
+        self.waiting.unwatch(socket)?;
+        match recv(socket.as_raw_fd(), &mut self.nowhere[..segment], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+            Ok(0) => Ok(()),
+            Ok(length) => {
+                self.agenda.push(Reverse((now + rate.time_to_send(Bytes(length as u64)), Action::Read(number))));
+                self.flows[number].receiver_meter.delivered(now, length as u64);
+                Ok(())
+            }
+            Err(nix::Error::EAGAIN) => self.waiting.watch(socket, 3 * number + 2),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -36,8 +36,15 @@ pub fn listen(
 ) -> io::Result<OwnedFd> {
     host.namespace.within(|| {
         let fd = stream()?;
-        let window = group.receive_window.unwrap_or_else(|| scenario.autotuned_window(group));
-        socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
+        let window = match group.tcp_rmem {
+            // A buffer whose size is set is not tuned any more (tcp(7), SO_RCVBUF).
+            Some(_) => Bytes(scenario.receive_buffer(group).first_window() as u64),
+            None => {
+                let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
+                socket::setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer(window, group))?;
+                window
+            }
+        };
         set_at(
             &fd,
             libc::SOL_SOCKET,

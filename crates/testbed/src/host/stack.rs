@@ -1,7 +1,7 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
 use netlink_packet_route::route::RouteMetric;
-use scenario::model::TcpProfile;
+use scenario::model::{TcpProfile, TcpRmem};
 use std::io;
 use std::path::Path;
 
@@ -65,6 +65,11 @@ pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
     silence()
+}
+
+/// Has receivers in the calling thread's namespace tune their buffers within these bounds.
+pub fn tune_receive_buffers(tcp_rmem: TcpRmem) -> io::Result<()> {
+    set("ipv4/tcp_rmem", &format!("4096 {} {}", tcp_rmem.default.0, tcp_rmem.max.0))
 }
 
 /// No neighbour discovery, no router solicitation from the calling thread's namespace.

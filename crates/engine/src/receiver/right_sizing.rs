@@ -1,0 +1,109 @@
+//! Dynamic right-sizing: the buffer follows what the application reads in a round trip, and never shrinks (Feng, Fisk,
+//! Gardner, Weigle, "Dynamic Right-Sizing in FTP", 2002), as Linux 6.12 has it (`tcp_rcv_space_adjust`).
+
+use super::rtt::ReceiverRtt;
+use super::window::ReceiveWindow;
+use scenario::units::Nanos;
+
+/// `TCP_INIT_CWND`: what a sender may begin with, segments.
+const FIRST_FLIGHT: u32 = 10;
+/// Segments added to what is needed, for small variations.
+const CUSHION: u64 = 16;
+
+/// One connection's state.
+pub struct RightSizing {
+    mss: u32,
+    /// What the buffer may grow to (`tcp_rmem[2]`), bytes.
+    max: u32,
+    pub rtt: ReceiverRtt,
+    /// The most that was read in a round trip so far (`rcvq_space.space`), bytes.
+    space: u32,
+    /// When the present round trip began, and what was read since.
+    since: Nanos,
+    copied: u32,
+}
+
+impl RightSizing {
+    /// Of a buffer that may grow to `max` bytes of memory.
+    pub fn new(mss: u32, max: u32) -> RightSizing {
+        RightSizing { mss, max, rtt: ReceiverRtt::default(), space: 0, since: Nanos::ZERO, copied: 0 }
+    }
+
+    /// The connection is established (`tcp_init_buffer_space`).
+    pub fn begin(&mut self, now: Nanos, window: &ReceiveWindow) {
+        self.since = now;
+        self.space = window.may_offer().min(window.offered()).min(FIRST_FLIGHT * self.mss);
+    }
+
+    /// The application has read so many bytes.
+    pub fn read(&mut self, now: Nanos, bytes: u64, window: &mut ReceiveWindow) {
+        self.copied = self.copied.saturating_add(bytes as u32);
+        let rtt_us = self.rtt.us();
+        if rtt_us == 0 || (now - self.since).as_micros() < rtt_us as u64 {
+            return;
+        }
+        if self.copied > self.space {
+            let needed = needed_window(self.copied, self.space, self.mss);
+            window.grow(window.memory_for(needed).min(self.max as u64));
+            self.space = self.copied;
+        }
+        (self.since, self.copied) = (now, 0);
+    }
+}
+
+/// The window for a sender of which `copied` bytes came in the last round trip and at most `space` in one before: twice
+/// as much, so that losses can be repaired, and more by twice the share by which it grew, for this window is that of the
+/// round trip after next.
+fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
+    let window = 2 * copied as u64 + CUSHION * mss as u64;
+    window + 2 * (window * (copied - space) as u64 / space as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::skb::ReceiveBuffer;
+    use scenario::units::Bytes;
+
+    const MSS: u32 = 1448;
+
+    fn established() -> (RightSizing, ReceiveWindow) {
+        let buffer = ReceiveBuffer { memory: 131_072, tcp_rmem_max: Some(6 << 20) };
+        let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
+        let mut sizing = RightSizing::new(MSS, 6 << 20);
+        sizing.begin(Nanos::ZERO, &window);
+        window.measure_overhead();
+        (sizing, window)
+    }
+
+    #[test]
+    fn a_window_for_twice_as_much_as_before_is_six_times_what_came() {
+        assert_eq!(needed_window(100_000, 50_000, MSS), 669_504);
+        // Of as much as before, what is needed is 223 168.
+        assert_eq!(needed_window(100_000, 100_000, MSS), 223_168);
+    }
+
+    /// 160/256 of the memory are offered.
+    #[test]
+    fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
+        let (mut sizing, mut window) = established();
+        sizing.rtt.echoed(10_000);
+        let mut read = |ms, bytes| {
+            sizing.read(Nanos::from_millis(ms), bytes, &mut window);
+            window.memory()
+        };
+        assert_eq!(read(5, 10_000), 131_072, "within the round trip");
+        // 20 000 after 14 480: 63 168 and 2 * 24 080 of growth.
+        assert_eq!(read(10, 10_000), (63_168 + 2 * 24_080) * 256 / 160);
+        assert_eq!(read(20, 20_000), 178_124, "as much as before");
+        assert_eq!(read(30, 15_000), 178_124, "less");
+        assert_eq!(read(40, 4_000_000), 6 << 20, "no more than tcp_rmem's last");
+    }
+
+    #[test]
+    fn without_a_round_trip_time_nothing_grows() {
+        let (mut sizing, mut window) = established();
+        sizing.read(Nanos::from_secs(1), 1_000_000, &mut window);
+        assert_eq!(window.memory(), 131_072);
+    }
+}

@@ -1,0 +1,110 @@
+//! The round-trip time as a receiver measures it, which sends nothing that is acknowledged.
+
+use scenario::units::Nanos;
+
+/// What a timestamp that has not advanced counts for (`tcp_rtt_tsopt_us`), us.
+const MILLISECOND_US: u32 = 1000;
+
+/// Samples from the timestamps that a sender echoes (`tcp_rcv_rtt_measure_ts`).
+pub struct EchoedRtt {
+    /// A tick of the clock of timestamps, us.
+    tick_us: u32,
+    /// The echo that was measured last (`rcv_rtt_last_tsecr`).
+    last_tsecr: u32,
+}
+
+impl EchoedRtt {
+    /// For timestamps of a microsecond or a millisecond.
+    pub fn new(microseconds: bool) -> EchoedRtt {
+        EchoedRtt { tick_us: if microseconds { 1 } else { MILLISECOND_US }, last_tsecr: 0 }
+    }
+
+    /// A segment echoes a timestamp of ours while our clock shows `clock`. A sample, us, from the first of an echo if it
+    /// is full.
+    pub fn sample(&mut self, tsecr: u32, clock: u32, is_full: bool) -> Option<u32> {
+        if tsecr == self.last_tsecr {
+            return None;
+        }
+        self.last_tsecr = tsecr;
+        let elapsed = clock.wrapping_sub(tsecr) as i32;
+        (is_full && elapsed >= 0).then(|| (elapsed as u32).saturating_mul(self.tick_us).max(self.tick_us))
+    }
+}
+
+/// The estimate (`rcv_rtt_est`).
+#[derive(Default)]
+pub struct ReceiverRtt {
+    /// Eight times the round-trip time, us; zero before the first sample.
+    eighths_us: u32,
+    /// When the window began that is being measured.
+    window_from: Option<Nanos>,
+    /// Where in the stream it ends.
+    window_end: u64,
+}
+
+impl ReceiverRtt {
+    /// us; zero before the first sample.
+    pub fn us(&self) -> u32 {
+        self.eighths_us >> 3
+    }
+
+    /// A sample from timestamps weighs an eighth (`tcp_rcv_rtt_update`).
+    pub fn echoed(&mut self, sample_us: u32) {
+        self.eighths_us = match self.eighths_us {
+            0 => sample_us << 3,
+            eighths => eighths - (eighths >> 3) + sample_us,
+        };
+    }
+
+    /// The stream has come in order up to `next`, and a window of so many bytes was offered last: by when all of it has
+    /// come at least a round trip is over, so the least such time counts (`tcp_rcv_rtt_measure`).
+    pub fn received(&mut self, now: Nanos, next: u64, window: u32) {
+        if let Some(from) = self.window_from {
+            if next < self.window_end {
+                return;
+            }
+            let sample = (((now - from).as_micros() as u32).max(1)) << 3;
+            self.eighths_us = if self.eighths_us == 0 { sample } else { self.eighths_us.min(sample) };
+        }
+        self.window_from = Some(now);
+        self.window_end = next + window as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_is_measured_once_and_counts_a_tick_at_least() {
+        let mut echoed = EchoedRtt::new(false);
+        assert_eq!(echoed.sample(100, 140, true), Some(40_000));
+        assert_eq!(echoed.sample(100, 150, true), None);
+        assert_eq!(echoed.sample(101, 101, true), Some(1000));
+        assert_eq!(echoed.sample(102, 150, false), None, "a short segment");
+        assert_eq!(echoed.sample(102, 150, true), None, "its echo is known");
+        assert_eq!(EchoedRtt::new(true).sample(100, 140, true), Some(40));
+    }
+
+    #[test]
+    fn samples_of_timestamps_weigh_an_eighth() {
+        let mut rtt = ReceiverRtt::default();
+        rtt.echoed(40_000);
+        assert_eq!(rtt.us(), 40_000);
+        rtt.echoed(48_000);
+        assert_eq!(rtt.us(), 41_000);
+    }
+
+    /// 64 000 bytes take 50, 20 and 30 ms.
+    #[test]
+    fn the_least_time_that_a_window_takes_counts() {
+        let mut rtt = ReceiverRtt::default();
+        let mut received = |ms, next| {
+            rtt.received(Nanos::from_millis(ms), next, 64_000);
+            rtt.us()
+        };
+        assert_eq!([received(10, 1000), received(40, 64_999), received(60, 65_000)], [0, 0, 50_000]);
+        assert_eq!([received(70, 70_000), received(80, 129_000)], [50_000, 20_000]);
+        assert_eq!(received(110, 193_000), 20_000);
+    }
+}
