@@ -235,7 +235,7 @@ impl DelayedAck {
     ///
     /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, of which the application
     /// has not read `unread`; `held`: segments that came out of order.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
         // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
         let is_due = waiting >= 2 && self.offers_no_less(held + unread);

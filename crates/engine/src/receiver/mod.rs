@@ -224,7 +224,7 @@ impl Receiver {
         self.next += 1;
         self.unread = 1;
         self.meter.delivered(now, self.mss as u64);
-        self.ack_now || self.acknowledges_now(now, 0)
+        self.ack_now || self.acknowledges_now(now, 1, 0)
     }
 
     /// `tcp_fast_path_check`
@@ -271,7 +271,8 @@ impl Receiver {
             }
             (early, false)
         };
-        let is_due = urgent || self.ack_now || self.acknowledges_now(now, self.out_of_order.len());
+        let unread = self.unread + self.queued;
+        let is_due = urgent || self.ack_now || self.acknowledges_now(now, unread, self.out_of_order.len());
         if is_due && self.unread > 1 {
             if early.is_none() {
                 return self.fill(now);
@@ -427,11 +428,12 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// Whether to acknowledge now, while `held` segments wait above a hole; if not, the schedule has set a timer.
+    /// Whether to acknowledge now, while `unread` segments wait for the application and `held` above a hole; if not, the
+    /// schedule has set a timer.
     #[inline(always)]
-    fn acknowledges_now(&mut self, now: Nanos, held: u32) -> bool {
+    fn acknowledges_now(&mut self, now: Nanos, unread: u32, held: u32) -> bool {
         let waiting = self.next - self.acked;
-        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, self.unread + self.queued, held);
+        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, unread, held);
         if !at_once {
             let has_read = std::mem::take(&mut self.unread) > 0;
             at_once = has_read && self.delayed_ack.reading_acknowledges(self.next, waiting, held);
