@@ -428,8 +428,8 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// Whether to acknowledge now, while `unread` segments wait for the application and `held` above a hole; if not, the
-    /// schedule has set a timer.
+    /// Whether to acknowledge now, while `unread` segments wait for the application and `held` above a hole; if not,
+    /// the schedule has set a timer.
     #[inline(always)]
     fn acknowledges_now(&mut self, now: Nanos, unread: u32, held: u32) -> bool {
         let waiting = self.next - self.acked;

@@ -52,8 +52,8 @@ impl RightSizing {
 }
 
 /// The window for a sender of which `copied` bytes came in the last round trip and at most `space` in one before: twice
-/// as much, so that losses can be repaired, and more by twice the share by which it grew, for this window is that of the
-/// round trip after next.
+/// as much, so that losses can be repaired, and more by twice the share by which it grew, for this window is that of
+/// the round trip after next.
 fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
     let window = 2 * copied as u64 + CUSHION * mss as u64;
     window + 2 * (window * (copied - space) as u64 / space as u64)

@@ -19,8 +19,8 @@ impl EchoedRtt {
         EchoedRtt { tick_us: if microseconds { 1 } else { MILLISECOND_US }, last_tsecr: 0 }
     }
 
-    /// A segment echoes a timestamp of ours while our clock shows `clock`. A sample, us, from the first of an echo if it
-    /// is full.
+    /// A segment echoes a timestamp of ours while our clock shows `clock`. A sample, us, from the first of an echo if
+    /// it is full.
     pub fn sample(&mut self, tsecr: u32, clock: u32, is_full: bool) -> Option<u32> {
         if tsecr == self.last_tsecr {
             return None;
