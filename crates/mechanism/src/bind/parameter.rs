@@ -139,10 +139,13 @@ fn steps_of_time(text: &str, step: u64) -> Result<i64, String> {
     Ok((time.0 / step) as i64)
 }
 
-/// "70%", "0.7" or "717/1024" in units of one over `whole`, to the nearest.
+/// "70%", "0.7" or "717/1024" in units of one over `whole`, to the nearest. A percentage may be more than the whole.
 fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
     if let Some((number, of)) = text.split_once('/') {
         return (of.parse() == Ok(whole)).then(|| number.parse().ok())?;
+    }
+    if let Some(percent) = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<u32>().ok()) {
+        return Some((percent as f64 * whole as f64 / 100.0).round() as i64);
     }
     let share = match text.parse::<Share>() {
         Ok(Share(share)) => share,
