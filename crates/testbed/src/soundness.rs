@@ -175,7 +175,7 @@ pub fn complaint(
         return Ok(Some(format!("{missed} packets were dropped before they reached the emulated link")));
     }
     // The receiver's window may hold a flow back only where the scenario says so.
-    let free = flows.iter().filter(|(group, _)| !group.receiver_may_limit() && group.receiver.is_none());
+    let free = flows.iter().filter(|(group, _)| !group.receiver_may_limit());
     let held = free.map(|(_, flow)| flow.held_by_buffers()).find(|(window, room)| window + room > 0.01);
     Ok(held.map(|(window, room)| {
         let [window, room] = [window, room].map(|share| 100.0 * share);

@@ -74,9 +74,10 @@ impl FlowGroup {
         std::iter::once(&mut self.cc).chain(&mut self.receiver)
     }
 
-    /// Does the file say how large the receiver's buffer is, or how fast it is read?
+    /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
     pub fn receiver_may_limit(&self) -> bool {
-        self.receive_window.is_some() || self.tcp_rmem.is_some() || self.read_rate.is_some()
+        let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
+        has_buffer || self.read_rate.is_some() || self.receiver.is_some()
     }
 
     /// Do its packets take that direction of link `number`, data or acknowledgements?
