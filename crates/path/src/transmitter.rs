@@ -32,6 +32,7 @@ impl Transmitter {
             Service::Rate(rate) => Transmitter::Varying(Varying::new(&[(Nanos::ZERO, *rate)], &outages, from, to)),
             Service::Rates(rates) => Transmitter::Varying(Varying::new(&rates.steps, &outages, from, to)),
             Service::Wifi(_) => unreachable!("the air of a Wi-Fi cell is a medium"),
+            Service::Lte(_) => unreachable!("the subframes of an LTE cell are a medium"),
             Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), outages, from, to)),
         }
     }

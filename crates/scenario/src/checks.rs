@@ -118,6 +118,9 @@ fn impairments(section: &Section, link: &Link) {
     if reorder.is_some_and(|reorder| reorder.by.is_none()) && link.delay == Nanos::ZERO {
         section.complain("reorder", "needs a delay that a packet can do without, or reorder_by, to hold it back");
     }
+    if matches!(link.service, Service::Lte(_)) && link.impairments.waiting_outages().next().is_some() {
+        section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
+    }
     let mut latest = Nanos::ZERO;
     for step in section.list("rates") {
         let at: Nanos = step.need("at");
@@ -160,6 +163,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         Service::Wifi(_) => {
             section.complain("wifi", format!("is nothing that the kernel has here; {whose} needs a rate"))
         }
+        Service::Lte(_) => not_in_a_cell(section, link, &whose),
         Service::Rate(_) => {}
     }
     if link.impairments.waiting_outages().next().is_some() {
@@ -172,6 +176,16 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     if let Queue::Droptail { ecn_threshold: Some(_), .. } = link.queue {
         let message = "the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
         section.queue().complain("ecn_threshold", message);
+    }
+}
+
+/// What the kernel's shaper and queues cannot be part of, said once for a link if it is about both directions.
+fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
+    if section.get("lte").is_some() {
+        section.complain("lte", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+    } else if matches!(link.queue, Queue::Kernel(_)) {
+        let message = format!("{whose} cannot wait for the grants of an LTE cell; take a queue of this program's own");
+        section.queue().complain("kind", message);
     }
 }
 

@@ -2,7 +2,7 @@
 //! refused, never rounded.
 
 use crate::model::Limit;
-use crate::units::{Bytes, Dbm, Drift, Frequency, Nanos, Offset, Rate};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,6 +30,8 @@ pub(crate) struct FinePercentage(pub u64);
 const PERCENT_PLACES: usize = 12;
 /// Those of a frequency.
 const FREQUENCY_PLACES: usize = 6;
+/// Those of a ratio.
+const DECIBEL_PLACES: usize = 3;
 /// Those of a multiple of the bandwidth-delay product.
 const BDP_PLACES: usize = 6;
 
@@ -151,6 +153,15 @@ const DRIFT: Scale = Scale {
 /// Strengths of signals, nearly all of them negative.
 const DBM: Scale =
     Scale { what: "a signal strength", example: "-51dbm", step: "dBm", units: &[("dbm", 1)], choice: "dbm" };
+
+/// Ratios of powers.
+const RATIO: Scale = Scale {
+    what: "a ratio",
+    example: "18db",
+    step: "thousandths of a decibel",
+    units: &[("db", 10u64.pow(DECIBEL_PLACES as u32))],
+    choice: "db",
+};
 
 const PERCENTAGE: Scale = Scale {
     what: "a percentage",
@@ -390,6 +401,20 @@ impl FromStr for Frequency {
 impl fmt::Display for Frequency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_parts(self.0, FREQUENCY_PLACES, "/s", f)
+    }
+}
+
+impl FromStr for Decibels {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Decibels, QuantityError> {
+        RATIO.parse_signed(text).map(Decibels)
+    }
+}
+
+impl fmt::Display for Decibels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 < 0 { "-" } else { "" })?;
+        write_parts(self.0.unsigned_abs(), DECIBEL_PLACES, "db", f)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Location};
 use crate::model::Limit;
 use crate::quantity::{Bdp, FinePercentage};
 use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Dbm, Drift, Frequency, Offset, Rate};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Offset, Rate};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;
@@ -55,6 +55,7 @@ enum Dimension {
     Frequency,
     Drift,
     Signal,
+    Ratio,
 }
 
 impl Dimension {
@@ -77,7 +78,8 @@ impl Dimension {
         };
         let bdp = || text.parse().ok().map(|Bdp(parts)| (Dimension::Bdp, parts.into()));
         let frequency = || text.parse().ok().map(|Frequency(parts)| (Dimension::Frequency, parts.into()));
-        let first = rate.or_else(time).or_else(drift).or_else(signal).or_else(size);
+        let ratio = || text.parse().ok().map(|Decibels(parts)| (Dimension::Ratio, parts.into()));
+        let first = rate.or_else(time).or_else(drift).or_else(signal).or_else(ratio).or_else(size);
         first.or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
     }
 
@@ -96,6 +98,7 @@ impl Dimension {
             Dimension::Frequency => Value::Text(Frequency(count).to_string()),
             Dimension::Drift => Value::Text(Drift(signed).to_string()),
             Dimension::Signal => Value::Text(Dbm(signed).to_string()),
+            Dimension::Ratio => Value::Text(Decibels(signed).to_string()),
         }
     }
 
@@ -111,6 +114,7 @@ impl Dimension {
             Dimension::Frequency => "a number of times a second",
             Dimension::Drift => "a drift",
             Dimension::Signal => "a signal strength",
+            Dimension::Ratio => "a ratio",
         }
     }
 }

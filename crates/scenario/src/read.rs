@@ -4,6 +4,7 @@ use crate::bdp::Product;
 use crate::checks;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use crate::lte;
 use crate::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Link, Loss, ParamValue,
     Queue, Scenario, Service, TcpRmem, Trace, WifiCell,
@@ -15,7 +16,7 @@ use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
 use crate::units::{Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
-use crate::{read_queue, read_wifi};
+use crate::{read_lte, read_queue, read_wifi};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -59,7 +60,8 @@ impl Reader {
         let sections: Vec<_> =
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
         let duration = top.need("duration");
-        let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration, &cells);
+        let lte = read_lte::cells(&top);
+        let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration, &cells, &lte);
         let links: Vec<_> = sections.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
@@ -75,6 +77,7 @@ impl Reader {
             flows: groups.iter().map(|group| self.flow_group(group, &profile, &links)).collect(),
             wifi: cells,
             links,
+            lte,
         };
         read_wifi::queues(&mut scenario, &wifi, &sections);
         for (number, (reverse, forward)) in sections.iter().enumerate() {
@@ -95,6 +98,7 @@ impl Reader {
         }
         if problems.count() == found_before {
             checks::times(&top, &groups, &scenario);
+            read_lte::check(&top, &sections, &scenario.lte);
             for (number, (reverse, forward)) in sections.iter().enumerate() {
                 checks::link(number, forward, reverse, &groups, &scenario);
             }
@@ -105,24 +109,35 @@ impl Reader {
     }
 
     /// A link, whose queues are not read yet: their limits may depend on what passes them.
-    fn duplex_link(&self, forward: &Section, reverse: &Section, duration: Nanos, cells: &[WifiCell]) -> DuplexLink {
-        let station = read_wifi::station(forward, cells);
+    fn duplex_link(
+        &self,
+        forward: &Section,
+        reverse: &Section,
+        duration: Nanos,
+        wifi: &[WifiCell],
+        lte: &[lte::Cell],
+    ) -> DuplexLink {
+        let station = read_wifi::station(forward, wifi);
+        let user = read_lte::user(forward, lte);
         let mut link = self.forward(forward, duration);
-        link.service = station.map_or(link.service, Service::Wifi);
         let mut back = self.reverse(reverse, &link, duration);
         if let Some(station) = station {
             read_wifi::refuse_transmitter(reverse);
-            back.service = Service::Wifi(station);
+            (link.service, back.service) = (Service::Wifi(station), Service::Wifi(station));
+        } else if let Some((down, up)) = user {
+            read_lte::refuse_transmitter(reverse);
+            (link.service, back.service) = (Service::Lte(down), Service::Lte(up));
         }
         DuplexLink { reverse: back, forward: link }
     }
 
     fn forward(&self, section: &Section, duration: Nanos) -> Link {
-        let has_service = ["rate", "trace", "wifi"].iter().any(|key| section.get(key).is_some());
+        let has_service = ["rate", "trace", "wifi", "lte"].iter().any(|key| section.get(key).is_some());
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
             section.complain(
                 "rate",
-                "is missing; write rate such as \"2mbit\", trace with the name of a file, or wifi with that of a cell",
+                "is missing; write rate such as \"2mbit\", trace with the name of a file, or wifi or lte with that of \
+                 a cell",
             );
         }
         Link {
@@ -139,8 +154,7 @@ impl Reader {
         let as_forward = match &forward.service {
             Service::Rate(rate) => *rate,
             Service::Rates(rates) => rates.steps[0].1,
-            Service::Wifi(station) => station.phy_rate,
-            Service::Trace(_) => REVERSE_OF_TRACE,
+            Service::Trace(_) | Service::Wifi(_) | Service::Lte(_) => REVERSE_OF_TRACE,
         };
         Link {
             name: format!("{}.reverse", forward.name),

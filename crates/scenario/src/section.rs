@@ -6,7 +6,7 @@ use crate::model::Limit;
 use crate::quantity::{Bdp, Number, Share, Start};
 use crate::register::{self, Absence, Key, Kind};
 use crate::tree::{Node, Table, Value};
-use crate::units::{Bytes, Dbm, Drift, Frequency, Nanos, Offset, Rate};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -298,6 +298,7 @@ readable_quantity!(Bytes, Size | Sizes);
 readable_quantity!(Limit, Limit);
 readable_quantity!(Share, Share | Loss);
 readable_quantity!(Frequency, Frequency);
+readable_quantity!(Decibels, Ratio);
 
 impl Readable for Number {
     fn reads(kind: Kind) -> bool {

@@ -67,6 +67,7 @@ impl Service {
         }
         match self {
             Service::Rate(rate) => rate.0 as f64 * to.since(from).as_secs_f64(),
+            Service::Lte(user) => user.most.0 as f64 * to.since(from).as_secs_f64(),
             Service::Rates(rates) => {
                 let ends = rates.steps.iter().skip(1).map(|(at, _)| *at).chain([Nanos::NEVER]);
                 let steps = rates.steps.iter().zip(ends);

@@ -256,8 +256,11 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
 /// Keys that cannot stand beside `key`: setting it takes them out.
 fn exclusive_with(key: &str) -> &'static [&'static str] {
     match key {
-        "rate" => &["trace"],
-        "trace" => &["rate"],
+        "rate" => &["trace", "lte", "snr", "cqi"],
+        "trace" => &["rate", "lte", "snr", "cqi"],
+        "lte" => &["rate", "trace"],
+        "snr" => &["cqi"],
+        "cqi" => &["snr"],
         "signal" => &["phy_rate"],
         "phy_rate" => &["signal"],
         "arrivals" => &["count", "stagger"],

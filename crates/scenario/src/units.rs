@@ -136,3 +136,14 @@ impl PartialOrd for Limit {
         }
     }
 }
+
+/// A ratio in thousandths of a decibel; less than nothing says that the first is the smaller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+pub struct Decibels(pub i64);
+
+impl Decibels {
+    /// As a real number.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}

@@ -207,7 +207,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("flow", "Number of the flow, from 0, group by group."),
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
         Column("name", "Name of its group in the scenario; absent where none has one."),
-        Column("base_rtt_ms", "Round-trip time of the empty path: propagation to the receiver and back."),
+        Column("base_rtt_ms", "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells."),
     ),
     "links": (
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),

@@ -20,9 +20,10 @@ LINKS = {
     "rate": "a transmitter of constant rate",
     "trace": "recorded delivery opportunities, as of a cellular link",
     "wifi": "the air of a Wi-Fi cell, which an access point and its stations share frame by frame",
+    "lte": "an LTE cell, whose base station divides subframes among its users and repeats what was not decoded",
 }
-OF_STATIONS = ("signal", "phy_rate", "frame_errors")
-"""Keys of a link that say how the station of a Wi-Fi cell transmits."""
+OF_MEMBERS = {"wifi": ("signal", "phy_rate", "frame_errors"), "lte": ("snr", "cqi")}
+"""Keys of a link that say how the station or the user of a cell transmits, by the kind of the cell."""
 IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 """Keys of a link that are models too, as the scenario reader's own register describes them."""
 
@@ -57,9 +58,15 @@ def queues(keys: list[Entry]) -> list[Entry]:
 
 def links(keys: list[Entry]) -> list[Entry]:
     """Give the models of links: transmitters, and what may impair either direction."""
-    cells = table_keys(keys, "wifi.NAME") + [key for key in table_keys(keys, "link.NAME") if key["name"] in OF_STATIONS]
+    of_links = table_keys(keys, "link.NAME")
     transmitters: list[Entry] = [
-        {"name": name, "about": about, "parameters": cells if name == "wifi" else []} for name, about in LINKS.items()
+        {
+            "name": name,
+            "about": about,
+            "parameters": table_keys(keys, f"{name}.NAME")
+            + [key for key in of_links if key["name"] in OF_MEMBERS.get(name, ())],
+        }
+        for name, about in LINKS.items()
     ]
     own = {key["name"]: key["meaning"] for key in keys if key["section"] == "link.NAME"}
     impairments: list[Entry] = []

@@ -25,6 +25,7 @@ UNITS = {
     "frequency": "/s",
     "drift": "ppm",
     "signal": "dbm",
+    "ratio": "db",
 }
 """The unit of a bare number by the kind of its key: that of the columns of results."""
 RANGE = {"from", "to", "step"}

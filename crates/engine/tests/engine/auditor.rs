@@ -6,6 +6,7 @@
 use crate::under_way::UnderWay;
 use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
+use scenario::lte::{DECODING, PREPARATION, SUBFRAME};
 use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
@@ -110,6 +111,7 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
         Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
         Service::Wifi(station) => station.phy_rate.time_to_send(Bytes(bytes)),
         Service::Trace(_) => Nanos::ZERO,
+        Service::Lte(_) => PREPARATION + SUBFRAME + DECODING,
     }
 }
 

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::impairments::Rates;
+use scenario::lte::Harq;
 use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
 use scenario::records::{Moment, Run};
 use scenario::units::{Bytes, Nanos};
@@ -42,6 +43,8 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
             Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
         }
         Service::Wifi(station) => station.phy_rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        // In a short run there may be fewer repeats than in the mean.
+        Service::Lte(user) => user.most.0 as f64 / 8.0 * over.as_secs_f64() * Harq::MOST_TRIES as f64,
         Service::Trace(trace) => {
             let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
             rounds * trace.opportunities.len() as f64 * 1500.0

@@ -3,6 +3,7 @@
 use crate::random;
 use crate::world::control_with;
 use proptest::prelude::*;
+use scenario::lte::{self, Bandwidth, Cqi, Direction, Scheduling};
 use scenario::model::{CongestionControl, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation};
 use scenario::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
@@ -194,8 +195,8 @@ fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// Any scenario: one to three links with any queues and impairments, some of them on Wi-Fi, any routes, data in either
-/// direction, access links, receivers of any kind.
+/// Any scenario: one to three links with any queues and impairments, some of them on Wi-Fi or in LTE cells, any
+/// routes, data in either direction, access links, receivers of any kind.
 pub fn network() -> impl Strategy<Value = Scenario> {
     let with_receivers = on_any_links().prop_flat_map(|scenario| {
         let receivers = prop::option::weighted(0.3, window_controller().boxed());
@@ -220,7 +221,7 @@ pub fn network() -> impl Strategy<Value = Scenario> {
 }
 
 fn on_any_links() -> impl Strategy<Value = Scenario> {
-    prop_oneof![3 => wired().boxed(), 1 => on_wifi().boxed()]
+    prop_oneof![3 => wired().boxed(), 1 => on_wifi().boxed(), 1 => in_lte_cells().boxed()]
 }
 
 /// Any scenario in which one link or more are those of a Wi-Fi cell.
@@ -250,6 +251,45 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
         scenario.wifi = vec![WifiCell { name: "cell".into(), standard, queue: shares_queue.then_some(queue) }];
         random::within_budget(scenario)
     })
+}
+
+/// Any scenario in which one link or more are those of users of LTE cells.
+pub fn in_lte_cells() -> impl Strategy<Value = Scenario> {
+    let place = || (0..2usize, 1..16u8);
+    let places = (place(), prop::collection::vec(prop::option::weighted(0.6, place()), 2));
+    (wired(), lte_cell(0), lte_cell(1), places).prop_map(|(mut scenario, first, second, (place, places))| {
+        put_into_cells(&mut scenario, [first, second], &[vec![Some(place)], places].concat());
+        random::within_budget(scenario)
+    })
+}
+
+/// An LTE cell.
+fn lte_cell(number: usize) -> impl Strategy<Value = lte::Cell> {
+    let schedulings = vec![Scheduling::ProportionalFair, Scheduling::RoundRobin];
+    let scheduler = prop::sample::select(schedulings);
+    (prop::sample::select(Bandwidth::NAMES.to_vec()), scheduler, 0u32..91).prop_map(
+        move |(bandwidth, scheduler, percent)| lte::Cell {
+            name: format!("cell{number}"),
+            bandwidth: Bandwidth::named(bandwidth).expect("it is one of the names"),
+            scheduler,
+            error_rate: f64::from(percent) / 100.0,
+        },
+    )
+}
+
+/// Puts links into cells: each into the one of a number, or into none; with a channel of such a quality.
+fn put_into_cells(scenario: &mut Scenario, cells: [lte::Cell; 2], places: &[Option<(usize, u8)>]) {
+    let places = &places[..scenario.links.len()];
+    let used: Vec<_> = (0..2).filter(|cell| places.iter().flatten().any(|(place, _)| place == cell)).collect();
+    scenario.lte = used.iter().map(|cell| cells[*cell].clone()).collect();
+    for (link, place) in scenario.links.iter_mut().zip(places) {
+        let Some((cell, cqi)) = *place else { continue };
+        let number = used.iter().position(|used| *used == cell).expect("it is in use");
+        for (way, direction) in [(&mut link.forward, Direction::Down), (&mut link.reverse, Direction::Up)] {
+            way.service = Service::Lte(scenario.lte[number].user(number, direction, Cqi(cqi)));
+            way.impairments.outages.retain(|outage| outage.lose);
+        }
+    }
 }
 
 /// Any scenario all of whose links have transmitters of their own.

@@ -192,6 +192,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             emulator: Emulator::Unbloat,
             wifi: vec![],
             links: vec![DuplexLink { forward: bottleneck, reverse }],
+            lte: vec![],
             flows,
         }
     })

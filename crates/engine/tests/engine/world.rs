@@ -118,6 +118,7 @@ pub fn scenario(seconds: u64) -> Scenario {
             forward: link("bottleneck", 10.0, Nanos::from_millis(20)),
             reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
         }],
+        lte: vec![],
         flows: vec![flow("reno")],
     }
 }

@@ -45,6 +45,12 @@ pub fn text(scenario: &Scenario) -> String {
         writeln!(text, "\n[link.{}]\n{}", forward.name, link(scenario, forward, false)).unwrap();
         writeln!(text, "\n[link.{}]\n{}", reverse.name, link(scenario, reverse, true)).unwrap();
     }
+    for cell in &scenario.lte {
+        writeln!(text, "\n[lte.{}]\nbandwidth = {:?}", cell.name, cell.bandwidth.name()).unwrap();
+        for (name, value) in leaves("lte.NAME", &in_json(cell)).into_iter().filter(|(name, _)| name != "bandwidth") {
+            writeln!(text, "{name} = {value}").unwrap();
+        }
+    }
     for group in &scenario.flows {
         write!(text, "\n[[flows]]\n{}", flow_group(scenario, group)).unwrap();
     }
@@ -58,7 +64,7 @@ fn trace_file(link: &Link) -> String {
 fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
     let (mut lines, shares_queue) = match &link.service {
         // They stand with the forward direction, and hold for both.
-        Service::Wifi(_) if is_reverse => (vec![], false),
+        Service::Wifi(_) | Service::Lte(_) if is_reverse => (vec![], false),
         Service::Wifi(station) => {
             let cell = &scenario.wifi[station.cell];
             let keys = [
@@ -67,6 +73,10 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
                 format!("frame_errors = {}", percentage(station.frame_errors)),
             ];
             (keys.to_vec(), cell.queue.is_some())
+        }
+        Service::Lte(user) => {
+            let cell = &scenario.lte[user.cell].name;
+            (vec![format!("lte = {cell:?}"), format!("cqi = {}", user.cqi.0)], false)
         }
         service => (transmitter(link, service), false),
     };
@@ -97,7 +107,7 @@ fn transmitter(link: &Link, service: &Service) -> Vec<String> {
             vec![format!("rate = \"{}bit\"", rates.steps[0].1.0), format!("rates = [{}]", changes.join(", "))]
         }
         Service::Trace(_) => vec![format!("trace = {:?}", trace_file(link))],
-        Service::Wifi(_) => unreachable!("it has none"),
+        Service::Wifi(_) | Service::Lte(_) => unreachable!("it has none"),
     }
 }
 
@@ -211,7 +221,7 @@ fn written(key: &register::Key, value: &Value) -> Option<String> {
         Kind::Share | Kind::Loss => value.as_f64().map(percentage),
         Kind::Text | Kind::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
         // Whoever knows more of the section writes these.
-        Kind::Frequency | Kind::Names | Kind::Start | Kind::Profile | Kind::Table | Kind::Tables => None,
+        Kind::Frequency | Kind::Ratio | Kind::Names | Kind::Start | Kind::Profile | Kind::Table | Kind::Tables => None,
     }
 }
 

@@ -2,18 +2,25 @@
 
 use super::member::{Member, MemberId, MemberPort};
 use super::members::Members;
-use super::wifi;
+use super::{lte, wifi};
 use crate::channel::PortId;
 use crate::direction::{self, discipline_of, purpose};
+use scenario::lte::Cqi;
 use scenario::model::{Link, Scenario, Service, WifiCell};
 
 /// Which member a port is; none if its link has a transmitter of its own.
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
     let number = port as usize / 2;
-    let Service::Wifi(station) = scenario.links.get(number)?.forward.service else { return None };
-    let place = scenario.links_of_cell(station.cell).position(|link| link == number)?;
+    let (medium, place) = match scenario.links.get(number)?.forward.service {
+        Service::Wifi(station) => (station.cell, scenario.links_of_cell(station.cell).position(|link| link == number)?),
+        Service::Lte(user) => {
+            let place = lte_users(scenario, user.cell).position(|(link, _)| link == number)?;
+            (scenario.wifi.len() + user.cell, place)
+        }
+        _ => return None,
+    };
     let member = 2 * place as MemberId + direction::is_reverse(port) as MemberId;
-    Some(MemberPort { medium: station.cell as u32, member })
+    Some(MemberPort { medium: medium as u32, member })
 }
 
 /// A cell, with the queue of its access point, or one for each of its stations, and then those of the stations.
@@ -43,4 +50,25 @@ pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> 
     queues.append(&mut of_stations);
     let control = wifi::Cell::new(cell.standard, stations, shares_queue, seed, number as u64);
     (control, Members::new(members, queues))
+}
+
+/// The links to the users of an LTE cell, each with the quality of its channel.
+fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, Cqi)> {
+    (0..).zip(&scenario.links).filter_map(move |(number, link)| match link.forward.service {
+        Service::Lte(user) if user.cell == cell => Some((number, user.cqi)),
+        _ => None,
+    })
+}
+
+/// An LTE cell, with a queue for each of its members.
+pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &scenario::lte::Cell) -> (lte::Cell, Members) {
+    let Scenario { seed, warmup, duration, .. } = *scenario;
+    let (links, qualities): (Vec<_>, Vec<_>) = lte_users(scenario, number).unzip();
+    let (mut members, mut queues) = (vec![], vec![]);
+    for port in links.into_iter().flat_map(|link| [direction::forward(link), direction::reverse(link)]) {
+        let link = scenario.links[port as usize / 2].direction(direction::is_reverse(port));
+        members.push(Member::new(link, port, queues.len(), seed, purpose(port), warmup, duration));
+        queues.push(discipline_of(link, scenario, purpose(port)));
+    }
+    (lte::Cell::new(cell, &qualities, seed, number as u64), Members::new(members, queues))
 }

@@ -1,4 +1,4 @@
-//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell.
+//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell or the subframes of an LTE cell.
 //!
 //! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
 //! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
@@ -6,6 +6,7 @@
 
 mod access_control;
 mod from_scenario;
+pub mod lte;
 mod member;
 mod members;
 pub mod wifi;
@@ -30,12 +31,14 @@ pub struct Medium {
 /// The kinds of media.
 enum Kind {
     Wifi(Box<wifi::Cell>),
+    Lte(Box<lte::Cell>),
 }
 
 macro_rules! each {
     ($kind:expr, $control:ident => $call:expr) => {
         match $kind {
             Kind::Wifi($control) => $call,
+            Kind::Lte($control) => $call,
         }
     };
 }
@@ -44,6 +47,11 @@ impl Medium {
     /// A Wi-Fi cell.
     pub fn wifi(cell: wifi::Cell, members: Members) -> Medium {
         Medium { members, kind: Kind::Wifi(Box::new(cell)) }
+    }
+
+    /// An LTE cell.
+    pub fn lte(cell: lte::Cell, members: Members) -> Medium {
+        Medium { members, kind: Kind::Lte(Box::new(cell)) }
     }
 
     /// Hands a packet over to a member at `now`, which never decreases from call to call of `offer` and `step`. The
@@ -84,8 +92,10 @@ impl Medium {
     }
 }
 
-/// The media of a scenario: its Wi-Fi cells, in its order.
+/// The media of a scenario: its Wi-Fi cells, in its order, and then its LTE cells.
 pub(crate) fn media(scenario: &Scenario) -> Vec<Medium> {
     let cells = scenario.wifi.iter().enumerate().map(|(number, cell)| from_scenario::wifi_cell(scenario, number, cell));
-    cells.map(|(cell, members)| Medium::wifi(cell, members)).collect()
+    let wifi = cells.map(|(cell, members)| Medium::wifi(cell, members));
+    let cells = scenario.lte.iter().enumerate().map(|(number, cell)| from_scenario::lte_cell(scenario, number, cell));
+    wifi.chain(cells.map(|(cell, members)| Medium::lte(cell, members))).collect()
 }

@@ -3,6 +3,7 @@
 use super::queue::Queue;
 use super::wifi::WifiStation;
 use crate::impairments::{Impairments, Rates};
+use crate::lte;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -100,27 +101,39 @@ pub enum Service {
     Trace(Arc<Trace>),
     /// The air of a Wi-Fi cell, shared with others.
     Wifi(WifiStation),
+    /// The subframes of an LTE cell, which others share.
+    Lte(lte::User),
 }
 
 impl Service {
-    /// What it carries in a time at most; nothing is known of a trace.
+    /// What it carries in a time at most, of a cell all; nothing is known of a trace.
     pub fn carried_in(&self, time: Nanos) -> Bytes {
         let rate = match self {
             Service::Rate(rate) => *rate,
             Service::Rates(rates) => rates.extremes().1,
             Service::Wifi(station) => station.phy_rate,
+            Service::Lte(user) => user.most,
             Service::Trace(_) => return Bytes(0),
         };
         Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
     }
 
-    /// The rate, in the mean if it varies; on Wi-Fi what a station carries at most if nobody else transmits.
+    /// The rate, in the mean if it varies; on Wi-Fi and LTE what a station or user gets if nobody else has data.
     pub fn bits_per_second(&self) -> f64 {
         match self {
             Service::Rate(rate) => rate.0 as f64,
             Service::Rates(rates) => rates.mean.0 as f64,
             Service::Wifi(station) => station.carries().0 as f64,
+            Service::Lte(user) => user.most.0 as f64,
             Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+        }
+    }
+
+    /// What it adds in the mean to the delay of a packet that meets no other.
+    pub fn idle_delay(&self) -> Nanos {
+        match self {
+            Service::Lte(user) => user.idle_delay,
+            Service::Rate(_) | Service::Rates(_) | Service::Trace(_) | Service::Wifi(_) => Nanos::ZERO,
         }
     }
 

@@ -15,6 +15,7 @@ pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
 pub use wifi::{WifiCell, WifiStation};
 
+use crate::lte;
 use crate::skb::{ReceiveBuffer, receive_memory};
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Scenario {
     pub wifi: Vec<WifiCell>,
     /// The links between the hosts, in the file's order.
     pub links: Vec<DuplexLink>,
+    /// The LTE cells that some of the links are in, in the file's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lte: Vec<lte::Cell>,
     /// The flow groups, in the file's order.
     pub flows: Vec<FlowGroup>,
 }
@@ -48,6 +52,7 @@ impl Scenario {
             Service::Rate(rate) => Some(*rate),
             Service::Rates(rates) => Some(rates.extremes().0),
             Service::Wifi(station) => Some(station.carries()),
+            Service::Lte(user) => Some(user.most),
             Service::Trace(_) => None,
         });
         rates.min()
@@ -138,10 +143,11 @@ impl Scenario {
         self.flows.iter().map(delay).min().unwrap_or_default()
     }
 
-    /// Propagation from a sender of `group` to its receiver and back.
+    /// Propagation from a sender of `group` to its receiver and back, with what cells add when they are idle.
     pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
         let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
-        directions.fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay)
+        directions
+            .fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay + link.service.idle_delay())
     }
 
     /// The largest packet that takes a direction of link `number`.

@@ -1,7 +1,7 @@
 //! The keys of links: rates, delays, losses, impairments, in either direction.
 
 use super::Absence::{Default, Means, Required};
-use super::Kind::{Choice, Flag, Integer, Loss, Rate, Share, Signal, Table, Tables, Text, Time};
+use super::Kind::{Choice, Flag, Integer, Loss, Rate, Ratio, Share, Signal, Table, Tables, Text, Time};
 use super::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, STANDARDS, TIMES, keys};
 
 const SHORT_DELAYS: &str = "1ns..3600s";
@@ -58,16 +58,22 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     },
     keys! {
         "link.NAME":
-        "rate" = Rate, Means("a trace or wifi must be given"), RATES => "what the transmitter sends";
-        "trace" = Text, Means("a rate or wifi must be given") =>
+        "rate" = Rate, Means("a trace, wifi or lte must be given"), RATES => "what the transmitter sends";
+        "trace" = Text, Means("a rate, wifi or lte must be given") =>
             "a file of recorded delivery opportunities, beside the experiment file";
-        "wifi" = Text, Means("a rate or a trace must be given") =>
+        "wifi" = Text, Means("a rate, a trace or lte must be given") =>
             "the name of a cell: the link leads from its access point to a station, and both directions share its air";
         "signal" = Signal, Means("phy_rate must be given beside wifi"), "-120dbm..0dbm" =>
             "how strongly each hears the other: the rate is the highest whose minimum sensitivity this reaches";
         "phy_rate" = Rate, Means("that of the signal"), RATES => "one of the rates of the cell's standard";
         "frame_errors" = Share, Default("0%"), "0%..99%" =>
             "share of the frames of 1500 bytes that are not understood at that rate; at lower ones all are";
+        "lte" = Text, Means("a rate, a trace or wifi must be given") =>
+            "the LTE cell in the place of a rate: forward is from the base station to the handset";
+        "snr" = Ratio, Means("cqi must be given"), "-2.1db..60db" =>
+            "signal-to-noise ratio of a link with lte, which gives its channel quality indicator";
+        "cqi" = Integer, Means("as snr gives it"), "1..15" =>
+            "channel quality indicator of a link with lte: the bits of a resource block (3GPP TS 36.213)";
         "delay" = Time, Required, DELAYS => "propagation, one way";
         "queue" = Table, Required =>
             "where packets wait for the transmitter; left out where wifi has one queue for all its stations";

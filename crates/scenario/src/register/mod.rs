@@ -3,6 +3,7 @@
 
 mod flows;
 mod links;
+mod lte;
 mod queues;
 
 use serde::Serialize;
@@ -11,10 +12,10 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
-    /// direction, `loss` a table in the place of either direction's share, `rates` and `outages` each one of either
-    /// direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`, `tcp_rmem`, `clock` and `arrivals` those
-    /// of a group, `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of
-    /// a profile's name.
+    /// direction, `lte.NAME` an LTE cell, `loss` a table in the place of either direction's share, `rates` and
+    /// `outages` each one of either direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`,
+    /// `tcp_rmem`, `clock` and `arrivals` those of a group, `pareto` and the others of [`SIZES`] a table in the place of
+    /// its size, `profile` a table in the place of a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -58,6 +59,8 @@ pub enum Kind {
     Sizes,
     /// A number of times a second such as `"10/s"`.
     Frequency,
+    /// A ratio such as `"18db"`.
+    Ratio,
     /// A size such as `"500kb"`, packets such as `"300p"`, or what the path holds such as `"1bdp"`.
     Limit,
     /// A percentage such as `"1%"`.
@@ -172,13 +175,14 @@ const TOP: &[Key] = keys! {
     "profile" = Profile, Default("linux") => "how the TCP ends behave";
     "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
+    "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
 };
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    [&[TOP], links::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
+    [&[TOP], links::SECTIONS, lte::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
 }
 
 /// The keys of one section.
@@ -223,6 +227,7 @@ impl Kind {
             Kind::Size => "a size such as \"500kb\"".into(),
             Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
             Kind::Frequency => "a number of times a second such as \"10/s\"".into(),
+            Kind::Ratio => "a ratio such as \"18db\"".into(),
             Kind::Limit => "a size such as \"500kb\", packets such as \"300p\", or \"1bdp\"".into(),
             Kind::Share => "a percentage such as \"1%\"".into(),
             Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),

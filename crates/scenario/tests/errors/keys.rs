@@ -5,13 +5,12 @@ use super::{BASE, Case, check, sentence};
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, wifi, \
-         signal, phy_rate, frame_errors, delay, queue, loss, reverse, rates, \
-         jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you \
-         mean rate?)"),
+     "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, wifi, signal, phy_rate, \
+         frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
+         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("\"linux\"", "\"linx\"",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not \"linx\" (did you mean \
-         linux?)"),
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not \"linx\" (did \
+         you mean linux?)"),
     ("\"linux\"", "3",
      "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
@@ -65,7 +64,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
     ("[[flows]]", "[[flow]]",
      "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, \
-         flows, sweep (did you mean flows?)"),
+         lte, flows, sweep (did you mean flows?)"),
     ("count = 2", "path = [\"bottlenek\"]",
      "base.toml:15: flows.0.path: there is no [link.bottlenek]; there is bottleneck (did you mean bottleneck?)"),
     ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",
@@ -75,8 +74,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("count = 2", "reverse_path = []",
      "base.toml:15: flows.0.reverse_path: must be a list of names such as [\"home\", \"core\"], not an empty list"),
     ("rate = \"20mbit\"\n", "",
-     "base.toml:7: link.bottleneck.rate: is missing; write rate such as \"2mbit\", trace with the name of a \
-         file, or wifi with that of a cell"),
+     "base.toml:7: link.bottleneck.rate: is missing; write rate such as \"2mbit\", trace with the name of a file, or \
+         wifi or lte with that of a cell"),
     ("delay = \"10ms\"\n", "",
      "base.toml:7: link.bottleneck.delay: is missing; it is a time such as \"10ms\": propagation, one way"),
     ("duration = \"60s\"\n", "",

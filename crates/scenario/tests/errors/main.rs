@@ -3,6 +3,7 @@
 mod contradictions;
 mod impairments;
 mod keys;
+mod lte;
 mod overrides;
 mod sweeps;
 mod syntax;

@@ -1,0 +1,58 @@
+//! Transport blocks that will be sent again, and the resource blocks that they take then.
+
+use scenario::lte::{Harq, Tries};
+
+/// A block that was not decoded at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// Whose it is.
+    pub user: usize,
+    /// Resource blocks that it takes.
+    pub blocks: u32,
+    /// The subframe of its last try.
+    last: u64,
+}
+
+/// The blocks of one direction that wait for their next try. A block is repeated in the same resource blocks eight
+/// subframes later, so that what is repeated in a subframe is what was sent eight before, and always fits.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    /// By the subframe in which they are sent, modulo the round trip.
+    processes: [Vec<Repeat>; Harq::ROUND_TRIP as usize],
+}
+
+impl Repeats {
+    fn process(&mut self, subframe: u64) -> &mut Vec<Repeat> {
+        &mut self.processes[(subframe % Harq::ROUND_TRIP) as usize]
+    }
+
+    /// What is repeated in a subframe.
+    pub fn of(&mut self, subframe: u64) -> &[Repeat] {
+        let process = self.process(subframe);
+        process.retain(|repeat| repeat.last >= subframe);
+        process
+    }
+
+    /// A block is sent for the first time in a subframe, and so often in all.
+    pub fn add(&mut self, subframe: u64, user: usize, blocks: u32, tries: Tries) {
+        if tries.count > 1 {
+            let last = subframe + Harq::ROUND_TRIP * u64::from(tries.count - 1);
+            self.process(subframe).push(Repeat { user, blocks, last });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_comes_back_every_eight_subframes() {
+        let mut repeats = Repeats::default();
+        repeats.add(3, 1, 40, Tries { count: 3, lost: false });
+        repeats.add(3, 2, 60, Tries { count: 1, lost: false });
+        let mut again =
+            |subframe| repeats.of(subframe).iter().map(|repeat| (repeat.user, repeat.blocks)).collect::<Vec<_>>();
+        assert_eq!([4, 11, 12, 19, 27].map(&mut again), [vec![], vec![(1, 40)], vec![], vec![(1, 40)], vec![]]);
+    }
+}

@@ -1,0 +1,79 @@
+//! An LTE cell: what one of its subframes carries, and how often a transport block is sent.
+
+mod harq;
+mod radio;
+mod timing;
+
+pub use harq::{Harq, Tries};
+pub use radio::{Bandwidth, Cqi, Direction, PACKET_HEADER};
+pub use timing::{ANSWERED_AFTER, DECODING, PREPARATION, REQUEST_PERIOD, SUBFRAME};
+
+use crate::units::{Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+/// A cell, `[lte.NAME]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What links call it.
+    pub name: String,
+    /// Of its carrier in either direction.
+    pub bandwidth: Bandwidth,
+    /// Who is served when several have data.
+    pub scheduler: Scheduling,
+    /// Share of the transport blocks whose first try fails, from 0 to 1.
+    pub error_rate: f64,
+}
+
+/// Whom a base station serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scheduling {
+    /// Who can send most, measured by what he was given lately.
+    #[serde(rename = "pf")]
+    ProportionalFair,
+    /// One after the other.
+    #[serde(rename = "rr")]
+    RoundRobin,
+}
+
+/// One direction of a link between a base station and a handset.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct User {
+    /// The place of the cell among those of the scenario.
+    pub cell: usize,
+    /// How good the channel is.
+    pub cqi: Cqi,
+    /// What a user who is alone in the cell gets: the bytes of packets, with their headers, that a transport block of
+    /// all resource blocks carries, every millisecond in which none is repeated.
+    pub most: Rate,
+    /// What the cell adds to the delay of a packet that meets no other, in the mean.
+    pub idle_delay: Nanos,
+}
+
+impl Scheduling {
+    /// As a scenario writes them.
+    pub const NAMES: [&'static str; 2] = ["pf", "rr"];
+
+    /// That of a name.
+    pub fn named(name: &str) -> Option<Scheduling> {
+        match name {
+            "pf" => Some(Scheduling::ProportionalFair),
+            "rr" => Some(Scheduling::RoundRobin),
+            _ => None,
+        }
+    }
+}
+
+impl Cell {
+    /// The chances of its transport blocks.
+    pub fn harq(&self) -> Harq {
+        Harq::new(self.error_rate)
+    }
+
+    /// A direction of a user's link, if this is the scenario's cell number `number`.
+    pub fn user(&self, number: usize, direction: Direction, cqi: Cqi) -> User {
+        let harq = self.harq();
+        let block = cqi.payload(direction, self.bandwidth.blocks(direction));
+        let most = Rate((f64::from(8 * block) / SUBFRAME.as_secs_f64() / harq.mean_tries()) as u64);
+        User { cell: number, cqi, most, idle_delay: timing::idle_delay(direction, &harq) }
+    }
+}

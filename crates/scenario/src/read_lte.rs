@@ -1,0 +1,87 @@
+//! LTE cells, and the links to their users.
+
+use crate::error::did_you_mean;
+use crate::lte::{Bandwidth, Cell, Cqi, Direction, Scheduling, User};
+use crate::quantity::Share;
+use crate::section::Section;
+use crate::units::Decibels;
+
+/// The cells of a file, which links name.
+pub(crate) fn cells(top: &Section) -> Vec<Cell> {
+    let cell = |cell: Section| Cell {
+        name: cell.name().into(),
+        // The register refuses every other name.
+        bandwidth: Bandwidth::named(&cell.need::<String>("bandwidth")).unwrap_or(Bandwidth::WIDEST),
+        scheduler: Scheduling::named(&cell.need::<String>("scheduler")).unwrap_or(Scheduling::ProportionalFair),
+        error_rate: cell.need::<Share>("error_rate").0,
+    };
+    top.child("lte", "lte").named_children("lte.NAME").into_iter().map(cell).collect()
+}
+
+/// Both directions of a link to a user, the forward one first, if it is one.
+pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
+    if link.get("lte").is_none() {
+        for key in ["snr", "cqi"].into_iter().filter(|key| link.get(key).is_some()) {
+            link.complain(key, "is of links to the users of an LTE cell; write lte beside it, or leave it out");
+        }
+        return None;
+    }
+    for key in ["rate", "rates", "trace", "wifi"].into_iter().filter(|key| link.get(key).is_some()) {
+        link.complain(key, "stands beside lte; what a link to a user of a cell carries is for the cell to say");
+    }
+    let (number, cqi) = (cell(link, cells)?, quality(link)?);
+    let user = |direction| cells[number].user(number, direction, cqi);
+    Some((user(Direction::Down), user(Direction::Up)))
+}
+
+/// A handset sends what the cell grants it.
+pub(crate) fn refuse_transmitter(reverse: &Section) {
+    for key in ["rate", "rates", "trace"].into_iter().filter(|key| reverse.get(key).is_some()) {
+        reverse.complain(key, "is none of an LTE uplink, which the cell grants; leave it out");
+    }
+}
+
+fn cell(link: &Section, cells: &[Cell]) -> Option<usize> {
+    let name: String = link.read("lte")?;
+    let found = cells.iter().position(|cell| cell.name == name);
+    if found.is_none() {
+        let known: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
+        let message = match known.is_empty() {
+            true => format!("there is no [lte.{name}]; write it, with its bandwidth such as \"20mhz\""),
+            false => {
+                let hint = did_you_mean(&name, known.iter().copied());
+                format!("there is no [lte.{name}]; there is {}{hint}", known.join(", "))
+            }
+        };
+        link.complain("lte", message);
+    }
+    found
+}
+
+fn quality(link: &Section) -> Option<Cqi> {
+    let snr = link.read("snr").map(Decibels::as_f64);
+    let cqi = link.read::<u64>("cqi");
+    match (link.get("snr").is_some(), link.get("cqi").is_some()) {
+        (true, true) => link.complain("cqi", "stands beside snr, which gives it; leave one of the two out"),
+        (false, false) if link.unknown_keys().next().is_none() => {
+            link.complain("lte", "needs the quality of the channel; write snr such as \"18db\", or cqi, from 1 to 15");
+        }
+        _ => {}
+    }
+    // The register's range of ratios ends where the table does.
+    snr.and_then(Cqi::at_snr).or(cqi.map(|cqi| Cqi(cqi as u8)))
+}
+
+/// Is a cell somebody's, and is there nothing on a link to a user that a cell does not have?
+pub(crate) fn check(top: &Section, links: &[(Section, Section)], cells: &[Cell]) {
+    let section = top.child("lte", "lte");
+    for cell in cells {
+        let is_it = |(_, forward): &(Section, Section)| {
+            forward.get("lte").and_then(|node| node.value.as_text()) == Some(&cell.name)
+        };
+        if !links.iter().any(is_it) {
+            let message = format!("has no user; write lte = \"{}\" for a link, or leave the cell out", cell.name);
+            section.complain(&cell.name, message);
+        }
+    }
+}
