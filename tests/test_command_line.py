@@ -214,6 +214,7 @@ def completions(*words: str) -> list[str]:
         (["run", "home-d"], ["home-dsl", "home-dsl-both-ways"]),
         (["run", "home-dsl", "--cc", "cubic_"], ["cubic_plus"]),
         (["run", "home-dsl", "--cc", "vegas,cubic_"], ["vegas,cubic_plus"]),
+        (["run", "home-dsl", "--receiver", "rtac,dr"], ["rtac,drwa"]),
         (["run", "home-dsl", "--set", "link.bottleneck.ra"], ["link.bottleneck.rate=", "link.bottleneck.rates="]),
         (["run", "home-dsl", "--fig"], ["--figure"]),
         (["reproduce", "clp"], ["clpc"]),
@@ -260,6 +261,20 @@ def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> Non
     assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
     with pytest.raises(ub.InputError, match="has a sweep over flows"):
         ub.run(sweep, cc=["vegas", "bbr"])
+
+
+def test_receivers_are_chosen_as_controls_are(cli: Cli, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.bpf.c").write_text((ALGORITHMS / "window" / "static.bpf.c").read_text())
+    found = runs(cli, small, "--receiver", "static", "--receiver", "./mine.bpf.c,rtac")
+    assert [run["axes"] for run in found] == [
+        {"flows.*.receiver": receiver} for receiver in ("static", "./mine.bpf.c", "rtac")
+    ]
+    static, mine, _ = (run["flows"][0] for run in found)  # type: ignore[index]
+    assert static["goodput_mbps"] == mine["goodput_mbps"]
+    (one,) = runs(cli, small, "--receiver", "static")
+    assert one["axes"] == {} and one["flows"][0]["goodput_mbps"] == static["goodput_mbps"]  # type: ignore[index]
+    done = cli("run", small, "--receiver", "statik")
+    assert done.returncode == 2 and "static" in done.stderr
 
 
 def test_one_control_needs_no_grid(cli: Cli, sweep: Path) -> None:

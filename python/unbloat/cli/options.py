@@ -41,10 +41,19 @@ def paper_names(incomplete: str) -> list[str]:
 
 def control_names(incomplete: str) -> list[str]:
     """List the congestion controls that come along, behind those that were typed already."""
+    return _mechanisms("congestion", incomplete)
+
+
+def receiver_names(incomplete: str) -> list[str]:
+    """List the receivers' window controllers that come along, likewise."""
+    return _mechanisms("window", incomplete)
+
+
+def _mechanisms(folder: str, incomplete: str) -> list[str]:
     from unbloat.system.paths import ALGORITHMS
 
     before, comma, last = incomplete.rpartition(",")
-    names = sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob("congestion/*.bpf.c"))
+    names = sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{folder}/*.bpf.c"))
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 
@@ -102,6 +111,16 @@ ControlOption = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+ReceiverOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--receiver",
+        metavar="NAME|FILE,...",
+        help="What lowers the window that the receiver of every flow shows: names, or files, as with --cc.",
+        autocompletion=receiver_names,
+        rich_help_panel=WHAT,
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -137,6 +156,7 @@ def overrides_of(
     assignments: Sequence[str] | None,
     *,
     controls: Sequence[str] | None = None,
+    receivers: Sequence[str] | None = None,
     rtts: Sequence[str] | None = None,
     duration: str | None = None,
 ) -> dict[str, object]:
@@ -146,14 +166,14 @@ def overrides_of(
     )
     if duration is not None:
         overrides["duration"] = duration
-    names = listed(controls, "--cc")
-    if len(names) == 1:
-        overrides["flows.*.cc"] = names[0]
-    elif names:
-        from unbloat.scenario.controls import axis_of_controls
-        from unbloat.scenario.source import source_of
+    for key, names in (("cc", listed(controls, "--cc")), ("receiver", listed(receivers, "--receiver"))):
+        if len(names) == 1:
+            overrides[f"flows.*.{key}"] = names[0]
+        elif names:
+            from unbloat.scenario.controls import axis_over
+            from unbloat.scenario.source import source_of
 
-        overrides[axis_of_controls(source_of(scenario, overrides).cells()[0])] = names
+            overrides[axis_over(key, source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
         from unbloat.cli.rtt import cases
@@ -250,6 +270,7 @@ class RunOptions:
     """What is run, where and how: each field is an option of `run` and of `sweep`."""
 
     cc: ControlOption = None
+    receiver: ReceiverOption = None
     rtt: RttOption = None
     duration: DurationOption = None
     assignments: SetOption = None
@@ -263,7 +284,12 @@ class RunOptions:
         """Give the arguments of `unbloat.run` and `unbloat.sweep` that they come to."""
         return {
             "overrides": overrides_of(
-                scenario, self.assignments, controls=self.cc, rtts=self.rtt, duration=self.duration
+                scenario,
+                self.assignments,
+                controls=self.cc,
+                receivers=self.receiver,
+                rtts=self.rtt,
+                duration=self.duration,
             ),
             "seed": self.seed,
             "on": backend(self.on),

@@ -30,7 +30,7 @@ from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
 from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
-from unbloat.scenario.controls import axis_of_controls, own_names
+from unbloat.scenario.controls import axis_over, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import Source, source_of
@@ -161,7 +161,7 @@ def chosen_source(
     if isinstance(cc, str | Path):
         added["flows.*.cc"] = _written(cc)
     elif cc is not None:
-        added[axis_of_controls(source_of(source, overrides).cells()[0])] = [_written(each) for each in cc]
+        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in cc]
     return source_of(source, {**(overrides or {}), **added})
 
 

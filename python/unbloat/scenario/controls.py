@@ -39,17 +39,17 @@ def _sources(cell: _core.Cell) -> Sequence[dict[str, str]]:
     return [group["cc"]["source"] for group in json.loads(cell.json())["flows"]]
 
 
-def axis_of_controls(cell: _core.Cell) -> str:
-    """Name the key that runs several controls side by side: the scenario's own axis, if it has one for all its flows.
+def axis_over(key: str, cell: _core.Cell) -> str:
+    """Name the axis that runs several `cc` or `receiver` side by side: the scenario's own, if it has one for all flows.
 
-    Raises `InputError` if its axis is about some flows only: whose control should be which then?
+    Raises `InputError` if its axis is about some flows only: whose should be which then?
     """
-    axes = [axis for axis, _ in cell.axes if re.fullmatch(r"flows\.(\d+|\*)\.cc", axis)]
-    if not axes or axes == ["flows.*.cc"]:
-        return "sweep.flows.*.cc"
+    axes = [axis for axis, _ in cell.axes if re.fullmatch(rf"flows\.(\d+|\*)\.{key}", axis)]
+    if not axes or axes == [f"flows.*.{key}"]:
+        return f"sweep.flows.*.{key}"
     if len(_sources(cell)) > 1:
         raise InputError(
-            f"cc: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them get "
-            f"which controls: --set 'sweep.{axes[0]}=[...]'"
+            f"{key}: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them "
+            f"get which: --set 'sweep.{axes[0]}=[...]'"
         )
     return f"sweep.{axes[0]}"
