@@ -78,9 +78,10 @@ def test_the_page_gets_the_table_and_its_command(scenario: Path) -> None:
 def test_a_key_is_set_in_both_and_a_page_has_several_parts(scenario: Path) -> None:
     page = scenario.with_name("page.md")
     page.write_text("<!-- begin fast -->\n<!-- end fast -->\n")
-    words = ["--set", "link.bottleneck.rate=16mbit", "--part", "fast", "--page", page.name]
-    assert ns2(scenario.name, *words, cwd=scenario.parent).returncode == 0
-    assert (scenario.parent / "asked").read_text().split()[1] == "16000000"
+    words = ["--set", "link.bottleneck.rate=16mbit", "--in-ns2", "Agent/TCP,tcpTick_,0.1", "--part", "fast"]
+    assert ns2(scenario.name, *words, "--page", page.name, cwd=scenario.parent).returncode == 0
+    asked = (scenario.parent / "asked").read_text().split()
+    assert (asked[1], asked[6]) == ("16000000", "Agent/TCP,tcpTick_,0.1")
     assert "Of 1 cells" in page.read_text()
 
 

@@ -9,6 +9,7 @@ from unbloat.papers.batches import Batch, measure
 from unbloat.papers.expressions import ClaimError
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.simulate import simulator
 
 
@@ -113,7 +114,7 @@ sweep = { "flows.0.cc" = ["vegas", "reno"] }
 def test_a_simulated_vegas_gives_way_to_reno_and_comes_back(tmp_path):
     (tmp_path / "pair.toml").write_text(SCENARIO)
     batch = Batch("pair", tmp_path / "pair.toml", series="50ms")
-    runs = measure([batch], 1, simulator(cache=False, jobs=1))["pair"]
+    runs = measure([batch], RepeatRule(1), simulator(cache=False, jobs=1))["pair"]
     shared = {"below": 2, "seconds": 1}
     assert runs.take("yield_time", ["vegas"], {"flow": 1, **shared}) < 2
     assert runs.take("yield_time", ["reno"], {"flow": 1, **shared}) == math.inf, "a half is Reno's"

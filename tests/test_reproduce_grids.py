@@ -15,6 +15,7 @@ from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.repeats import FLOW_FIGURES, LINK_FIGURES
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
 from unbloat.report.figures.style import COLOURS, LOOK
@@ -215,18 +216,29 @@ sweep = { "flows.0.cc" = ["reno", "cubic", "vegas"] }
 def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
     (tmp_path / "grid.toml").write_text(SCENARIO)
     figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
-    paper = paper_with([figure], seeds=40, folder=tmp_path)
-    clock, asked = [100.0], []
+    paper = paper_with([figure], full=40, folder=tmp_path).with_all_repeats()
+    used = iter(range(0, 1000, 24))
+    made = iter(
+        [
+            [{"at": 1}, {"at": 1}],  # draws nothing: 2 runs
+            [near(100.0), near(100.9)],  # 3
+            [near(100.0), near(101.1)],  # 40
+        ]
+    )
 
-    def run(*_, only, **how):
-        asked.append(only)
-        clock[0] += 24
+    def simulate(_, seeds, only):
+        assert any(only({"flows.0.cc": cc}) for cc in ("reno", "cubic", "vegas"))
+        return [MeasuredRun({}, seed, record) for seed, record in zip(seeds, next(made), strict=True)]
 
-    monkeypatch.setattr("unbloat.papers.forecast.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("unbloat.papers.forecast.run", run)
-    words = "3 cells, 40 times each where they draw anything, 2 at a time: 12 minutes at most"
+    monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
+    monkeypatch.setattr("unbloat.papers.forecast.simulator", lambda **_: simulate)
+    words = "3 cells, 3 to 40 times each where they draw anything, 2 at a time: about 4:30 on idle processors"
     assert timed([paper], 2) == words
-    assert [cc for cc in ("reno", "cubic", "vegas") if asked[0]({"flows.0.cc": cc})] == ["reno", "vegas"]
+
+
+def near(window):
+    numbers = dict.fromkeys(FLOW_FIGURES, 1.0) | {"cwnd_packets_mean": window}
+    return {"flows": [numbers], "links": [dict.fromkeys(LINK_FIGURES, 1.0)]}
 
 
 def test_no_interval_reaches_beyond_what_there_can_be():

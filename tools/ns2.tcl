@@ -1,14 +1,15 @@
 # A dumbbell for ns-2, as `tools/ns2` calls it:
 #
-#     ns tools/ns2.tcl DURATION RATE DELAY BUFFER LOSS SEED FLOW...
+#     ns tools/ns2.tcl DURATION RATE DELAY BUFFER LOSS SEED SETTINGS FLOW...
 #
-# seconds, bit/s, packets and a share of 1; a FLOW is CONTROL,START,PACKET,ACCESS_RATE,ACCESS_DELAY,ACCESS_BUFFER.
+# seconds, bit/s, packets and a share of 1; SETTINGS are any number of CLASS,VARIABLE,VALUE as one word, a FLOW is
+# CONTROL,START,PACKET,ACCESS_RATE,ACCESS_DELAY,ACCESS_BUFFER.
 # Prints a line for each flow: packets sent, sent again, acknowledged, and the mean window; then the packets dropped by
 # the queues and lost on the wire. To the standard error, because ns-2's TCP-LP writes thousands of lines to the standard
 # output, one of them into another.
 
-lassign $argv duration rate delay buffer loss seed
-set flows [lrange $argv 6 end]
+lassign $argv duration rate delay buffer loss seed settings
+set flows [lrange $argv 7 end]
 set ample 1000000
 set header 50 ;# 40 bytes of IP and TCP, 10 of timestamps
 
@@ -32,6 +33,10 @@ if {$loss > 0} {
 
 Agent/TCP set window_ $ample
 Agent/TCP set timestamps_ true
+foreach setting $settings {
+    lassign [split $setting ,] class variable value
+    $class set $variable $value
+}
 set senders {}
 foreach flow $flows {
     lassign [split $flow ,] control start packet access_rate access_delay access_buffer

@@ -10,6 +10,7 @@ from unbloat.papers.judge_claims import settings_of
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.repeats import RepeatRule
 from unbloat.scenario.source import source_of
 
 REPEAT = "repeat"
@@ -104,24 +105,22 @@ def without_repeat(axes: Axes) -> Axes:
     return {name: label for name, label in axes.items() if name != REPEAT}
 
 
-def measure(batches: Sequence[Batch], seeds: int, simulate: Simulate) -> dict[str, Measurements]:
-    """Run the batches with seeds 1 to `seeds`; give the measurements of each under its name.
-
-    A cell whose first two seeds agree to the last digit draws nothing, and further seeds would only repeat it.
-    """
-    return {batch.name: Measurements(batch.name, _runs(batch, seeds, simulate)) for batch in batches}
+def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -> dict[str, Measurements]:
+    """Run the batches with seeds 1, 2 and so on; give the measurements of each under its name."""
+    return {batch.name: Measurements(batch.name, _runs(batch, repeats, simulate)) for batch in batches}
 
 
-def _runs(batch: Batch, seeds: int, simulate: Simulate) -> list[MeasuredRun]:
-    runs = list(simulate(batch, range(1, min(seeds, 2) + 1), batch.wants))
-    outcomes: dict[str, set[str]] = {}
-    for run in runs:
-        outcomes.setdefault(repr(dict(run.axes)), set()).add(_outcome(run))
-    drawing = {place for place, seen in outcomes.items() if len(seen) > 1}
-    if drawing and seeds > 2:
-        runs += simulate(batch, range(3, seeds + 1), lambda axes: repr(dict(axes)) in drawing)
-    return runs
+def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[MeasuredRun]:
+    cells: dict[Place, list[MeasuredRun]] = {}
+    settled: set[Place] = set()
 
+    def goes_on(axes: Axes) -> bool:
+        return batch.wants(axes) and place_of(axes) not in settled
 
-def _outcome(run: MeasuredRun) -> str:
-    return repr({key: value for key, value in run.record.items() if key != "seed"})
+    for seeds in repeats.stages():
+        for run in simulate(batch, seeds, goes_on):
+            cells.setdefault(place_of(run.axes), []).append(run)
+        settled |= {place for place, runs in cells.items() if repeats.are_enough(runs)}
+        if len(settled) == len(cells):
+            break
+    return [run for runs in cells.values() for run in runs]

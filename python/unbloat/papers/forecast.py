@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import resource
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
+from statistics import fmean
 
 from unbloat._core import Cell
 from unbloat.papers.batches import Batch, batches_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
-from unbloat.runs.experiment import Experiment, Manner, run
+from unbloat.papers.repeats import RepeatRule
+from unbloat.papers.simulate import simulator
+from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting, clock, count
 from unbloat.scenario.source import source_of
 from unbloat.system import processors
@@ -49,13 +52,13 @@ def most_packets(cell: Cell) -> float:
 
 # ---------------------------------------------------------------- Simulated with all repeats: some runs are timed
 
-SAMPLES = 2
+SAMPLES = 3
 """Cells of each scenario that are timed."""
 
 
 def timed(papers: Sequence[Paper], jobs: int | None) -> str:
-    """Time some cells of each scenario in each reading, and say how long all of them take if every one is repeated."""
-    repeats = papers[0].seeds
+    """Time some cells of each scenario in each reading, and say how long all of them take with their repeats."""
+    repeats = papers[0].repeats
     processes = jobs or processors.count()
     count, seconds = 0, 0.0
     with closing(Waiting()) as say:
@@ -64,10 +67,9 @@ def timed(papers: Sequence[Paper], jobs: int | None) -> str:
             every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
             cells = [axes for axes in every if batch.wants(axes)]
             count += len(cells)
-            seconds += len(cells) * _time(batch, _spread(cells))
-    minutes = repeats * seconds / processes / 60
-    words = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
-    return f"{count} cells, {repeats} times each where they draw anything, {processes} at a time: {words} at most"
+            seconds += len(cells) * fmean(_time(batch, cell, repeats) for cell in _spread(cells))
+    often = f"{repeats.few} to {repeats.most} times each where they draw anything"
+    return f"{count} cells, {often}, {processes} at a time: about {clock(seconds / processes)} on idle processors"
 
 
 def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
@@ -76,11 +78,18 @@ def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     return [axes[(2 * number + 1) * len(axes) // (2 * count)] for number in range(count)]
 
 
-def _time(batch: Batch, cells: Sequence[Mapping[str, str]]) -> float:
-    """Give the mean wall time of a run, in seconds, over these cells."""
-    start = time.monotonic()
-    run(batch.file, batch.overrides, only=lambda axes: dict(axes) in cells, cache=False, progress=False, jobs=1)
-    return (time.monotonic() - start) / len(cells)
+def _time(batch: Batch, cell: Mapping[str, str], repeats: RepeatRule) -> float:
+    """Give the processor time of a cell with its repeats, s: that of two, as often as these two say."""
+    before = _processor_s()
+    runs = simulator(cache=False, jobs=1)(batch, (1, 2), lambda axes: axes == cell)
+    each = (_processor_s() - before) / 2
+    return each * repeats.after_two(runs)
+
+
+def _processor_s() -> float:
+    """Give the time that processors have spent on this process and those that it started and that have ended."""
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in usage)
 
 
 # ---------------------------------------------------------------- On a kernel

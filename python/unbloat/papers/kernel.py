@@ -23,6 +23,7 @@ from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper, Reason
 from unbloat.papers.read import is_scenario
+from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import Keys, PaperError, shortened
 from unbloat.results.record import why_unsound
 from unbloat.scenario.source import source_of
@@ -191,9 +192,9 @@ def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selectio
     needed = plan.needed(part)
     real: dict[str, Measurements] = {}
     for selection in needed:
-        real |= measure([selection.batch(paper, as_on_kernel=True)], 1, run(selection))
-    as_paper = measure([each.batch(paper, as_on_kernel=False) for each in needed], paper.seeds, simulate)
-    as_kernel = measure([each.batch(paper, as_on_kernel=True) for each in needed], paper.seeds, simulate)
+        real |= measure([selection.batch(paper, as_on_kernel=True)], RepeatRule(1), run(selection))
+    as_paper = measure([each.batch(paper, as_on_kernel=False) for each in needed], paper.repeats, simulate)
+    as_kernel = measure([each.batch(paper, as_on_kernel=True) for each in needed], paper.repeats, simulate)
     return KernelResults(
         plan,
         judge.judge(part, as_paper),

@@ -18,8 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from unbloat.papers.expressions import Call, calls
+from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
+
+NEAR = 0.1
+"""RepeatRule come to nearly the same where they are no farther apart than this share of the bound."""
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
@@ -236,7 +240,7 @@ class Paper:
     bounds: Bounds
     seeds: int
     full: int
-    """Repeats of the paper itself, where they are more; otherwise as `seeds`."""
+    """RepeatRule of the paper itself, where they are more; otherwise as `seeds`."""
     series: dict[str, str]
     tables: list[Table]
     statements: list[Statements]
@@ -251,6 +255,8 @@ class Paper:
     """The one that this is judged in; without, that of its scenario files."""
     changed: Mapping[str, object] = field(default_factory=dict)
     """Keys of the scenarios that a reader has set anew."""
+    few: int | None = None
+    """With all repeats: so many are enough where they come to nearly the same."""
     asked: str = ""
     """With what the ids begin that are asked for."""
     exactly: bool = False
@@ -360,7 +366,12 @@ class Paper:
         """Give the paper with as many repeats as it had itself; raises `PaperError` if it never has more."""
         if self.full <= self.seeds:
             raise PaperError(f"{self.name} has no more repeats than it always makes, {self.seeds}")
-        return dataclasses.replace(self, seeds=self.full)
+        return dataclasses.replace(self, seeds=self.full, few=self.seeds)
+
+    @property
+    def repeats(self) -> RepeatRule:
+        """How often its cells are run."""
+        return RepeatRule(self.seeds, self.few, self.bounds.relative * NEAR)
 
     def expression_calls(self) -> Iterator[tuple[Statements, Claim, Call]]:
         """Go through every measurement that a claim names, with the setting that it is taken in."""

@@ -1,4 +1,4 @@
-"""Repeats papers: runs their scenarios and holds the results against what they printed."""
+"""RepeatRule papers: runs their scenarios and holds the results against what they printed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
+from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError
 from unbloat.report.report import Report
@@ -125,7 +126,7 @@ def reproduce(
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
         log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache))
     simulate = simulator(cache=cache, jobs=jobs)
-    measured = [measure(batches_of(each), each.seeds, simulate) for each in papers]
+    measured = [measure(batches_of(each), each.repeats, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
     return Reproduction(judged, [*measured], _measured_tables(chosen, simulate) if extra_tables else [])
 
@@ -215,6 +216,6 @@ def _measured_tables(paper: Paper, simulate: Simulate) -> list[Measured]:
     """Run and lay out the tables beyond the paper."""
     found = []
     for table in extras.load(paper.folder):
-        measurements = measure(extras.batches(table, paper), table.seeds, simulate)
+        measurements = measure(extras.batches(table, paper), RepeatRule(table.seeds), simulate)
         found.append((table, extras.lay_out(table, measurements)))
     return found
