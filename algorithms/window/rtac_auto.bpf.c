@@ -37,6 +37,8 @@
  * become slower the queue is too long until the try has ended, some four of the longer round trips. Beside auto-tuning
  * it has less than RTAC where RTTs are only a few times the base. Of eight flows and more none can tell what its own
  * window does to the RTT: their queue grows. Whoever comes to a queue that others keep full takes it for the path.
+ *
+ * Departures: Delta is none, for the base is not the least RTT; otherwise those of RTAC.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
