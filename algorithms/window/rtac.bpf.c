@@ -16,10 +16,10 @@
  * starves. K sets how long the queue is: with K = 3/2 / ((theta - 1) BDP^3) (2.11) the RTT rests a little below theta
  * RTT_m. The path's bandwidth-delay product has to be configured.
  *
- * Departures from the text: equation 2.14 has its 1 outside the product with K, which cannot be what ran; 2.6, 2.8, 2.10
- * and Algorithm 1 are followed. A round trip in which a segment was missing is left out (skip_on_hole): what comes then
- * is not what the sender's window is. Least RTTs of radio links are rare, which the dissertation makes up for by adding
- * Delta, here rtt_min_add: 18 ms on LTE, 8 ms on Wi-Fi.
+ * Departures from the text: equation 2.14 has its 1 outside the product with K, which cannot be what ran; 2.6, 2.8,
+ * 2.10 and Algorithm 1 are followed. A round trip in which a segment was missing is left out (skip_on_hole): what comes
+ * then is not what the sender's window is. Least RTTs of radio links are rare, which the dissertation makes up for by
+ * adding Delta, here rtt_min_add: 18 ms on LTE, 8 ms on Wi-Fi.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -2,8 +2,8 @@
 /*
  * rtac_auto: RTAC that finds its path's rate and round-trip time itself, and follows them.
  *
- * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter 2,
- * whose RTAC (rtac.bpf.c) has to be told the path's bandwidth-delay product; sections 2.6 and 5.2 leave open how to
+ * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter
+ * 2, whose RTAC (rtac.bpf.c) has to be told the path's bandwidth-delay product; sections 2.6 and 5.2 leave open how to
  * estimate it. The answer here is ours.
  *
  * RTAC's window is right for the product B that its K was made for (2.11). What comes in a round trip is no measure of

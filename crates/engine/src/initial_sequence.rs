@@ -2,9 +2,8 @@
 //! that sequence numbers start anywhere and wrap around does in the simulator what it does in a kernel.
 
 use rand::{Rng, RngCore};
+use scenario::stream;
 
-/// The first of the random streams of these draws, one for each flow.
-const INITIAL_SEQUENCE_STREAM: u64 = 1 << 35;
 /// One connection end in so many starts shortly before the wrap.
 const NEAR_THE_WRAP: u32 = 4;
 /// And at most so many bytes before it: a few seconds of a few Mbit/s.
@@ -26,7 +25,7 @@ impl InitialSequence {
         if let Some(forced) = tests::FORCED.get() {
             return forced;
         }
-        let mut rng = path::rng(seed, INITIAL_SEQUENCE_STREAM + flow as u64);
+        let mut rng = path::rng(seed, stream::INITIAL_SEQUENCE + flow as u64);
         InitialSequence { sender: draw_one(&mut rng), receiver: draw_one(&mut rng) }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
 //! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
-//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF: [`KernelObject`],
-//! [`WindowObject`].
+//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF:
+//! [`KernelObject`], [`WindowObject`].
 
 mod bind;
 mod build;

@@ -3,10 +3,8 @@
 use crate::channel::PortId;
 use crate::qdisc::{self, AnyQdisc};
 use scenario::model::{Link, Scenario};
+use scenario::stream;
 use scenario::units::Rate;
-
-/// Keeps the draws of queue disciplines apart from those of channels.
-const QDISC_STREAM: u64 = 1 << 36;
 
 /// The port of a link's reverse direction.
 pub fn reverse(link: usize) -> PortId {
@@ -35,6 +33,6 @@ pub(crate) fn purpose(port: PortId) -> u64 {
 pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.bits_per_second() as u64);
-    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, QDISC_STREAM + purpose);
+    let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, stream::QDISC + purpose);
     discipline.expect("a kernel qdisc is no part of this program")
 }

@@ -9,12 +9,8 @@ use crate::{Rng, rng};
 use rand::RngCore;
 use scenario::impairments::{Distribution, Jitter, Outage, Reorder};
 use scenario::model::Link;
+use scenario::stream;
 use scenario::units::Nanos;
-
-/// Keep these draws apart from those of losses, queue disciplines and flows.
-const JITTER_STREAM: u64 = 1 << 37;
-const REORDER_STREAM: u64 = 1 << 38;
-const DUPLICATE_STREAM: u64 = 1 << 39;
 
 /// The impairments of one channel.
 pub(crate) struct Impaired {
@@ -44,13 +40,13 @@ impl Impaired {
         impairments.in_the_channel().then(|| Impaired {
             delay: link.delay,
             jitter: impairments.jitter,
-            jitter_rng: rng(JITTER_STREAM),
+            jitter_rng: rng(stream::JITTER),
             reorder: impairments.reorder,
             to_reorder: threshold(impairments.reorder.map_or(0.0, |reorder| reorder.share)),
-            reorder_rng: rng(REORDER_STREAM),
+            reorder_rng: rng(stream::REORDER),
             in_order: 0,
             to_duplicate: threshold(impairments.duplicate),
-            duplicate_rng: rng(DUPLICATE_STREAM),
+            duplicate_rng: rng(stream::DUPLICATE),
             outages: impairments.losing_outages().copied().collect(),
             latest: Nanos::ZERO,
         })

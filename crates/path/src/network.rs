@@ -1,7 +1,7 @@
 //! The network between the hosts: packets follow their routes from port to port, and time passes in the ports only.
 //!
-//! Whoever drives a network hands packets over with [`Network::send`], and asks [`Network::next`] for the time of the next event, which
-//! [`Network::step`] carries out. A packet at the end of its route is given back.
+//! Whoever drives a network hands packets over with [`Network::send`], and asks [`Network::next`] for the time of the
+//! next event, which [`Network::step`] carries out. A packet at the end of its route is given back.
 
 use crate::agenda::Agenda;
 use crate::channel::{PortId, Transit};
@@ -71,8 +71,8 @@ pub trait Observer<P> {
 
 /// Ports, routes, and the packets in them.
 ///
-/// Most events are those of the first two ports, the two directions of the first link. They have places of their own: what is to be done at them is
-/// compiled for each, and their next events are compared with the winner of all others.
+/// Most events are those of the first two ports, the two directions of the first link. They have places of their own:
+/// what is to be done at them is compiled for each, and their next events are compared with the winner of all others.
 pub struct Network<P, X = NoExternal> {
     /// The packets.
     pub packets: Pool<P>,
@@ -225,7 +225,8 @@ impl<P: Packet, X> Network<P, X> {
         self.offer(now, hop, id, bytes, context);
     }
 
-    /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller removes it from `packets`.
+    /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller
+    /// removes it from `packets`.
     #[inline(always)]
     pub fn step<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Option<PacketId>
     where

@@ -34,4 +34,4 @@ pub mod workload;
 pub use error::{Error, Location, Problem};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read::is_path;
-pub use rng::{Rng, normal, rng, up_to};
+pub use rng::{Rng, normal, rng, stream, up_to};

@@ -5,6 +5,35 @@ use rand::RngCore;
 /// The generator of every draw of a run: seeded, portable, the same on every machine.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The streams of draws, each the first of as many as there are flows, links or stations: what is drawn from one stream
+/// changes nothing that is drawn from another. Losses on a link's wire come from stream 0 on.
+pub mod stream {
+    /// When a host wakes up, by flow.
+    pub const WAKING: u64 = 1 << 32;
+    /// When flows of a group arrive.
+    pub const ARRIVAL: u64 = 1 << 33;
+    /// How much they send.
+    pub const SIZE: u64 = 1 << 34;
+    /// Initial sequence numbers, by flow.
+    pub const INITIAL_SEQUENCE: u64 = 1 << 35;
+    /// What queue disciplines draw, by port.
+    pub const QDISC: u64 = 1 << 36;
+    /// How late packets are, by port.
+    pub const JITTER: u64 = 1 << 37;
+    /// Which packets leave the order, by port.
+    pub const REORDER: u64 = 1 << 38;
+    /// Which packets come twice, by port.
+    pub const DUPLICATE: u64 = 1 << 39;
+    /// When flows of a group start.
+    pub const START: u64 = 1 << 40;
+    /// How long stations of a Wi-Fi cell back off, by cell and station.
+    pub const WIFI_BACK_OFF: u64 = 1 << 41;
+    /// Which of their frames have errors, by cell.
+    pub const WIFI_ERROR: u64 = 1 << 42;
+    /// Which transport blocks of an LTE cell have errors, by cell and user.
+    pub const HARQ: u64 = 1 << 43;
+}
+
 /// A generator of its own for one purpose of one run, so that a draw more here changes nothing there.
 pub fn rng(seed: u64, purpose: u64) -> Rng {
     use rand::SeedableRng;

@@ -12,9 +12,9 @@ pub fn truesize(bytes: u64) -> u64 {
 }
 
 /// Size of the receive buffer (`sk_rcvbuf`, bytes) that comes to offer `window` to segments that carry `payload` bytes
-/// in packets of `packet` bytes. Linux 6.6 and later offer the share of memory that is payload, in 256ths: half, until a
-/// segment above 536 bytes shows it (`tcp_measure_rcv_mss`). There is room for two segments at least: less would never
-/// offer a whole one.
+/// in packets of `packet` bytes. Linux 6.6 and later offer the share of memory that is payload, in 256ths: half, until
+/// a segment above 536 bytes shows it (`tcp_measure_rcv_mss`). There is room for two segments at least: less would
+/// never offer a whole one.
 pub fn receive_memory(window: Bytes, payload: u32, packet: Bytes) -> u32 {
     let payload = payload as u64;
     let memory_of_segment = if payload <= 536 { 2 * payload } else { truesize(packet.0) };

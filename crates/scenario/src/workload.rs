@@ -6,14 +6,10 @@
 //! which are the same on every machine.
 
 use crate::model::{FlowGroup, Scenario};
-use crate::rng::{Rng, exponential, normal, rng, uniform, up_to};
+use crate::rng::{Rng, exponential, normal, rng, stream, uniform, up_to};
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// The streams of the first group's draws; each next group has the next ones.
-const ARRIVAL_STREAM: u64 = 1 << 33;
-const SIZE_STREAM: u64 = 1 << 34;
-const START_STREAM: u64 = 1 << 40;
 /// What no draw exceeds: the largest `size` that a file may say.
 const LARGEST: f64 = 1e15;
 
@@ -69,7 +65,7 @@ impl Scenario {
     }
 
     fn flow_arrivals_of(&self, group: &FlowGroup, number: u64) -> Vec<FlowArrival> {
-        let mut rng = rng(self.seed, SIZE_STREAM + number);
+        let mut rng = rng(self.seed, stream::SIZE + number);
         let mut draw = group.sizes.map(|sizes| sizes.sampler());
         let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut rng).min(group.largest_size())));
         self.times(group, number).into_iter().map(|at| FlowArrival { at, size: size() }).collect()
@@ -77,11 +73,11 @@ impl Scenario {
 
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
         let Some(Arrivals::Poisson { rate }) = group.arrivals else {
-            let mut rng = rng(self.seed, START_STREAM + number);
+            let mut rng = rng(self.seed, stream::START + number);
             let mut later = || Nanos(up_to(group.start_spread.0, &mut rng));
             return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();
         };
-        let mut rng = rng(self.seed, ARRIVAL_STREAM + number);
+        let mut rng = rng(self.seed, stream::ARRIVAL + number);
         let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut rng)));
         let end = group.stop.unwrap_or(self.duration).min(self.duration);
         std::iter::successors(Some(group.start), next).skip(1).take_while(|at| *at < end).collect()

@@ -157,8 +157,8 @@ impl DelayedAck {
         }
     }
 
-    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is room
-    /// to widen the window, the sender shall know at once (`tcp_grow_window`).
+    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
+    /// room to widen the window, the sender shall know at once (`tcp_grow_window`).
     #[inline]
     pub fn widen(&mut self, waiting: u32) {
         if let Some(window) = &mut self.window {

@@ -120,7 +120,8 @@ impl ReceiveWindow {
         (window << RATIO_BITS) / self.scaling_ratio
     }
 
-    /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window? (`tcp_grow_window`)
+    /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window?
+    /// (`tcp_grow_window`)
     #[inline]
     pub fn widen(&mut self, waiting: u32) -> bool {
         let most = self.clamp.min(self.space_beside(waiting));
@@ -242,7 +243,8 @@ mod tests {
     }
 
     /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 444 bytes of
-    /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment leaves.
+    /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment
+    /// leaves.
     #[test]
     fn half_of_the_memory_is_offered_at_first_and_then_the_share_of_payload() {
         assert_eq!(window(103_977, true).offered(), 57 * MSS);

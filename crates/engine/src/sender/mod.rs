@@ -38,6 +38,7 @@ use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use path::Network;
 use rand::Rng;
 use scenario::model::{FlowGroup, TcpProfile};
+use scenario::stream;
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
 use small_queues::SmallQueue;
@@ -88,8 +89,6 @@ pub const OWN_WINDOW: u32 = u16::MAX as u32;
 const WAKING_US: Range<u64> = 0..4;
 /// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
 const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
-/// The first of the streams that these draws come from, one for each flow.
-const WAKING_STREAM: u64 = 1 << 32;
 /// More segments than any run sends: a transfer without end.
 const ENDLESS: u32 = u32::MAX;
 
@@ -188,7 +187,7 @@ impl Sender {
             sacked_above: 0,
             high_rxt: 0,
             rescued: false,
-            waking: path::rng(seed, WAKING_STREAM + flow as u64),
+            waking: path::rng(seed, stream::WAKING + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
             meter,

@@ -68,8 +68,8 @@ fn drwa_rests_at_lambda_least_rtts() {
 }
 
 /// Beside an auto-tuned download that fills the buffer, so that the RTT is r least ones: of a path that holds B packets
-/// RTAC has b where its window, b r, is that of equation 2.8 with Q = b (r - 1) and K of 2.11: b / B is the cube root of
-/// (theta - 1) / (r - 1). DRWA's window goes to nothing where r is above lambda.
+/// RTAC has b where its window, b r, is that of equation 2.8 with Q = b (r - 1) and K of 2.11: b / B is the cube root
+/// of (theta - 1) / (r - 1). DRWA's window goes to nothing where r is above lambda.
 #[test]
 fn rtac_keeps_a_share_where_drwa_starves() {
     let (mbit, rtt_ms, bdp) = (18.9, 18.2, 30);
@@ -120,8 +120,8 @@ fn rtac_auto_follows_a_tenfold_change() {
     }
 }
 
-/// Beside an auto-tuned download it has a share as RTAC has, half as much at least, and three of its kind keep a shorter
-/// queue than three of RTAC that know the path.
+/// Beside an auto-tuned download it has a share as RTAC has, half as much at least, and three of its kind keep a
+/// shorter queue than three of RTAC that know the path.
 #[test]
 fn rtac_auto_keeps_a_share_and_shares() {
     let shared = |groups| {

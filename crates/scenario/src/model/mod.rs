@@ -197,8 +197,9 @@ impl Scenario {
         }
     }
 
-    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, so that it is never
-    /// what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have (`tcp_rmem`).
+    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, so that
+    /// it is never what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have
+    /// (`tcp_rmem`).
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
         const LINUX_MAX: u64 = 32 << 20;

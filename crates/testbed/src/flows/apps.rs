@@ -1,5 +1,5 @@
-//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them or as slowly as the
-//! scenario says, and look at `TCP_INFO`.
+//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them or as slowly as
+//! the scenario says, and look at `TCP_INFO`.
 
 use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;

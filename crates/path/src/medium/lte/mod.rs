@@ -23,10 +23,8 @@ use bearer::Bearer;
 use carrier::Carrier;
 use grants::Grants;
 use scenario::lte::{self, Cqi, Direction, SUBFRAME};
+use scenario::stream;
 use scenario::units::Nanos;
-
-/// Keeps the draws of bearers apart from those of channels and queue disciplines.
-const HARQ_STREAM: u64 = 1 << 40;
 
 /// What a member's number leaves when divided by two.
 const DOWN: MemberId = 0;
@@ -58,7 +56,7 @@ impl Cell {
             let blocks = cell.bandwidth.blocks(direction);
             let bearer = |(user, cqi): (u32, &Cqi)| {
                 let member = 2 * user + of_user;
-                let purpose = HARQ_STREAM + (purpose << 20) + u64::from(member);
+                let purpose = stream::HARQ + (purpose << 20) + u64::from(member);
                 Bearer::new(member, direction, blocks, *cqi, seed, purpose)
             };
             let bearers = (0..).zip(users).map(bearer).collect();

@@ -9,11 +9,9 @@
 //! as those that did not understand it, whose EIFS is made to last until an answer would have come.
 
 use crate::{Rng, rng};
+use scenario::stream;
 use scenario::units::Nanos;
 use scenario::wifi::{SLOT, Standard, WINDOWS};
-
-/// Keeps the draws of stations apart from all others of the same seed.
-const BACK_OFF_STREAM: u64 = 1 << 37;
 
 /// A station's part in the contention.
 struct Station {
@@ -50,7 +48,7 @@ impl Contention {
             drawn_in: 0,
             wants: false,
             window: WINDOWS.0,
-            rng: rng(seed, BACK_OFF_STREAM + (purpose << 16) + number),
+            rng: rng(seed, stream::WIFI_BACK_OFF + (purpose << 16) + number),
         };
         Contention {
             stations: (0..stations as u64).map(station).collect(),

@@ -18,13 +18,12 @@ use crate::{Rng, rng};
 use contention::Contention;
 use load::Load;
 use rates::FrameErrors;
+use scenario::stream;
 use scenario::units::Nanos;
 use scenario::wifi::Standard;
 use turns::Turns;
 use window::Window;
 
-/// Keeps the draws of frame errors apart from all others of the same seed.
-const ERROR_STREAM: u64 = 1 << 38;
 /// The transmitter that the access point is; station `n` is number `n + 1`.
 const ACCESS_POINT: usize = 0;
 
@@ -76,7 +75,7 @@ impl Cell {
             windows: (0..members).map(|_| Window::default()).collect(),
             failed: vec![None; 1 + stations.len()],
             turns: (!shares_queue).then(|| Turns::new(members)),
-            errors: rng(seed, ERROR_STREAM + purpose),
+            errors: rng(seed, stream::WIFI_ERROR + purpose),
             ask_at: Nanos::NEVER,
             attempts: vec![],
             stations,
