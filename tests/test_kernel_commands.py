@@ -350,7 +350,7 @@ WRONG = {
     "no such parameter": (["load", "vegas_plus", "--param", "a=1"], "vegas_plus has no parameter a; there are "),
     "out of range": (
         ["load", "cubic_plus", "--param", "theta=150%"],
-        "cubic_plus cannot be set up: theta takes a share such as",
+        'cubic_plus cannot be set up: theta must be from 1% to 100%, not "150%"',
     ),
     "a name too long": (
         ["load", "reno", "--as", "sixteen_letters_"],

@@ -16,7 +16,7 @@ from unbloat._core import RunError
 WANTED = (
     # Hosts and links.
     *("tun", "veth", "ifb"),
-    # Queue disciplines and emulation.
+    # Queue disciplines, emulation, and programs at a device.
     *(
         "sch_netem",
         "sch_tbf",
@@ -30,6 +30,7 @@ WANTED = (
         "sch_fq_codel",
         "sch_fq",
         "sch_ingress",
+        "cls_bpf",
     ),
     # Congestion controls.
     *("tcp_vegas", "tcp_bbr", "tcp_dctcp", "tcp_veno", "tcp_westwood", "tcp_lp", "tcp_htcp", "tcp_bic", "tcp_hybla"),
