@@ -114,15 +114,3 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
     assert simulated["goodput_mbps"] > 5.5
     assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
     assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
-
-
-def test_an_lte_cell(scenario: Write, kernel: str) -> None:
-    """Real TCP meets the grants, repeats and full queue that simulated TCP meets."""
-    link = 'lte = "cell"\ncqi = 9\ndelay = "5ms"\nqueue = { limit = "60kb" }'
-    top = 'warmup = "2s"\n[lte.cell]\nbandwidth = "5mhz"'
-    file = scenario(link, 'cc = "reno"', top=top, duration="12s")
-    (ours,) = ub.run(file).as_dict()["runs"]
-    (simulated,), (real,) = ours["flows"], run(file, kernel)["flows"]
-    assert simulated["goodput_mbps"] > 5.5
-    assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
-    assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
