@@ -40,7 +40,7 @@ def test_rtac_keeps_the_throughput_and_cuts_the_queue_as_the_simulator_predicts(
     assert factors["vm"] == pytest.approx(factors["simulator"], rel=0.2)
 
 
-def test_a_parameter_that_does_not_exist_is_found_before_the_guest(scenario: Write) -> None:
+def test_a_parameter_that_does_not_exist_is_found_before_the_guest(scenario: Write, cache: Path) -> None:
     file = scenario(LINK, 'cc = "cubic"\nreceiver = "rtac"\nreceiver_params = { bpd = 34 }')
     with pytest.raises(ub.InputError, match=r"scenario.toml:\d+: flows.0.receiver_params.bpd: rtac has no parameter"):
-        ub.run(file, on="vm")
+        ub.run(file, on="vm", kernel=guests.booted(cache))

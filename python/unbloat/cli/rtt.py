@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unbloat import _core
 from unbloat._core import InputError
+from unbloat.cli.options import time_ns
 from unbloat.scenario.source import source_of
 
 
@@ -44,11 +44,7 @@ def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, i
 
 def _delay(time: str, access_ns: int) -> str:
     """Give the link's delay in one direction, in the scenario's words."""
-    try:
-        rtt_ns = _core.duration_ns(time)
-    except InputError as error:
-        raise InputError(f"--rtt: {error}") from None
-    delay_ns = rtt_ns / 2 - access_ns
+    delay_ns = time_ns(time, "--rtt") / 2 - access_ns
     if delay_ns < 0:
         raise InputError(f"--rtt: {time} is too short: the senders' own links take {2 * access_ns / 1e6:g}ms of it")
     return f"{delay_ns / 1000:.10g}us"

@@ -71,7 +71,10 @@ impl Scenario {
 
     /// The links to the stations of a Wi-Fi cell, in the file's order.
     pub fn links_of_cell(&self, cell: usize) -> impl Iterator<Item = usize> {
-        let is_of_cell = move |link: &DuplexLink| matches!(link.forward.service, Service::Wifi(WifiStation { cell: of, .. }) if of == cell);
+        let is_of_cell = move |link: &DuplexLink| match &link.forward.service {
+            Service::Wifi(station) => station.cell == cell,
+            _ => false,
+        };
         (0..).zip(&self.links).filter(move |(_, link)| is_of_cell(link)).map(|(number, _)| number)
     }
 

@@ -1,6 +1,6 @@
 //! IP and TCP headers, packet by packet.
 
-use crate::trace::{PROFILES, Packet, isn, trace};
+use super::trace::{PROFILES, Packet, isn, trace};
 use etherparse::IpEcn;
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the receiver says: acknowledgements, SACK blocks, echoes, windows.
 
-use crate::trace::{PROFILES, Packet, trace};
+use super::trace::{PROFILES, Packet, trace};
 use etherparse::TcpOptionElement;
 use std::time::Duration;
 

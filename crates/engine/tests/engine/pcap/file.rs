@@ -1,6 +1,6 @@
 //! The file: it changes no run, is the same each time, and may be cut to the headers.
 
-use crate::trace::{LOSSY, file, library, run, scenario};
+use super::trace::{LOSSY, file, library, run, scenario};
 use engine::{Error, Options};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use scenario::model::Scenario;

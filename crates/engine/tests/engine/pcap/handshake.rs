@@ -1,6 +1,6 @@
 //! Three packets open a connection, and settle its options.
 
-use crate::trace::trace;
+use super::trace::trace;
 use etherparse::TcpOptionElement;
 use std::time::Duration;
 

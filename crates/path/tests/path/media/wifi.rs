@@ -1,8 +1,9 @@
 //! A Wi-Fi cell against hand-computed timings, closed forms and published analyses.
 
+use super::TestPacket;
 use path::medium::{Member, MemberId, Members, wifi};
 use path::qdisc::{AnyQdisc, Fifo};
-use path::{Ecn, Medium, Packet, Pool, Transit};
+use path::{Medium, Pool, Transit};
 use scenario::impairments::Impairments;
 use scenario::model::{Limit, Link, Loss, Queue, Service};
 use scenario::units::{Nanos, Rate};
@@ -11,32 +12,6 @@ use scenario::wifi::{SIFS, SLOT, Standard, WINDOWS};
 const SEED: u64 = 1;
 const END: Nanos = Nanos::from_secs(100);
 const FULL: u32 = 1500;
-
-#[derive(Clone, Copy, Debug)]
-struct TestPacket {
-    member: MemberId,
-    number: u32,
-    bytes: u32,
-}
-
-impl Packet for TestPacket {
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn mark_ce(&mut self) {}
-    fn tos(&self) -> u8 {
-        0
-    }
-    fn flow(&self) -> u32 {
-        self.member
-    }
-    fn hosts(&self) -> (u32, u32) {
-        (0, 1)
-    }
-}
 
 /// What the cells here are made of.
 #[derive(Debug)]

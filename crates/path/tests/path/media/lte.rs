@@ -1,38 +1,14 @@
 //! An LTE cell against closed forms.
 
+use super::TestPacket;
 use path::medium::{Medium, Member, MemberId, Members, lte};
-use path::{Ecn, Fate, Packet, Pool, Transit, qdisc};
+use path::{Fate, Pool, Transit, qdisc};
 use proptest::prelude::*;
 use scenario::impairments::Impairments;
 use scenario::lte::{Bandwidth, Cell, Cqi, Direction, Harq, PACKET_HEADER, Scheduling};
 use scenario::model::{Limit, Link, Loss, Queue, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 use scenario::{rng, up_to};
-
-#[derive(Clone, Copy, Debug)]
-struct Numbered {
-    number: u32,
-    bytes: u32,
-}
-
-impl Packet for Numbered {
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn mark_ce(&mut self) {}
-    fn tos(&self) -> u8 {
-        0
-    }
-    fn flow(&self) -> u32 {
-        0
-    }
-    fn hosts(&self) -> (u32, u32) {
-        (0, 1)
-    }
-}
 
 const MS: Nanos = Nanos::from_millis(1);
 const DELAY: Nanos = Nanos::from_millis(10);
@@ -58,7 +34,7 @@ fn up(user: u32) -> MemberId {
 /// A cell in which packets are sent, and what became of them.
 struct Air {
     medium: Medium,
-    packets: Pool<Numbered>,
+    packets: Pool<TestPacket>,
     sent: u32,
     /// When each packet came to the far end of its member, and its number.
     arrived: Vec<(Nanos, MemberId, u32)>,
@@ -114,7 +90,7 @@ impl Air {
         self.run_until(now);
         let (number, mut gone) = (self.sent, vec![]);
         self.sent += 1;
-        let id = self.packets.insert(Numbered { number, bytes });
+        let id = self.packets.insert(TestPacket { member, number, bytes });
         self.medium.offer(now, member, Transit { id, next_hop: Transit::END }, &mut self.packets, &mut gone);
         self.bury(&mut gone);
         number

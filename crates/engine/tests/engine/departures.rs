@@ -3,7 +3,7 @@
 /// One constant names the version; the page is about that one.
 #[test]
 fn the_page_of_departures_is_about_the_version_that_is_modelled() {
-    let page = include_str!("../../../docs/agreement/departures.md");
+    let page = include_str!("../../../../docs/agreement/departures.md");
     assert!(page.contains(&format!("that of **Linux {}**", engine::LINUX)));
     assert!(page.contains(&format!("## Where the simulator departs from Linux {}\n", engine::LINUX)));
 }

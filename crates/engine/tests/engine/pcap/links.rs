@@ -1,6 +1,6 @@
 //! Each link as an interface of the file.
 
-use crate::trace::run;
+use super::trace::run;
 use engine::Options;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};

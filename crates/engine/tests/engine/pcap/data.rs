@@ -1,6 +1,6 @@
 //! Sequence numbers of the data.
 
-use crate::trace::{PROFILES, Packet, SIZE, WINDOW, trace};
+use super::trace::{PROFILES, Packet, SIZE, WINDOW, trace};
 
 #[test]
 fn sequence_numbers_are_continuous_and_retransmissions_those_of_the_record() {

@@ -1,0 +1,5 @@
+//! Ports, queue disciplines and media, each against what is known of it.
+
+mod media;
+mod properties;
+mod qdiscs;

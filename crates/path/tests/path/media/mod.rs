@@ -1,0 +1,34 @@
+//! Media that several ports share, against closed forms and published analyses.
+
+mod lte;
+mod wifi;
+
+use path::medium::MemberId;
+use path::{Ecn, Packet};
+
+/// A packet that knows which member it was offered to.
+#[derive(Clone, Copy, Debug)]
+struct TestPacket {
+    member: MemberId,
+    number: u32,
+    bytes: u32,
+}
+
+impl Packet for TestPacket {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn mark_ce(&mut self) {}
+    fn tos(&self) -> u8 {
+        0
+    }
+    fn flow(&self) -> u32 {
+        self.member
+    }
+    fn hosts(&self) -> (u32, u32) {
+        (0, 1)
+    }
+}
