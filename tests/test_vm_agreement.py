@@ -114,3 +114,16 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
     assert simulated["goodput_mbps"] > 5.5
     assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
     assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
+
+
+@pytest.mark.parametrize("standard, rate", [("802.11g", "24mbit"), ("802.11n", "26mbit")])
+def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) -> None:
+    """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included."""
+    link = f'wifi = "home"\nphy_rate = "{rate}"\ndelay = "10ms"\nqueue = {{ limit = "60p" }}'
+    top = f'warmup = "2s"\n[wifi.home]\nstandard = "{standard}"'
+    file = scenario(link, 'cc = "reno"', top=top, duration="12s")
+    (ours,) = ub.run(file).as_dict()["runs"]
+    (simulated,), (real,) = ours["flows"], run(file, kernel)["flows"]
+    assert simulated["goodput_mbps"] > 10
+    assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
+    assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)

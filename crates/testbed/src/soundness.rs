@@ -7,6 +7,7 @@ use crate::host::Pair;
 use measure::Histogram;
 use scenario::model::{FlowGroup, Limit, Link, Scenario};
 use scenario::units::Nanos;
+use scenario::wifi::LONGEST_AGGREGATE;
 use std::io;
 use std::time::Instant;
 
@@ -15,8 +16,8 @@ const HARMLESS: Nanos = Nanos::from_micros(200);
 /// Share of the base round-trip time that the 99th percentile of the lateness may take: a tenth of the agreement that
 /// simulator and kernel are held to.
 const TOLERATED: f64 = 0.01;
-/// Share of a packet's own time on the bottleneck: the grain of every queueing delay is a whole one.
-const OF_A_PACKET: f64 = 0.1;
+/// Share of the time of one transmission at the bottleneck: the grain of every queueing delay is a whole one.
+const OF_A_TRANSMISSION: f64 = 0.1;
 /// What a processor in virtual time has to have left over, percent: one that is always busy makes packets wait, and
 /// nobody outside is late. The emulator is a real-time thread, which Linux never gives the last 5 %
 /// (`sched_rt_runtime_us`): they come on top.
@@ -100,8 +101,15 @@ fn idle() -> Option<Idle> {
 
 /// The lateness that the figures of this scenario allow.
 pub fn tolerated(scenario: &Scenario) -> Nanos {
-    let packet = scenario.packet_time().map_or(0, |time| time.0);
-    tolerated_of_round_trips(scenario).max(Nanos((packet as f64 * OF_A_PACKET) as u64))
+    let part = transmission_time(scenario).0 as f64 * OF_A_TRANSMISSION;
+    tolerated_of_round_trips(scenario).max(Nanos(part as u64))
+}
+
+/// What leaves a queue at once takes so long: a packet, or an aggregate of packets, whose packets then arrive at once.
+fn transmission_time(scenario: &Scenario) -> Nanos {
+    let aggregates = scenario.wifi.iter().any(|cell| cell.standard.most_frames() > 1);
+    let longest = if aggregates { LONGEST_AGGREGATE } else { Nanos::ZERO };
+    longest.max(scenario.packet_time().unwrap_or(Nanos::ZERO))
 }
 
 /// The longest single lateness that is allowed: packets that were held up come in a burst, and a burst of more than
