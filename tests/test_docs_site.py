@@ -41,7 +41,10 @@ def test_every_metric_has_a_row() -> None:
     assert set(METRICS) <= set(re.findall(r"^\| `(\w+)` \|", metrics(), re.MULTILINE))
 
 
-@pytest.mark.parametrize(("page_of", "described"), [("controls", _core.mechanisms), ("receivers", _core.receivers)])
+@pytest.mark.parametrize(
+    ("page_of", "described"),
+    [("controls", _core.mechanisms), ("receivers", _core.receivers), ("classifiers", _core.classifiers)],
+)
 def test_every_mechanism_has_its_text_and_every_parameter_a_row(page_of, described) -> None:
     import site_reference
 

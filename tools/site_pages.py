@@ -25,12 +25,13 @@ from traitlets.config import Config
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from site_reference import command_line, controls, metrics, receivers, scenario_keys  # noqa: E402
+from site_reference import classifiers, command_line, controls, metrics, receivers, scenario_keys  # noqa: E402
 
 GENERATED = {
     "reference/command-line.md": command_line,
     "reference/controls.md": controls,
     "reference/receivers.md": receivers,
+    "reference/classifiers.md": classifiers,
     "reference/metrics.md": metrics,
     "reference/scenario-keys.md": scenario_keys,
 }

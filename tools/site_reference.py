@@ -19,6 +19,7 @@ Key = dict[str, Any]
 HELP_WIDTH = 100
 
 KINDS = {
+    "app": "an application's name, or a table with it as its `kind`",
     "drift": 'a drift: `"100ppm"`, `"-20ppm"`',
     "flag": "`true` or `false`",
     "frequency": 'a number a second: `"10/s"`',
@@ -56,6 +57,9 @@ SECTIONS = {
     "lte": ("`[lte]`", "One table for each LTE cell."),
     "lte.NAME": ("`[lte.NAME]`", "A cell, which links to its users name."),
     "queue": ("`queue` of kind `droptail`", "The default kind, in either direction of a link and in `flows.access`."),
+    "host": ("`[host]`", "One table for each host that has a queue of its own."),
+    "host.NAME": ("`[host.NAME]`", "A host, whose queue is that of the first link of its flows."),
+    "tcp_wmem": ("`host.NAME.tcp_wmem`", ""),
     "flows": ("`[[flows]]`", "Each group of flows."),
     "arrivals": ("`flows.arrivals`", ""),
     "pareto": ("`flows.size` of kind `pareto`", ""),
@@ -68,6 +72,9 @@ SECTIONS = {
 }
 
 
+APPS = ("messenger", "game", "upload", "web", "video", "voice", "ping", "udp")
+
+
 def scenario_keys() -> str:
     """Describe every key of a scenario, a table for each section, from the register of the core."""
     keys: list[Key] = json.loads(_core.scenario_keys())
@@ -78,7 +85,8 @@ def scenario_keys() -> str:
         "on the command line, where `KEY` is the path with dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
     ]
     for section, own in groupby(keys, key=lambda key: key["section"]):
-        title, about = SECTIONS.get(section) or (f"`queue` of kind `{section}`", "")
+        what = "flows.app" if section in APPS else "queue"
+        title, about = SECTIONS.get(section) or (f"`{what}` of kind `{section}`", "")
         parts += [
             f"## {title}",
             *([about] if about else []),
@@ -113,6 +121,16 @@ def receivers() -> str:
         "its parameters. Made from the files in `algorithms/window/`, each of which opens with the text below."
     )
     return mechanisms("Receivers", about, _core.receivers(ALGORITHMS))
+
+
+def classifiers() -> str:
+    """Describe the classifiers of a host's packets likewise."""
+    about = (
+        "What sorts the packets of a host into queues of which the first is served first: `classifier` in "
+        "`[host.NAME]` names one, `classifier_params` sets its parameters, and `unbloat load NAME --dev DEVICE` puts it "
+        "into the running kernel. Made from the files in `algorithms/classify/`, each of which opens with the text below."
+    )
+    return mechanisms("Classifiers", about, _core.classifiers(ALGORITHMS))
 
 
 def mechanisms(title: str, about: str, described: str) -> str:

@@ -40,7 +40,7 @@ fn precompile(algorithms: &Path, out: &Path) -> String {
     let fingerprint = fingerprint::of_folder(algorithms, &how)
         .unwrap_or_else(|(path, error)| panic!("{} cannot be read: {error}", path.display()));
     let mut objects = Vec::new();
-    let files = ["congestion", "window"].into_iter().flat_map(|folder| names(algorithms, folder));
+    let files = ["congestion", "window", "classify"].into_iter().flat_map(|folder| names(algorithms, folder));
     for name in files {
         let object = out.join(format!("{}.bpf.o", name.replace('/', "-")));
         // From inside the folder: the object remembers the path that it was compiled from.

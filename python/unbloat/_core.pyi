@@ -12,16 +12,20 @@ __all__ = [
     "InputError",
     "RunError",
     "__version__",
+    "classifiers",
     "clean",
     "duration_ns",
     "end_with",
     "kernel_attach",
+    "kernel_classifier_status",
     "kernel_detach",
     "kernel_doctor",
     "kernel_load",
+    "kernel_load_classifier",
     "kernel_load_window",
     "kernel_status",
     "kernel_unload",
+    "kernel_unload_classifier",
     "kernel_unload_window",
     "kernel_window_status",
     "load",
@@ -159,6 +163,9 @@ def mechanisms(algorithms: str | Path) -> str:
 def receivers(algorithms: str | Path) -> str:
     """Describe every window controller of receivers likewise."""
 
+def classifiers(algorithms: str | Path) -> str:
+    """Describe every classifier of a host's packets likewise."""
+
 def kernel_load(
     algorithms: str | Path,
     control: str,
@@ -182,6 +189,17 @@ def kernel_unload_window(source: str, *, device: str | None = None) -> str:
 
 def kernel_window_status() -> str:
     """Give the window controllers of this network namespace's devices, with their connections, as JSON."""
+
+def kernel_load_classifier(
+    algorithms: Path, classifier: str, parameters: list[tuple[str, str]], device: str, *, rate: str | None = None
+) -> str:
+    """Give a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; JSON."""
+
+def kernel_unload_classifier(source: str, *, device: str | None = None) -> str:
+    """Take a classifier from a device, or from all that have it; which, as JSON."""
+
+def kernel_classifier_status() -> str:
+    """Give the classifiers of this network namespace's devices, with their connections, as JSON."""
 
 def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> str:
     """Give a control to the connections of a control group; give both as JSON.

@@ -33,7 +33,9 @@ struct __sk_buff {
 	__u32 len;
 	__u32 before_protocol[3];
 	__u32 protocol;
-	__u32 before_sk[37];
+	__u32 before_priority[3];
+	__u32 priority;
+	__u32 before_sk[33];
 	__u64 sk;
 	__u32 gso_size;
 };

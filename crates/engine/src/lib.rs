@@ -5,6 +5,7 @@
 //!
 //! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
 
+mod apps;
 mod bits;
 mod clock;
 mod initial_sequence;
@@ -43,6 +44,13 @@ pub enum Error {
     Receiver {
         /// The group's number.
         group: usize,
+        /// Why not.
+        error: mechanism::Error,
+    },
+    /// The same of a host's classifier.
+    Classifier {
+        /// The host's name.
+        host: String,
         /// Why not.
         error: mechanism::Error,
     },

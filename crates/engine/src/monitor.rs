@@ -48,6 +48,7 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
                 self.lost[data.flow as usize] += data.counts as u64;
             }
             Packet::Ack(ack) => self.tap.ack(now, event, ack),
+            Packet::Datagram(datagram) => self.lost[datagram.flow as usize] += datagram.counts as u64,
         }
     }
 
@@ -60,6 +61,7 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
                 self.tap.data(now, Event::Duplicated, data);
             }
             Packet::Ack(ack) => self.tap.ack(now, Event::Duplicated, ack),
+            Packet::Datagram(datagram) => datagram.counts = false,
         }
         copy
     }

@@ -1,6 +1,7 @@
 //! What travels: data forward, acknowledgements back.
 
 use path::Ecn;
+use scenario::units::Nanos;
 
 /// IPv4 and TCP headers without options.
 pub const BASE_HEADER: u32 = 40;
@@ -48,6 +49,34 @@ pub struct Data {
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
+    /// The class of its host's queue, from 1, that it was given there; 0 if none.
+    pub class: u8,
+}
+
+/// A datagram of an application.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    /// Number of the flow, from 0.
+    pub flow: u32,
+    /// When the program has sent it, or what it answers.
+    pub sent_at: Nanos,
+    /// IP length.
+    pub bytes: u16,
+    /// Type of service, the ECN bits excluded.
+    pub tos: u8,
+    /// The class of its host's queue, from 1, that it was given there; 0 if none.
+    pub class: u8,
+    /// It goes the other way.
+    pub is_reply: bool,
+    /// It counts if it is lost.
+    pub counts: bool,
+}
+
+impl Datagram {
+    /// The number of its route (`path::Topology`).
+    pub(crate) fn route(&self) -> u32 {
+        2 * self.flow + u32::from(self.is_reply)
+    }
 }
 
 /// At most this many SACK blocks fit beside timestamps, one more without.
@@ -81,6 +110,8 @@ pub struct Ack {
     pub flags: u8,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
+    /// The class of its host's queue, from 1, that it was given there; 0 if none.
+    pub class: u8,
     /// How many of the `blocks` are in use.
     pub block_count: u8,
     /// SACK blocks.
@@ -114,6 +145,11 @@ impl Ack {
     }
 }
 
+/// The class of a host's queue that stands for a band, which is counted from 0.
+pub fn class_of(band: u32) -> u8 {
+    u8::try_from(band).unwrap_or(u8::MAX).saturating_add(1)
+}
+
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
 
@@ -135,6 +171,8 @@ pub enum Packet {
     Data(Data),
     /// From a receiver.
     Ack(Ack),
+    /// From a program that does without TCP.
+    Datagram(Datagram),
 }
 
 impl Packet {
@@ -143,6 +181,7 @@ impl Packet {
         match self {
             Packet::Data(data) => data.flags,
             Packet::Ack(ack) => ack.flags,
+            Packet::Datagram(_) => 0,
         }
     }
 }
@@ -153,6 +192,7 @@ impl path::Packet for Packet {
         match self {
             Packet::Data(data) => data.bytes as u32,
             Packet::Ack(ack) => ack.bytes as u32,
+            Packet::Datagram(datagram) => datagram.bytes as u32,
         }
     }
     #[inline]
@@ -168,25 +208,37 @@ impl path::Packet for Packet {
         match self {
             Packet::Data(data) => data.flags |= flag::CE,
             Packet::Ack(ack) => ack.flags |= flag::CE,
+            // It is not ECN-capable, and nobody marks it.
+            Packet::Datagram(_) => {}
         }
     }
     fn tos(&self) -> u8 {
         match self {
             Packet::Data(data) => data.tos,
             Packet::Ack(ack) => ack.tos,
+            Packet::Datagram(datagram) => datagram.tos,
+        }
+    }
+    fn band(&self) -> Option<u8> {
+        match self {
+            Packet::Data(data) => data.class.checked_sub(1),
+            Packet::Ack(ack) => ack.class.checked_sub(1),
+            Packet::Datagram(datagram) => datagram.class.checked_sub(1),
         }
     }
     fn flow(&self) -> u32 {
         match self {
             Packet::Data(data) => data.flow,
             Packet::Ack(ack) => ack.flow,
+            Packet::Datagram(datagram) => datagram.flow,
         }
     }
     fn hosts(&self) -> (u32, u32) {
         let (sender, receiver) = (2 * self.flow(), 2 * self.flow() + 1);
         match self {
             Packet::Data(_) => (sender, receiver),
-            Packet::Ack(_) => (receiver, sender),
+            Packet::Datagram(datagram) if !datagram.is_reply => (sender, receiver),
+            Packet::Ack(_) | Packet::Datagram(_) => (receiver, sender),
         }
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Where the file is not what a capture of the real thing would be:
 //!
-//! * Nothing is closed: there are no FINs.
+//! * Nothing is closed: there are no FINs. Datagrams are left out.
 //! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!
@@ -227,12 +227,14 @@ impl Tap for Pcap {
         let flow = match packet {
             Packet::Data(data) => data.flow,
             Packet::Ack(ack) => ack.flow,
+            Packet::Datagram(_) => return,
         };
         let sent = self.under_way[flow as usize].iter().find(|sent| is_same(&sent.packet, packet));
         let Some(&UnderWay { identification, tsecr, .. }) = sent else { return };
         match packet {
             Packet::Data(data) => self.write_data(now, interface, data, identification, tsecr),
             Packet::Ack(ack) => self.write_ack(now, interface, ack, identification),
+            Packet::Datagram(_) => {}
         }
     }
 }

@@ -1,20 +1,25 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
+use crate::apps::{Action, Programs};
 use crate::monitor::Monitor;
-use crate::packet::{Ack, Data, Packet};
+use crate::packet::{Ack, Data, Datagram, Packet, class_of};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
-use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SenderMeter};
-use mechanism::{Control, Library, WindowController};
+use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
+use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
 use path::{Agenda, Network, Source, Topology};
-use scenario::model::Scenario;
+use scenario::app::{App, DatagramKind};
+use scenario::model::{CcSource, CongestionControl, Scenario};
 use scenario::records::{Moment, Progress, Run};
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
+/// IPv4 and UDP headers, or those of an ICMP echo, bytes.
+const IP_AND_UDP: u64 = 28;
 /// Events between two calls of `progress`.
 const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
@@ -25,11 +30,14 @@ pub struct Simulation<'a, T> {
     controls: Vec<Control>,
     /// Likewise, of those whose receivers have one.
     windows: Vec<Option<WindowController>>,
+    /// One per host, of those that have one.
+    classifiers: Vec<Option<Rc<Classifier>>>,
     group_of: Vec<u32>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
+    programs: Programs,
     network: Network<Packet>,
-    /// When each sample, sender and receiver has something to do. At the same time packets go first.
+    /// When each sample, sender, receiver and program has something to do. At the same time packets go first.
     timers: Agenda,
     sampler: Option<Sampler>,
     /// The end has come.
@@ -45,28 +53,32 @@ enum Timer {
     Sender(u32),
     /// A receiver, by its flow.
     Receiver(u32),
+    /// A program, by its number.
+    Program(u32),
     /// The end of the run, behind all else at its time.
     End,
 }
 
 impl Timer {
-    /// Its number in the agenda of a run with so many flows: at the same time the lower goes first.
+    /// Its number in the agenda of a run with so many flows and programs: at the same time the lower goes first.
     #[inline]
-    fn source(self, flows: u32) -> Source {
+    fn source(self, flows: u32, programs: u32) -> Source {
         match self {
             Timer::Sample => 0,
             Timer::Sender(flow) => 1 + flow,
             Timer::Receiver(flow) => 1 + flows + flow,
-            Timer::End => 1 + 2 * flows,
+            Timer::Program(program) => 1 + 2 * flows + program,
+            Timer::End => 1 + 2 * flows + programs,
         }
     }
 
     #[inline]
-    fn of_source(source: Source, flows: u32) -> Timer {
+    fn of_source(source: Source, flows: u32, programs: u32) -> Timer {
         match source {
             0 => Timer::Sample,
             _ if source <= flows => Timer::Sender(source - 1),
             _ if source <= 2 * flows => Timer::Receiver(source - 1 - flows),
+            _ if source <= 2 * flows + programs => Timer::Program(source - 1 - 2 * flows),
             _ => Timer::End,
         }
     }
@@ -78,21 +90,29 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let arrivals = scenario.flow_arrivals();
         let counts: Vec<_> = arrivals.iter().map(|group| group.len() as u32).collect();
         let flows = counts.iter().sum::<u32>() as usize;
+        let opens: Vec<Vec<_>> = arrivals.iter().map(|group| group.iter().map(|flow| flow.at).collect()).collect();
+        let programs = Programs::new(scenario, &opens);
         let mut simulation = Simulation {
             scenario,
             controls: vec![],
             windows: vec![],
+            classifiers: vec![],
             group_of: vec![],
             senders: vec![],
             receivers: vec![],
             network: Topology::new(scenario, &counts).network(),
-            timers: Agenda::new(2 + 2 * flows as u32),
+            timers: Agenda::new(2 + 2 * flows as u32 + programs.count()),
+            programs,
             sampler: series.map(|step| Sampler::new(step, flows)),
             is_over: false,
             monitor: Monitor::new(tap, flows),
         };
+        simulation.load_classifiers(library)?;
         for (number, group) in scenario.flows.iter().enumerate() {
-            let control = library.load(&group.cc, scenario.control_seed(number));
+            // The senders of datagrams never open, and so call nothing.
+            let inert = CongestionControl { source: CcSource::Builtin("reno".into()), ..group.cc.clone() };
+            let cc = if group.cc.source == CcSource::None { &inert } else { &group.cc };
+            let control = library.load(cc, scenario.control_seed(number));
             let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
             control.set_group(number);
             let load = |receiver| library.load_window(receiver, scenario.control_seed(number));
@@ -109,6 +129,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         for flow in 0..simulation.senders.len() as u32 {
             simulation.set_timer(Timer::Sender(flow), simulation.senders[flow as usize].deadline());
         }
+        (0..simulation.programs.count()).for_each(|program| simulation.set_program_timer(program));
         if let Some(sampler) = &simulation.sampler {
             let first = sampler.next();
             simulation.set_timer(Timer::Sample, first);
@@ -117,19 +138,50 @@ impl<'a, T: Tap> Simulation<'a, T> {
         Ok(simulation)
     }
 
+    fn load_classifiers(&mut self, library: &Library) -> Result<(), Error> {
+        for (number, host) in self.scenario.hosts.iter().enumerate() {
+            // In faults the hosts are numbered behind the groups.
+            let place = self.scenario.flows.len() + number;
+            let load = |classifier| library.load_classifier(classifier, self.scenario.control_seed(place));
+            let loaded = host.classifier.as_ref().map(load).transpose();
+            let mut classifier = loaded.map_err(|error| Error::Classifier { host: host.name.clone(), error })?;
+            if let Some(classifier) = &mut classifier {
+                classifier.set_place(place);
+            }
+            self.classifiers.push(classifier.map(Rc::new));
+        }
+        Ok(())
+    }
+
     fn add_group(&mut self, number: u32, control: Control, arrivals: &[FlowArrival]) {
-        let group = &self.scenario.flows[number as usize];
+        let whole = &self.scenario.flows[number as usize];
+        let group = whole;
         let interval = Interval::new(self.scenario, group.stop);
-        for arrival in arrivals {
+        for (arrival, place) in arrivals.iter().zip(0..) {
             let flow = self.senders.len() as u32;
+            let group = &whole.of_flow(place);
             let meter = SenderMeter::new(Interval::new(self.scenario, None), arrival.at);
             let ahead = self.scenario.written_ahead(group);
-            let sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
+            let mut sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let buffer = self.scenario.receive_buffer(group);
             let mss = sender.sk.mss_cache;
-            self.receivers.push(Receiver::new(self.scenario.seed, flow, group, buffer, own_echo, mss, meter));
+            let mut receiver = Receiver::new(self.scenario.seed, flow, group, buffer, own_echo, mss, meter);
+            if let Some(number) = group.host {
+                let (host, classifier) = (&self.scenario.hosts[number], &self.classifiers[number]);
+                if group.reverse {
+                    receiver.live_on(host, classifier.as_deref());
+                } else {
+                    sender.live_on(host, classifier.clone(), SendBufferMeter::new(interval, arrival.at));
+                }
+            }
+            match &group.app {
+                Some(App::Requests(_)) => sender.serve_application(SendBufferMeter::new(interval, arrival.at)),
+                Some(App::Datagrams(_)) => sender.stay_closed(),
+                None => {}
+            }
+            self.receivers.push(receiver);
             self.senders.push(sender);
             self.group_of.push(number);
         }
@@ -138,13 +190,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     #[inline]
     fn set_timer(&mut self, timer: Timer, at: Nanos) {
-        self.timers.set(timer.source(self.senders.len() as u32), at);
+        self.timers.set(timer.source(self.senders.len() as u32, self.programs.count()), at);
     }
 
     /// Sets a timer unless it is due earlier.
     #[inline]
     fn set_timer_no_later(&mut self, timer: Timer, at: Nanos) {
-        self.timers.no_later_than(timer.source(self.senders.len() as u32), at);
+        self.timers.no_later_than(timer.source(self.senders.len() as u32, self.programs.count()), at);
     }
 
     /// Lets time pass until the end of the run.
@@ -185,6 +237,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         match *self.network.packets.remove(id) {
             Packet::Data(data) => self.data_arrives(now, &data),
             Packet::Ack(ack) => self.ack_arrives(now, &ack),
+            Packet::Datagram(datagram) => self.datagram_arrives(now, &datagram),
         }
     }
 
@@ -199,13 +252,14 @@ impl<'a, T: Tap> Simulation<'a, T> {
     }
 
     fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<()> {
-        match Timer::of_source(source, self.senders.len() as u32) {
+        match Timer::of_source(source, self.senders.len() as u32, self.programs.count()) {
             Timer::Sample => {
                 self.sample(now);
                 return ControlFlow::Break(());
             }
             Timer::Sender(flow) => self.sender_timer(now, flow),
             Timer::Receiver(flow) => self.receiver_timer(now, flow),
+            Timer::Program(program) => self.program_timer(now, program),
             Timer::End => {
                 self.is_over = true;
                 return ControlFlow::Break(());
@@ -273,6 +327,68 @@ impl<'a, T: Tap> Simulation<'a, T> {
             reply_first(now, ack, &mut self.network, &mut self.monitor);
         }
         self.set_timer(Timer::Receiver(flow), deadline);
+        if let Some(program) = self.programs.of(flow) {
+            let mut actions = vec![];
+            let bytes = self.receivers[flow as usize].meter.total_delivered;
+            self.programs.delivered(now, flow, bytes, &mut actions);
+            self.act(now, program, &actions);
+        }
+    }
+
+    fn program_timer(&mut self, now: Nanos, program: u32) {
+        let mut actions = vec![];
+        self.programs.wake(now, program, &mut actions);
+        self.act(now, program, &actions);
+    }
+
+    fn set_program_timer(&mut self, program: u32) {
+        self.set_timer(Timer::Program(program), self.programs.next(program));
+    }
+
+    /// Does what a program wants.
+    fn act(&mut self, now: Nanos, program: u32, actions: &[Action]) {
+        for action in actions {
+            match *action {
+                Action::Write { flow, segments } => {
+                    let write = |sender: &mut Sender, env: &mut Env<T>| sender.application_writes(env, segments);
+                    let deadline = self.with_sender(now, flow, write);
+                    self.set_timer_no_later(Timer::Sender(flow), deadline);
+                }
+                Action::Send { flow } => self.send_datagram(now, flow, now, false),
+            }
+        }
+        self.set_program_timer(program);
+    }
+
+    /// A datagram, or the reply to one that was sent at `sent_at`, leaves its host.
+    fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
+        let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
+        let Some(App::Datagrams(datagrams)) = &group.app else { return };
+        let bytes = datagrams.packet.0 as u16;
+        let counts = !is_reply && self.senders[flow as usize].meter.sent(now, false);
+        let kind = if datagrams.kind == DatagramKind::Ping { PacketKind::Other } else { PacketKind::Udp };
+        let from_host = group.host.filter(|_| group.reverse == is_reply);
+        let classifier = from_host.and_then(|host| self.classifiers[host].as_ref());
+        let packet = ClassifyPacket { kind, tos: group.tos.into(), ..ClassifyPacket::default() };
+        let band = |classifier: &Rc<Classifier>| classifier.band(now, &mut ClassifyFlow::default(), &packet);
+        let class = classifier.map_or(0, |classifier| class_of(band(classifier)));
+        let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, class, is_reply, counts };
+        self.network.send(now, datagram.route(), Packet::Datagram(datagram), &mut self.monitor);
+    }
+
+    #[cold]
+    fn datagram_arrives(&mut self, now: Nanos, datagram: &Datagram) {
+        let Datagram { flow, sent_at, bytes, is_reply, .. } = *datagram;
+        if is_reply {
+            let rtt_us = u32::try_from((now - sent_at).as_micros()).unwrap_or(u32::MAX);
+            return self.senders[flow as usize].meter.rtt(now, rtt_us);
+        }
+        let meter = &mut self.receivers[flow as usize].meter;
+        meter.arrived(now, bytes.into());
+        meter.delivered(now, u64::from(bytes).saturating_sub(IP_AND_UDP));
+        if self.programs.datagram_arrived(now, flow, sent_at) {
+            self.send_datagram(now, flow, sent_at, true);
+        }
     }
 
     /// Of flows that come at random, which may be many, only those that have lived since the last sample get one.
@@ -301,13 +417,19 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
             let control = &self.controls[self.group_of[flow] as usize];
-            flows.push(measure::flow_record(
+            let mut record = measure::flow_record(
                 flow as u32,
                 control.name(),
                 &mut sender.meter,
                 &receiver.meter,
                 self.monitor.lost(flow as u32),
-            ));
+            );
+            record.app = self.programs.stats(flow as u32);
+            if self.programs.is_stream(flow as u32) {
+                record.cc = "none".into();
+            }
+            record.send_buffer = sender.send_buffer_meter().map(SendBufferMeter::stats);
+            flows.push(record);
             sender.close(control);
             receiver.close(control);
         }

@@ -37,6 +37,8 @@ pub fn flow_record(
             rtt_ms_max: rtt.max_ms(),
         },
         receiver_rtt_ms_mean: receiver.rtt_mean_ms(),
+        send_buffer: None,
+        app: None,
         setup: scenario::setup::FlowSetup::default(),
     }
 }

@@ -1,17 +1,23 @@
 //! What a run counts, and the records that come of it: one definition of every figure for all backends.
 
+mod application;
+mod e_model;
 mod flow;
 mod histogram;
 mod interval;
 mod packet_file;
 mod receiver;
 mod sampler;
+mod send_buffer;
 mod sender;
 
+pub use application::{DatagramMeter, DelayMeter};
+pub use e_model::{Codec, opinion_score, rating};
 pub use flow::{flow_record, jain_index};
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use packet_file::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 pub use receiver::ReceiverMeter;
 pub use sampler::{FlowSample, LinkSample, Sampler};
+pub use send_buffer::SendBufferMeter;
 pub use sender::SenderMeter;

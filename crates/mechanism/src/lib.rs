@@ -2,8 +2,8 @@
 //!
 //! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
 //! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
-//! [`WindowController`] what a receiver does. For the running kernel it compiles the same file to eBPF:
-//! [`KernelObject`], [`WindowObject`].
+//! [`WindowController`] what a receiver does, [`Classifier`] what a host does. For the running kernel it compiles the
+//! same file to eBPF: [`KernelObject`], [`DeviceObject`].
 
 mod bind;
 mod build;
@@ -16,17 +16,18 @@ pub mod replay_windows;
 pub mod sock;
 mod sock_members;
 
+pub use bind::classifier::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
 pub use bind::control::Control;
+pub use bind::device_object::{ClassifierScope, DeviceObject, Scope, WindowScope};
 pub use bind::fault::Fault;
 pub use bind::kernel_object::KernelObject;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
 pub use bind::window::{WindowAck, WindowController, WindowFlow};
-pub use bind::window_object::{WindowObject, WindowScope};
 pub use build::warnings;
 pub use description::Description;
 pub use error::Error;
-pub use library::Library;
+pub use library::{Kind, Library};
 
 /// Removes what compilations that were killed left in the user's cache.
 ///

@@ -1,13 +1,14 @@
 //! The mechanisms there are, and how one becomes something to call.
 
+use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
+use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
 use crate::bind::object_file::Object;
 use crate::bind::operations;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
-use crate::bind::window::WindowController;
-use crate::bind::window_object::WindowObject;
+use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
@@ -37,15 +38,43 @@ pub struct Library {
 /// same.
 static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
 
-/// What mechanisms there are, each with a folder of its own.
-#[derive(Clone, Copy)]
-struct Kind {
-    folder: &'static str,
-    what: &'static str,
+/// The kinds of mechanisms, each of which has a folder of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A sender's.
+    CongestionControl,
+    /// A receiver's.
+    WindowController,
+    /// A host's, of its packets.
+    Classifier,
 }
 
-const CONGESTION: Kind = Kind { folder: "congestion", what: "congestion control" };
-const WINDOW: Kind = Kind { folder: "window", what: "window controller" };
+impl Kind {
+    fn folder(self) -> &'static str {
+        match self {
+            Kind::CongestionControl => "congestion",
+            Kind::WindowController => "window",
+            Kind::Classifier => "classify",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Kind::CongestionControl => "congestion control",
+            Kind::WindowController => "window controller",
+            Kind::Classifier => "classifier",
+        }
+    }
+
+    /// The function by which a program at a device asks it, and what a file without it is told.
+    fn entry(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::CongestionControl => panic!("is registered, and stands at no device"),
+            Kind::WindowController => (window::WINDOW, window::NO_CONTROLLER),
+            Kind::Classifier => (classifier::CLASSIFY, classifier::NO_CLASSIFIER),
+        }
+    }
+}
 
 /// What a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +96,7 @@ struct Built {
 }
 
 impl Library {
-    /// The library over a folder that holds `congestion/`, `window/` and `include/`.
+    /// The library over a folder that holds `congestion/`, `window/`, `classify/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
         Library::with_defines(folder, Vec::new())
     }
@@ -105,16 +134,12 @@ impl Library {
 
     /// The names of the built-in congestion controls, sorted.
     pub fn names(&self) -> Vec<String> {
-        self.names_in(CONGESTION)
+        self.names_of(Kind::CongestionControl)
     }
 
-    /// The names of the built-in window controllers, sorted.
-    pub fn window_names(&self) -> Vec<String> {
-        self.names_in(WINDOW)
-    }
-
-    fn names_in(&self, kind: Kind) -> Vec<String> {
-        let folder = std::fs::read_dir(self.folder.join(kind.folder));
+    /// The names of the built-ins of a kind, sorted.
+    pub fn names_of(&self, kind: Kind) -> Vec<String> {
+        let folder = std::fs::read_dir(self.folder.join(kind.folder()));
         let files =
             folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = files.filter_map(|file| file.strip_suffix(".bpf.c").map(str::to_string)).collect();
@@ -124,17 +149,17 @@ impl Library {
 
     /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
-        self.names().into_iter().map(|name| self.describe(&CcSource::Builtin(name))).collect()
+        self.list_of(Kind::CongestionControl)
     }
 
-    /// Every built-in window controller, by name.
-    pub fn list_windows(&self) -> Result<Vec<Description>, Error> {
-        self.window_names().into_iter().map(|name| self.describe_in(WINDOW, &CcSource::Builtin(name))).collect()
+    /// Every built-in of a kind, likewise.
+    pub fn list_of(&self, kind: Kind) -> Result<Vec<Description>, Error> {
+        self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &CcSource::Builtin(name))).collect()
     }
 
     /// What one congestion control says of itself.
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
-        self.describe_in(CONGESTION, source)
+        self.describe_in(Kind::CongestionControl, source)
     }
 
     fn describe_in(&self, kind: Kind, source: &CcSource) -> Result<Description, Error> {
@@ -174,11 +199,32 @@ impl Library {
     /// # Errors
     /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
     pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
-        let (path, _) = self.find_in(WINDOW, &receiver.source)?;
-        let built = self.built(&receiver.source, &path, Target::Native)?;
-        let settings = settings(&built, receiver)?;
-        let (path, name) = (path.display().to_string(), called(&receiver.source));
-        WindowController::open(&path, &name, &built.image, &built.object, &settings, seed)
+        self.open_in(Kind::WindowController, receiver, |path, name, built, settings| {
+            WindowController::open(path, name, &built.image, &built.object, settings, seed)
+        })
+    }
+
+    /// The same for a classifier.
+    ///
+    /// # Errors
+    /// As [`Library::load_window`].
+    pub fn load_classifier(&self, classifier: &CongestionControl, seed: u64) -> Result<Classifier, Error> {
+        self.open_in(Kind::Classifier, classifier, |path, name, built, settings| {
+            Classifier::open(path, name, &built.image, &built.object, settings, seed)
+        })
+    }
+
+    fn open_in<M>(
+        &self,
+        kind: Kind,
+        mechanism: &CongestionControl,
+        open: impl FnOnce(&str, &str, &Built, &[Setting]) -> Result<M, String>,
+    ) -> Result<M, Error> {
+        let (path, _) = self.find_in(kind, &mechanism.source)?;
+        let built = self.built(&mechanism.source, &path, Target::Native)?;
+        let settings = settings(&built, mechanism)?;
+        let path = path.display().to_string();
+        open(&path, &called(&mechanism.source), &built, &settings)
             .map_err(|reason| Error::new(format!("{path} {reason}")))
     }
 
@@ -211,20 +257,16 @@ impl Library {
     /// As [`Library::kernel_object`].
     pub fn object_file(&self, source: &CcSource) -> Result<Option<(String, Vec<u8>)>, Error> {
         match source {
-            CcSource::Kernel(_) => Ok(None),
-            _ => self.object_file_in(CONGESTION, source).map(Some),
+            CcSource::Kernel(_) | CcSource::None => Ok(None),
+            _ => self.device_object_file(Kind::CongestionControl, source).map(Some),
         }
     }
 
-    /// The same for a window controller.
+    /// The same for a mechanism of any kind, which is none of the kernel's own.
     ///
     /// # Errors
-    /// As [`Library::window_object`].
-    pub fn window_object_file(&self, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
-        self.object_file_in(WINDOW, source)
-    }
-
-    fn object_file_in(&self, kind: Kind, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
+    /// As [`Library::device_object`].
+    pub fn device_object_file(&self, kind: Kind, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
         let (path, _) = self.find_in(kind, source)?;
         Ok((object_name(source, &path), self.built(source, &path, Target::Kernel)?.image.clone()))
     }
@@ -262,22 +304,22 @@ impl Library {
         })
     }
 
-    /// Builds a window controller for the running kernel.
+    /// Builds a window controller or a classifier for the running kernel.
     ///
     /// # Errors
     /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang.
-    pub fn window_object(&self, receiver: &CongestionControl) -> Result<WindowObject, Error> {
-        let (path, _) = self.find_in(WINDOW, &receiver.source)?;
-        let built = self.built(&receiver.source, &path, Target::Kernel)?;
-        let settings = settings(&built, receiver)?;
+    pub fn device_object(&self, kind: Kind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
+        let (path, _) = self.find_in(kind, &mechanism.source)?;
+        let built = self.built(&mechanism.source, &path, Target::Kernel)?;
+        let settings = settings(&built, mechanism)?;
         let parameters = parameter::values(&built.parameters, &settings);
-        WindowObject::new(&built.image, &built.object, &settings, called(&receiver.source), parameters)
+        DeviceObject::new(&built.image, &built.object, kind.entry(), &settings, called(&mechanism.source), parameters)
             .map_err(|reason| Error::new(format!("{} {reason}", path.display())))
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
     fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
-        self.find_in(CONGESTION, source)
+        self.find_in(Kind::CongestionControl, source)
     }
 
     fn find_in(&self, kind: Kind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
@@ -287,16 +329,17 @@ impl Library {
                 if file.is_file() { Ok((file, wanted)) } else { Err(no_file(&file)) }
             }
             CcSource::Builtin(name) => {
-                let path = self.folder.join(kind.folder).join(format!("{name}.bpf.c"));
+                let path = self.folder.join(kind.folder()).join(format!("{name}.bpf.c"));
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(kind, name)) }
             }
             CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
+            CcSource::None => Err(Error::new("datagrams have no congestion control")),
         }
     }
 
     fn no_builtin(&self, kind: Kind, name: &str) -> Error {
-        let mut names = self.names_in(kind);
-        let what = kind.what;
+        let mut names = self.names_of(kind);
+        let what = kind.what();
         if names.is_empty() {
             return Error::new(format!("{} holds no {what}s", self.folder.display()));
         }
@@ -401,10 +444,11 @@ fn called(source: &CcSource) -> String {
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
         CcSource::Kernel(name) => format!("kernel:{name}"),
+        CcSource::None => "none".into(),
     }
 }
 
-/// What the object of a file at `path` is known by: a control and a window controller may have one name.
+/// What the object of a file at `path` is known by: mechanisms of two kinds may have one name.
 fn object_name(source: &CcSource, path: &Path) -> String {
     match (source, path.parent().and_then(Path::file_name)) {
         (CcSource::Builtin(name), Some(folder)) => format!("{}/{name}", folder.to_string_lossy()),

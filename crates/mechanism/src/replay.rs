@@ -202,7 +202,7 @@ fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &Event) 
         Callback::CongControl => control.cong_control(sk, first as u32, second as i32, &event.rate_sample),
         Callback::Init => control.init(sk),
         Callback::Release => control.release(sk),
-        Callback::Window => unreachable!("recorded are calls of congestion controls"),
+        Callback::Window | Callback::Classify => unreachable!("recorded are calls of congestion controls"),
     }
     0
 }

@@ -5,8 +5,8 @@
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
 use crate::output::LinkOutput;
-use crate::packet::{Packet, PacketId, Pool};
-use crate::qdisc::AnyQdisc;
+use crate::packet::{Packet, PacketId, Pool, skb};
+use crate::qdisc::{DeviceRing, Skb};
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
 use scenario::model::Link;
@@ -15,7 +15,7 @@ use scenario::units::Nanos;
 /// Queue and transmitter of a host, and the line to the next node.
 pub struct EgressPort {
     /// What comes out of it has left the host.
-    card: QueuedPort<AnyQdisc>,
+    card: QueuedPort<DeviceRing>,
     line: DelayLine,
     /// When `card` dropped packets, of which the network has not been told; `Nanos::NEVER` if there are none.
     dropped_at: Nanos,
@@ -37,7 +37,7 @@ pub enum Step {
 impl EgressPort {
     /// An idle one. `output` makes what stands behind the queue from a link: this one without its delay, which comes
     /// after the card.
-    pub fn new(link: &Link, qdisc: AnyQdisc, output: impl FnOnce(&Link) -> LinkOutput) -> EgressPort {
+    pub fn new(link: &Link, qdisc: DeviceRing, output: impl FnOnce(&Link) -> LinkOutput) -> EgressPort {
         let card = QueuedPort::new(qdisc, output(&Link { delay: Nanos::ZERO, ..link.clone() }));
         EgressPort { card, line: DelayLine::new(link.delay), dropped_at: Nanos::NEVER }
     }
@@ -45,8 +45,17 @@ impl EgressPort {
     /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
     /// is due at once: the sender is busy with sending.
     pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        self.card.offer(now, transit, packets);
+        let band = packets.get(transit.id).band();
+        self.card.offer_skb(now, Skb { band, ..packets.skb(transit.id, now) }, transit, packets);
         self.note_drops(now);
+    }
+
+    /// Whether the queue has no room for a packet at `now`, so that its sender keeps it (`NET_XMIT_DROP`); it counts as
+    /// dropped then.
+    pub fn refuses<P: Packet>(&mut self, now: Nanos, packet: &P, packets: &mut Pool<P>) -> bool {
+        let refused = self.card.refuses(now, &Skb { band: packet.band(), ..skb(packet, now) }, packets);
+        self.note_drops(now);
+        refused
     }
 
     fn note_drops(&mut self, now: Nanos) {
@@ -94,7 +103,7 @@ mod tests {
     use super::*;
     use crate::AccessPort;
     use crate::packet::tests::TestPacket;
-    use crate::qdisc::Fifo;
+    use crate::qdisc::{AnyQdisc, Fifo};
     use proptest::prelude::*;
     use scenario::model::{Limit, Loss, Queue, Service};
     use scenario::units::Rate;
@@ -113,7 +122,7 @@ mod tests {
             impairments: Default::default(),
         };
         let output = |link: &Link| LinkOutput::new(link, 1, 0, Nanos::ZERO, Nanos::from_secs(1));
-        EgressPort::new(&link, AnyQdisc::Fifo(Fifo::new(limit, None)), output)
+        EgressPort::new(&link, DeviceRing::new(AnyQdisc::Fifo(Fifo::new(limit, None)), 0, false), output)
     }
 
     /// Of seven packets that come at once, where two may wait, three are taken. The others are told of at once, the

@@ -3,6 +3,7 @@
 
 mod access;
 mod agenda;
+mod byte_queue_limits;
 mod channel;
 mod delay_line;
 mod direction;

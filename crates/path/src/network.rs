@@ -225,6 +225,21 @@ impl<P: Packet, X> Network<P, X> {
         self.offer(now, hop, id, bytes, context);
     }
 
+    /// Whether the sender's own host, at the beginning of a route, has no room for a packet at `now`, so that it is not
+    /// sent. Only an [`EgressPort`](crate::EgressPort) tells.
+    pub fn refuses(&mut self, now: Nanos, route: u32, packet: &P) -> bool {
+        let number = self.routes.first[route as usize].port;
+        let Network { first_two, others, packets, .. } = self;
+        let Port::Egress(egress) = port_of(first_two, others, number) else { return false };
+        let refused = egress.refuses(now, packet, packets);
+        let next = egress.next();
+        match self.first_two.get_mut(number as usize) {
+            Some(head) => head.next = next,
+            None => self.agenda.set(number - OTHERS, next),
+        }
+        refused
+    }
+
     /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller
     /// removes it from `packets`.
     #[inline(always)]

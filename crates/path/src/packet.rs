@@ -13,6 +13,10 @@ pub trait Packet: Copy {
     fn mark_ce(&mut self);
     /// Type of service, the ECN bits excluded.
     fn tos(&self) -> u8;
+    /// The band that its sender's host has chosen for it there; none if nothing chooses.
+    fn band(&self) -> Option<u8> {
+        None
+    }
     /// Number of its connection, which both directions share.
     fn flow(&self) -> u32;
     /// The hosts that it comes from and goes to.
@@ -114,18 +118,23 @@ impl<P: Packet> Pool<P> {
 
     /// What a queue discipline sees of a packet that comes to it at `now`.
     pub(crate) fn skb(&self, id: PacketId, now: Nanos) -> Skb {
-        let packet = self.get(id);
-        let (source, destination) = packet.hosts();
-        Skb {
-            id: id.0,
-            bytes: packet.bytes(),
-            ecn: packet.ecn(),
-            tos: packet.tos(),
-            flow_hash: flow_hash(packet.flow(), source, destination),
-            source,
-            destination,
-            enqueued_at: now,
-        }
+        Skb { id: id.0, ..skb(self.get(id), now) }
+    }
+}
+
+/// The same of a packet that is not in the pool.
+pub(crate) fn skb<P: Packet>(packet: &P, now: Nanos) -> Skb {
+    let (source, destination) = packet.hosts();
+    Skb {
+        id: PacketId::NONE.0,
+        bytes: packet.bytes(),
+        ecn: packet.ecn(),
+        tos: packet.tos(),
+        band: None,
+        flow_hash: flow_hash(packet.flow(), source, destination),
+        source,
+        destination,
+        enqueued_at: now,
     }
 }
 

@@ -50,23 +50,43 @@ impl<Q: Qdisc> QueuedPort<Q> {
     /// Hands a packet over at `now`, which never decreases from call to call. What is to leave at the same time leaves
     /// first, as from a [`FifoPort`](crate::FifoPort).
     pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        while self.ask_at <= now {
-            self.transmit(self.ask_at, packets);
-        }
-        if self.idle_at <= now {
-            self.find_empty();
-        }
+        self.offer_skb(now, packets.skb(transit.id, now), transit, packets);
+    }
+
+    /// The same of a packet that the discipline is to see so.
+    pub(crate) fn offer_skb<P: Packet>(&mut self, now: Nanos, skb: Skb, transit: Transit, packets: &mut Pool<P>) {
+        self.catch_up(now, packets);
         let place = transit.id.0 as usize;
         if place >= self.next_hops.len() {
             self.next_hops.resize(place + 1, 0);
         }
         self.next_hops[place] = transit.next_hop;
         self.idle_at = Nanos::NEVER;
-        self.qdisc.enqueue(now, packets.skb(transit.id, now), &mut self.dropped);
+        self.qdisc.enqueue(now, skb, &mut self.dropped);
         self.note_drops(now);
         self.ask_at = self.output.next_start(now);
         if self.ask_at <= now {
             self.transmit(now, packets);
+        }
+    }
+
+    /// Whether the discipline has no room for such a packet at `now`; then it counts as dropped.
+    pub(crate) fn refuses<P: Packet>(&mut self, now: Nanos, skb: &Skb, packets: &mut Pool<P>) -> bool {
+        self.catch_up(now, packets);
+        let refused = !self.qdisc.has_room(skb);
+        if refused {
+            self.output.stats.dropped_after(now, now, skb.bytes);
+        }
+        refused
+    }
+
+    /// What is due until `now` happens before anything else does.
+    fn catch_up<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) {
+        while self.ask_at <= now {
+            self.transmit(self.ask_at, packets);
+        }
+        if self.idle_at <= now {
+            self.find_empty();
         }
     }
 

@@ -9,9 +9,10 @@ use crate::medium;
 use crate::network::Routes;
 use crate::packet::Packet;
 use crate::port::Port;
+use crate::qdisc::DeviceRing;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort};
 use scenario::impairments::Impairments;
-use scenario::model::{FlowGroup, Link, Loss, Queue, Scenario, Service};
+use scenario::model::{DuplexLink, FlowGroup, Host, Link, Loss, Queue, Scenario, Service};
 use scenario::units::{Nanos, Rate};
 use std::convert::Infallible;
 
@@ -27,14 +28,21 @@ pub struct Topology<'a> {
     counting: Vec<PortId>,
 }
 
+/// What a host's device takes ahead of sending it.
+#[derive(Clone, Copy, Default)]
+struct Device {
+    ring: u32,
+    byte_queue_limits: bool,
+}
+
 /// A port to be made.
 enum Planned {
     /// One direction of a link of the scenario, or a sender's own link with a queue.
     Direction(Box<Link>),
     /// A sender's own link with a queue that never drops: its name, rate and delay.
     Access(String, Rate, Nanos),
-    /// A sender's own link, when the sender is told what has left its host.
-    Egress(Box<Link>),
+    /// A sender's own link, or the uplink of a host, when senders are told what has left their host.
+    Egress(Box<Link>, Device),
     /// What delays the acknowledgements of such senders.
     Delay(Nanos),
 }
@@ -42,8 +50,17 @@ enum Planned {
 impl<'a> Topology<'a> {
     /// That of a scenario with so many flows in each group.
     pub fn new(scenario: &'a Scenario, counts: &[u32]) -> Topology<'a> {
-        let directions = scenario.links.iter().flat_map(|link| [&link.reverse, &link.forward]);
-        let mut ports: Vec<_> = directions.map(|direction| Planned::Direction(Box::new(direction.clone()))).collect();
+        let link = |(number, link): (usize, &DuplexLink)| {
+            let forward = Box::new(link.forward.clone());
+            let forward = match scenario.hosts.iter().find(|host| host.uplink == number) {
+                Some(Host { ring, byte_queue_limits, .. }) => {
+                    Planned::Egress(forward, Device { ring: *ring, byte_queue_limits: *byte_queue_limits })
+                }
+                None => Planned::Direction(forward),
+            };
+            [Planned::Direction(Box::new(link.reverse.clone())), forward]
+        };
+        let mut ports: Vec<_> = scenario.links.iter().enumerate().flat_map(link).collect();
         let groups = || scenario.flows.iter().zip(counts).enumerate();
         let access: Vec<_> = groups().map(|(n, (group, count))| add_access(&mut ports, n, group, *count)).collect();
         let back: Vec<_> = groups().map(|(_, (group, _))| add_delay(&mut ports, group)).collect();
@@ -53,7 +70,7 @@ impl<'a> Topology<'a> {
                 let forward = group.path.iter().map(|link| forward(*link));
                 let reverse = group.reverse_path.iter().map(|link| reverse(*link));
                 let access = access[number].map(|access| access.of_flow(flow));
-                if group.reverse {
+                if group.reverse ^ group.is_response(flow) {
                     routes.add(access.into_iter().chain(reverse));
                     routes.add(forward.chain(back[number]));
                 } else {
@@ -72,7 +89,7 @@ impl<'a> Topology<'a> {
     /// The names of the ports, as their records have them; what only delays has none.
     pub fn port_names(&self) -> Vec<Option<&str>> {
         let named = self.ports.iter().map(|port| match port {
-            Planned::Direction(link) | Planned::Egress(link) => Some(link.name.as_str()),
+            Planned::Direction(link) | Planned::Egress(link, _) => Some(link.name.as_str()),
             Planned::Access(name, ..) => Some(name.as_str()),
             Planned::Delay(_) => None,
         });
@@ -114,12 +131,13 @@ impl<'a> Topology<'a> {
                     let Scenario { warmup, duration, .. } = *self.scenario;
                     Port::Access(AccessPort::new(name.clone(), *rate, *delay, warmup, duration))
                 }
-                Planned::Egress(link) => {
+                Planned::Egress(link, Device { ring, byte_queue_limits }) => {
                     let purpose = purpose(number);
                     let Scenario { seed, warmup, duration, .. } = *self.scenario;
                     let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
                     let discipline = discipline_of(link, self.scenario, purpose);
-                    Port::Egress(Box::new(EgressPort::new(link, discipline, output)))
+                    let device = DeviceRing::new(discipline, *ring, *byte_queue_limits);
+                    Port::Egress(Box::new(EgressPort::new(link, device, output)))
                 }
                 Planned::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
             };
@@ -174,7 +192,9 @@ fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count:
     ports.extend((0..count).map(|flow| match (&group.access.queue, group.access.small_queues) {
         (None, false) => Planned::Access(name(flow), rate, delay),
         (Some(queue), false) => Planned::Direction(link(flow, queue.clone())),
-        (queue, true) => Planned::Egress(link(flow, queue.clone().unwrap_or_else(|| never_drops.clone()))),
+        (queue, true) => {
+            Planned::Egress(link(flow, queue.clone().unwrap_or_else(|| never_drops.clone())), Device::default())
+        }
     }));
     Some(Access { first, shared: false })
 }

@@ -66,16 +66,24 @@ impl Backend {
 }
 
 fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progress) -> PyResult<Outcome> {
-    let groups = 0..cell.scenario.flows.len();
-    mechanism::watchdog::set_places(&groups.map(|group| cell.locate(&format!("flows.{group}.cc"))).collect::<Vec<_>>());
+    let places: Vec<_> = mechanism_keys(cell).iter().map(|key| cell.locate(key)).collect();
+    mechanism::watchdog::set_places(&places);
     engine::run(&cell.scenario, library, options, progress).map_err(|error| match error {
         engine::Error::Mechanism { group, error } => wrong_control(cell, group, &error),
         engine::Error::Receiver { group, error } => wrong_receiver(cell, group, &error),
-        engine::Error::Fault(fault) => refused(cell, &format!("flows.{}.cc", fault.group), &fault),
+        engine::Error::Classifier { host, error } => wrong_classifier(cell, &host, &error),
+        engine::Error::Fault(fault) => refused(cell, &mechanism_keys(cell)[fault.group], &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
         engine::Error::Interrupted => interrupted(),
     })
+}
+
+/// Where what a run calls is named: the controls of the groups, then the classifiers of the hosts.
+fn mechanism_keys(cell: &Cell) -> Vec<String> {
+    let groups = (0..cell.scenario.flows.len()).map(|group| format!("flows.{group}.cc"));
+    let hosts = cell.scenario.hosts.iter().map(|host| format!("host.{}.classifier", host.name));
+    groups.chain(hosts).collect()
 }
 
 /// Why the testbed gave nothing, with the place in the file where something stands there.
@@ -105,18 +113,23 @@ fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
 
 /// A group's congestion control cannot be had: where in the file it stands, and why, unless the machine is to blame.
 pub fn wrong_control(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
-    wrong_mechanism(cell, group, "cc", "params", error)
+    wrong_mechanism(cell, &format!("flows.{group}"), "cc", "params", error)
 }
 
 /// The same of its receiver's window controller.
 pub fn wrong_receiver(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
-    wrong_mechanism(cell, group, "receiver", "receiver_params", error)
+    wrong_mechanism(cell, &format!("flows.{group}"), "receiver", "receiver_params", error)
 }
 
-fn wrong_mechanism(cell: &Cell, group: usize, name: &str, params: &str, error: &mechanism::Error) -> PyErr {
+/// The same of a host's classifier.
+pub fn wrong_classifier(cell: &Cell, host: &str, error: &mechanism::Error) -> PyErr {
+    wrong_mechanism(cell, &format!("host.{host}"), "classifier", "classifier_params", error)
+}
+
+fn wrong_mechanism(cell: &Cell, section: &str, name: &str, params: &str, error: &mechanism::Error) -> PyErr {
     if !error.is_input {
         return RunError::new_err(error.to_string());
     }
     let key = error.parameter.as_ref().map_or(name.to_string(), |parameter| format!("{params}.{parameter}"));
-    refused(cell, &format!("flows.{group}.{key}"), error)
+    refused(cell, &format!("{section}.{key}"), error)
 }

@@ -1,10 +1,10 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, testbed_error, wrong_control, wrong_receiver};
+use crate::backend::{Backend, testbed_error, wrong_classifier, wrong_control, wrong_receiver};
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
-use mechanism::Library;
+use mechanism::{Kind, Library};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Scenario, Service};
@@ -65,6 +65,14 @@ impl Cell {
                 files.extend(library.files(source).map_err(|error| wrong_receiver(&self.0, group, &error))?);
             }
         }
+        for (host, classifier) in
+            self.0.scenario.hosts.iter().filter_map(|host| Some((host, host.classifier.as_ref()?)))
+        {
+            if let CcSource::File(_) = classifier.source {
+                let found = library.files(&classifier.source);
+                files.extend(found.map_err(|error| wrong_classifier(&self.0, &host.name, &error))?);
+            }
+        }
         Ok(files)
     }
 
@@ -83,8 +91,7 @@ impl Cell {
     /// The user's own mechanisms, each as the scenario writes it: a path, maybe with `#NAME` behind it.
     #[getter]
     fn own_controls(&self) -> Vec<PathBuf> {
-        let mechanisms = self.0.scenario.flows.iter().flat_map(FlowGroup::mechanisms);
-        let own = mechanisms.filter_map(|mechanism| match &mechanism.source {
+        let own = self.0.scenario.mechanisms().filter_map(|mechanism| match &mechanism.source {
             CcSource::File(path) => Some(path.clone()),
             _ => None,
         });
@@ -94,11 +101,9 @@ impl Cell {
     /// The same run with the user's own mechanisms at other paths, by the paths that they have here.
     fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
         let mut cell = self.0.clone();
-        for group in &mut cell.scenario.flows {
-            for mechanism in group.mechanisms_mut() {
-                if let CcSource::File(path) = &mut mechanism.source {
-                    *path = paths.get(path).unwrap_or(path).clone();
-                }
+        for mechanism in cell.scenario.mechanisms_mut() {
+            if let CcSource::File(path) = &mut mechanism.source {
+                *path = paths.get(path).unwrap_or(path).clone();
             }
         }
         Cell(cell)
@@ -113,7 +118,10 @@ impl Cell {
                 library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))
             };
             let receiver = |(group, flows): (usize, &FlowGroup)| {
-                let object = flows.receiver.as_ref().map(|receiver| library.window_object_file(&receiver.source));
+                let object = flows
+                    .receiver
+                    .as_ref()
+                    .map(|receiver| library.device_object_file(Kind::WindowController, &receiver.source));
                 object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
             };
             let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);

@@ -1,9 +1,10 @@
-//! Congestion controls and window controllers in the running kernel.
+//! Congestion controls, window controllers and classifiers in the running kernel.
 
 use crate::errors::{InputError, RunError, input_error};
 use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::units::Rate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,6 +60,36 @@ pub fn kernel_unload_window(py: Python<'_>, source: &str, device: Option<&str>) 
 #[pyfunction]
 pub fn kernel_window_status(py: Python<'_>) -> PyResult<String> {
     answer(py, kernel::window_status)
+}
+
+/// Gives a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; gives what was loaded as JSON.
+#[pyfunction]
+#[pyo3(signature = (algorithms, classifier, parameters, device, *, rate=None))]
+pub fn kernel_load_classifier(
+    py: Python<'_>,
+    algorithms: PathBuf,
+    classifier: &str,
+    parameters: Vec<(String, String)>,
+    device: &str,
+    rate: Option<&str>,
+) -> PyResult<String> {
+    let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
+    let classifier = CongestionControl { source: source(classifier), params };
+    let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
+    answer(py, || kernel::load_classifier(&Library::open(algorithms), &classifier, device, rate))
+}
+
+/// Takes a classifier from a device, or from all that have it; gives which as JSON.
+#[pyfunction]
+#[pyo3(signature = (source, *, device=None))]
+pub fn kernel_unload_classifier(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<String> {
+    answer(py, || kernel::unload_classifier(source, device))
+}
+
+/// The classifiers of this network namespace's devices, with their connections, as JSON.
+#[pyfunction]
+pub fn kernel_classifier_status(py: Python<'_>) -> PyResult<String> {
+    answer(py, kernel::classifier_status)
 }
 
 /// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this

@@ -21,14 +21,16 @@ mod _core {
 
     #[pymodule_export]
     use super::kernel::{
-        clean, kernel_attach, kernel_detach, kernel_doctor, kernel_load, kernel_load_window, kernel_status,
-        kernel_unload, kernel_unload_window, kernel_window_status,
+        clean, kernel_attach, kernel_classifier_status, kernel_detach, kernel_doctor, kernel_load,
+        kernel_load_classifier, kernel_load_window, kernel_status, kernel_unload, kernel_unload_classifier,
+        kernel_unload_window, kernel_window_status,
     };
     #[pymodule_export]
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{
-        catalogue::mechanisms, catalogue::receivers, cell::Cell, duration_ns, load, parse, resolved, scenario_keys,
+        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, duration_ns, load, parse,
+        resolved, scenario_keys,
     };
 
     #[pymodule_init]

@@ -3,6 +3,7 @@
 use crate::impairments::Impairments;
 use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service, TcpRmem};
 use crate::queue::Discipline;
+use crate::read_app;
 use crate::section::Section;
 use crate::skb::truesize;
 use crate::units::{Bytes, Nanos, Rate};
@@ -220,6 +221,9 @@ pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<Stri
 /// Are the groups consistent in themselves, and few enough together?
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
+        if let Some(app) = &group.app {
+            read_app::check(section, app);
+        }
         access(&section.child("access", "access"), group);
         if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) = (group.sizes, section.sizes())
             && mean >= most
@@ -294,7 +298,9 @@ fn access(section: &Section, group: &FlowGroup) {
 
 /// How many flows a group has, in the mean.
 fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
-    let Some(Arrivals::Poisson { rate }) = group.arrivals else { return group.count.into() };
+    let Some(Arrivals::Poisson { rate }) = group.arrivals else {
+        return u64::from(group.count) * u64::from(group.flows_of_one());
+    };
     let end = group.stop.unwrap_or(scenario.duration).min(scenario.duration);
     (rate.per_second() * end.since(group.start).as_secs_f64()) as u64
 }

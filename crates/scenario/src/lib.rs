@@ -1,5 +1,6 @@
 //! The experiment file and the result records: what every backend reads and what every backend answers.
 
+pub mod app;
 mod bdp;
 mod checks;
 mod error;
@@ -12,7 +13,9 @@ pub mod quantity;
 pub mod queue;
 mod range;
 mod read;
+mod read_app;
 mod read_discipline;
+mod read_host;
 mod read_lte;
 mod read_queue;
 mod read_wifi;

@@ -5,7 +5,7 @@ use crate::model::Scenario;
 use crate::read::{Reader, cc_name};
 use crate::sweep;
 use crate::tree::{self, Node, Table, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,38 +47,34 @@ impl Cell {
 
     /// `flows.0.params.NAME` as it is written if that is in `flows.0.params.CONTROL`.
     fn param_of_this_control(&self, key: &str) -> Option<String> {
-        let (group, rest) = key.strip_prefix("flows.")?.split_once('.')?;
-        let (table, param) = rest.split_once('.')?;
+        let (rest, param) = key.rsplit_once('.')?;
+        let (path, table) = rest.rsplit_once('.')?;
         let (chooser, _) = MECHANISMS.iter().find(|(_, params)| *params == table)?;
-        let group: usize = group.parse().ok()?;
-        let flow = self.flows().get(group)?;
-        let params = flow.value.as_table()?.get(table)?.value.as_table()?;
-        let name = written_name(flow, chooser)?;
+        let (_, section) = users(&self.tree).into_iter().find(|(user, _)| user == path)?;
+        let params = section.value.as_table()?.get(table)?.value.as_table()?;
+        let name = written_name(section, chooser)?;
         params.get(name)?.value.as_table()?.get(param)?;
-        Some(format!("flows.{group}.{table}.{name}.{param}"))
-    }
-
-    fn flows(&self) -> &[Node] {
-        flows(&self.tree)
-    }
-
-    fn name_of(&self, group: usize, chooser: &str) -> Option<&str> {
-        self.flows().get(group).and_then(|flow| written_name(flow, chooser))
+        Some(format!("{path}.{table}.{name}.{param}"))
     }
 }
 
-/// What a group names a mechanism in, and the table of its parameters.
-const MECHANISMS: [(&str, &str); 2] = [("cc", "params"), ("receiver", "receiver_params")];
+/// What a group or a host names a mechanism in, and the table of its parameters.
+const MECHANISMS: [(&str, &str); 3] =
+    [("cc", "params"), ("receiver", "receiver_params"), ("classifier", "classifier_params")];
 
-fn flows(tree: &Table) -> &[Node] {
-    match tree.get("flows").map(|node| &node.value) {
-        Some(Value::Array(items)) => items,
+/// The sections that may name mechanisms, by their paths: the groups, then the hosts.
+fn users(tree: &Table) -> Vec<(String, &Node)> {
+    let groups = match tree.get("flows").map(|node| &node.value) {
+        Some(Value::Array(items)) => items.as_slice(),
         _ => &[],
-    }
+    };
+    let groups = groups.iter().enumerate().map(|(number, group)| (format!("flows.{number}"), group));
+    let hosts = tree.get("host").and_then(|node| node.value.as_table()).into_iter().flat_map(|hosts| &hosts.0);
+    groups.chain(hosts.map(|(name, host)| (format!("host.{name}"), host))).collect()
 }
 
-fn written_name<'a>(flow: &'a Node, chooser: &str) -> Option<&'a str> {
-    flow.value.as_table()?.get(chooser)?.value.as_text().map(cc_name)
+fn written_name<'a>(section: &'a Node, chooser: &str) -> Option<&'a str> {
+    section.value.as_table()?.get(chooser)?.value.as_text().map(cc_name)
 }
 
 /// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has
@@ -143,13 +139,16 @@ fn cell_trees(
     Ok(trees)
 }
 
-/// A table `params.NAME` whose NAME no cell runs in that group is a misspelling.
+/// A table `params.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.
 fn refuse_params_for_nobody(cells: &[Cell], chooser: &str, table: &str, problems: &Problems) {
-    let groups = cells.iter().map(|cell| cell.flows().len()).max().unwrap_or(0);
-    for group in 0..groups {
-        let run: BTreeSet<&str> = cells.iter().filter_map(|cell| cell.name_of(group, chooser)).collect();
-        for flow in cells.iter().filter_map(|cell| cell.flows().get(group)) {
-            refuse_params_beside(&run, flow, &format!("flows.{group}.{table}"), problems);
+    let mut all: BTreeMap<String, Vec<&Node>> = BTreeMap::new();
+    for (path, section) in cells.iter().flat_map(|cell| users(&cell.tree)) {
+        all.entry(path).or_default().push(section);
+    }
+    for (path, sections) in all {
+        let run: BTreeSet<&str> = sections.iter().filter_map(|section| written_name(section, chooser)).collect();
+        for section in sections {
+            refuse_params_beside(&run, section, &format!("{path}.{table}"), problems);
         }
     }
 }
@@ -161,7 +160,8 @@ fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, key: &str, problems: 
         if node.value.as_table().is_some() && !run.contains(name.as_str()) {
             let hint = did_you_mean(name, run.iter().copied());
             let names: Vec<_> = run.iter().copied().collect();
-            let message = format!("this group never runs {name}, only {}{hint}", names.join(", "));
+            let who = if key.starts_with("host.") { "host" } else { "group" };
+            let message = format!("this {who} never runs {name}, only {}{hint}", names.join(", "));
             problems.add(&node.place, format!("{key}.{name}"), message);
         }
     }

@@ -6,7 +6,7 @@ use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::lte;
 use crate::model::{
-    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Link, Loss, ParamValue,
+    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, ParamValue,
     Queue, Scenario, Service, TcpRmem, Trace, WifiCell,
 };
 use crate::profile::Profile;
@@ -16,7 +16,7 @@ use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
 use crate::units::{Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
-use crate::{read_lte, read_queue, read_wifi};
+use crate::{read_app, read_host, read_lte, read_queue, read_wifi};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,8 @@ impl Reader {
         let links: Vec<_> = sections.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
+        let host_sections = top.child("host", "host").named_children("host.NAME");
+        let hosts = read_host::hosts(&host_sections, self);
         let mut scenario = Scenario {
             name: top.read("name").unwrap_or_else(|| self.default_name.clone()),
             duration,
@@ -74,11 +76,13 @@ impl Reader {
                 "netem" => Emulator::Netem,
                 _ => Emulator::Unbloat,
             },
-            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links)).collect(),
+            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts)).collect(),
             wifi: cells,
             links,
             lte,
+            hosts,
         };
+        read_host::find_uplinks(&mut scenario, &groups);
         read_wifi::queues(&mut scenario, &wifi, &sections);
         for (number, (reverse, forward)) in sections.iter().enumerate() {
             for (section, is_reverse) in [(forward, false), (reverse, true)] {
@@ -104,6 +108,7 @@ impl Reader {
             }
             checks::groups(&groups, &scenario);
             read_wifi::check(&wifi, &sections, &groups, &scenario);
+            read_host::check(&host_sections, &sections, &groups, &scenario);
         }
         scenario
     }
@@ -213,19 +218,25 @@ impl Reader {
         }
     }
 
-    fn flow_group(&self, group: &Section, profile: &Profile, links: &[DuplexLink]) -> FlowGroup {
+    fn flow_group(&self, group: &Section, profile: &Profile, links: &[DuplexLink], hosts: &[Host]) -> FlowGroup {
         let access = group.child("access", "access");
         let clock = group.child("clock", "clock");
         let sizes = sizes(group);
+        let app = read_app::app(group);
         let start: Start = group.need("start");
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);
         FlowGroup {
             name: group.read("name"),
-            cc: self.congestion_control(group),
-            receiver: self.receiver(group),
+            cc: match &app {
+                Some(app) if app.is_datagrams() => CongestionControl::none(),
+                _ => self.congestion_control(group),
+            },
+            receiver: self.mechanism(group, "receiver", "receiver_params"),
+            app,
             count: group.need::<u64>("count") as u32,
             arrivals: arrivals(group),
+            host: read_host::of_group(group, hosts),
             reverse: group.need("reverse"),
             path,
             reverse_path,
@@ -259,19 +270,20 @@ impl Reader {
         CongestionControl { source, params }
     }
 
-    /// What lowers the window that the receiver shows.
-    fn receiver(&self, group: &Section) -> Option<CongestionControl> {
-        let Some(text) = group.read::<String>("receiver") else {
-            if group.get("receiver_params").is_some() {
-                group.complain("receiver_params", "needs a receiver, whose parameters these are");
+    /// A mechanism that kernels do not have, such as the receiver's, which may be absent; its parameters stand under
+    /// another key.
+    pub(crate) fn mechanism(&self, section: &Section, key: &str, params_key: &str) -> Option<CongestionControl> {
+        let Some(text) = section.read::<String>(key) else {
+            if section.get(params_key).is_some() {
+                section.complain(params_key, format!("needs a {key}, whose parameters these are"));
             }
             return None;
         };
         if text.starts_with(OF_THE_KERNEL) {
-            group.complain("receiver", "kernels have no such mechanism of their own; leave receiver out");
+            section.complain(key, format!("kernels have no such mechanism of their own; leave {key} out"));
         }
-        let params = params(group, "receiver_params", cc_name(&text));
-        Some(CongestionControl { source: self.source(group, "receiver", text), params })
+        let params = params(section, params_key, cc_name(&text));
+        Some(CongestionControl { source: self.source(section, key, text), params })
     }
 
     /// Our own, or a user's file.

@@ -79,7 +79,11 @@ impl Run {
         let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
         let setups = groups.flat_map(|(group, arrivals)| {
             let base_rtt_ms = scenario.propagation_rtt(group).as_millis_f64();
-            vec![FlowSetup { name: group.name.clone(), base_rtt_ms }; arrivals.len()]
+            let name = |flow: u32| match (&group.name, group.is_response(flow)) {
+                (Some(name), true) => Some(format!("{name}: responses")),
+                (name, _) => name.clone(),
+            };
+            (0..arrivals.len() as u32).map(|flow| FlowSetup { name: name(flow), base_rtt_ms }).collect::<Vec<_>>()
         });
         self.flows.iter_mut().zip(setups).for_each(|(flow, setup)| flow.setup = setup);
         self.links.iter_mut().zip(scenario.directions()).for_each(|(link, model)| link.setup = model.setup());
@@ -117,6 +121,12 @@ pub struct Flow {
     pub rtt: RttStats,
     /// Mean of the round-trip times that its receiver measures; none unless that has a controller.
     pub receiver_rtt_ms_mean: Option<f64>,
+    /// How full its send buffer is when packets leave it; none unless its sender is on a host.
+    #[serde(flatten)]
+    pub send_buffer: Option<SendBufferStats>,
+    /// What its application waits for; none of the flows that only belong to one.
+    #[serde(flatten)]
+    pub app: Option<AppStats>,
     /// What the scenario says about it (`Run::describe`).
     #[serde(flatten)]
     pub setup: FlowSetup,
@@ -132,6 +142,66 @@ pub struct RttStats {
     pub rtt_ms_p95: Option<f64>,
     pub rtt_ms_p99: Option<f64>,
     pub rtt_ms_max: Option<f64>,
+}
+
+/// What a person waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct AppStats {
+    /// Datagrams: from sending to the other end.
+    pub delay_ms_mean: Option<f64>,
+    pub delay_ms_p50: Option<f64>,
+    pub delay_ms_p95: Option<f64>,
+    pub delay_ms_p99: Option<f64>,
+    pub delay_ms_max: Option<f64>,
+    /// A call's rating factor by the E-model (ITU-T G.107).
+    pub rating: Option<f64>,
+    /// The mean opinion score that belongs to it, from 1 to 4.5.
+    pub opinion_score: Option<f64>,
+    /// From a request to the end of its response.
+    pub response_ms_mean: Option<f64>,
+    pub response_ms_p50: Option<f64>,
+    pub response_ms_p95: Option<f64>,
+    pub response_ms_p99: Option<f64>,
+    pub response_ms_max: Option<f64>,
+    /// From the first request of a page to its last byte.
+    pub page_load_s_mean: Option<f64>,
+    pub page_load_s_p50: Option<f64>,
+    pub page_load_s_p95: Option<f64>,
+    pub page_load_s_max: Option<f64>,
+    /// From the start of a film until it plays.
+    pub startup_s: Option<f64>,
+    /// How often it stops for want of data.
+    pub stalls: Option<u64>,
+    /// Share of the time since it has started in which it stands still.
+    pub stalled_percent: Option<f64>,
+    /// Rate of the pieces that were fetched.
+    pub bitrate_mbps_mean: Option<f64>,
+    /// How often its quality changes.
+    pub quality_switches: Option<u64>,
+}
+
+/// What a send buffer holds when packets leave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SendBufferStats {
+    /// Memory in it over its size: what SORPC calls the sendbuffer occupancy ratio.
+    pub sndbuf_percent_mean: Option<f64>,
+    /// The same, tenth percentile.
+    pub sndbuf_percent_p10: Option<f64>,
+    /// Median.
+    pub sndbuf_percent_p50: Option<f64>,
+    /// 90th percentile.
+    pub sndbuf_percent_p90: Option<f64>,
+    /// Packets that leave a buffer that is half full or more, of all packets.
+    pub sndbuf_half_full_percent: Option<f64>,
+    /// From the flow's start until that is so for the first time.
+    pub sndbuf_half_full_after_s: Option<f64>,
+    /// Packets in the buffer over the congestion window.
+    pub buffered_windows_mean: Option<f64>,
+    /// The same, tenth percentile.
+    pub buffered_windows_p10: Option<f64>,
+    /// 90th percentile.
+    pub buffered_windows_p90: Option<f64>,
 }
 
 /// One direction of one link, after the warm-up.

@@ -61,6 +61,12 @@ impl<'a> Section<'a> {
         self.child("queue", own_section.unwrap_or(&"queue"))
     }
 
+    /// A section that is not written, described under `shape`: every key has its default.
+    pub fn absent(&self, name: &str, shape: &'static str) -> Section<'a> {
+        let place = self.place_of(name);
+        Section { table: None, path: self.path_of(name), shape, place, problems: self.problems }
+    }
+
     /// The sections of a list of tables that must not be empty.
     pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
         if let Some(Value::Array(items)) = self.get(name).map(|node| &node.value)
@@ -349,7 +355,7 @@ impl Readable for bool {
 
 impl Readable for String {
     fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Text | Kind::Choice(_) | Kind::Profile)
+        matches!(kind, Kind::Text | Kind::Choice(_) | Kind::Profile | Kind::App)
     }
     fn from_text(text: &str) -> Result<String, String> {
         Ok(text.to_string())
@@ -359,6 +365,7 @@ impl Readable for String {
         let names = match kind {
             Kind::Choice(names) => names,
             Kind::Profile => register::PROFILES,
+            Kind::App => register::APPS,
             _ if text.is_empty() => return Err("must not be empty".into()),
             _ => return Ok(text.to_string()),
         };

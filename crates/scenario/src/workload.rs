@@ -68,7 +68,9 @@ impl Scenario {
         let mut rng = rng(self.seed, stream::SIZE + number);
         let mut draw = group.sizes.map(|sizes| sizes.sampler());
         let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut rng).min(group.largest_size())));
-        self.times(group, number).into_iter().map(|at| FlowArrival { at, size: size() }).collect()
+        let of_one = group.flows_of_one() as usize;
+        let times = self.times(group, number).into_iter().flat_map(|at| std::iter::repeat_n(at, of_one));
+        times.map(|at| FlowArrival { at, size: size() }).collect()
     }
 
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {

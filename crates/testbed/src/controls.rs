@@ -72,6 +72,7 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
         }
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
+        CcSource::None => unreachable!("applications are refused before anything is loaded"),
     };
     let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
     let (name, needs_ecn) = (loaded.kernel_name.clone(), loaded.needs_ecn);

@@ -31,7 +31,12 @@ COMMANDS = [
     Entry("reproduce", EXPERIMENTS, "Repeat a paper: its numbers and statements beside ours."),
     Entry("compare", EXPERIMENTS, "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "Run a shell, or any program, behind an emulated link.", cls=CommandWithProgram),
-    Entry("list", LOOKING, "List congestion controls, receivers, queues, links, scenarios, papers.", module="listing"),
+    Entry(
+        "list",
+        LOOKING,
+        "List congestion controls, receivers, classifiers, queues, links, scenarios, papers.",
+        module="listing",
+    ),
     Entry("show", LOOKING, "Show all about one thing: its file, parameters, flows.", module="listing"),
     Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
     Entry("new", FILES, "Begin a scenario, a congestion control or a paper, from a template."),

@@ -13,7 +13,7 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.cli import windows
+from unbloat.cli import classifiers, windows
 from unbloat.cli.options import JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, wrapped
 
@@ -21,11 +21,13 @@ LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
 sudo unbloat load ./mine.bpf.c --as mine --verbose
 sudo unbloat load clpc --persist
-sudo unbloat load rtac --dev wlan0"""
+sudo unbloat load rtac --dev wlan0
+sudo unbloat load sorpc --dev eth0 --rate 20mbit"""
 UNLOAD_EXAMPLES = """\
 sudo unbloat unload cubic_plus
 sudo unbloat unload clpc --drain
-sudo unbloat unload rtac --dev wlan0"""
+sudo unbloat unload rtac --dev wlan0
+sudo unbloat unload sorpc --dev eth0"""
 ATTACH_EXAMPLES = """\
 sudo unbloat attach clpc system.slice/backup.service
 sudo unbloat attach clpc --everyone"""
@@ -50,7 +52,7 @@ ControlArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE",
-        help="A congestion control or a receiver from `unbloat list`, or a .bpf.c file of your own.",
+        help="A congestion control, a receiver or a classifier from `unbloat list`, or a .bpf.c file of your own.",
         autocompletion=control_names,
         show_default=False,
     ),
@@ -71,7 +73,13 @@ LogOption = Annotated[
 ]
 DeviceOption = Annotated[
     str | None,
-    typer.Option("--dev", metavar="DEVICE", help="For a receiver: the device through which acknowledgements leave."),
+    typer.Option(
+        "--dev", metavar="DEVICE", help="For a receiver or a classifier: the device through which packets leave."
+    ),
+]
+RateOption = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="For a classifier: send at this rate at most, such as 20mbit."),
 ]
 PortOption = Annotated[
     int | None,
@@ -100,19 +108,28 @@ def load_command(
     log: LogOption = None,
     verbose: VerboseOption = False,
     dev: DeviceOption = None,
+    rate: RateOption = None,
     port: PortOption = None,
     dest: DestOption = None,
     cgroup: GroupOption = None,
     router: RouterOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a congestion control or a receiver into the running kernel."""
+    """Put a congestion control, a receiver or a classifier into the running kernel."""
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
+    if classifiers.is_classifier(control):
+        refuse_at_devices(name, default, persist)
+        with verifier_log(log, verbose), compiler_warnings_shown():
+            sorted_by = classifiers.load(control, parameters, dev, rate, target)
+        say_json(sorted_by) if as_json else say(classifiers.load_sentence(sorted_by))
+        return
+    if rate is not None:
+        raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
     if dev is not None or any(target.values()) or windows.is_window(control):
-        refuse_for_windows(name, default, persist)
+        refuse_at_devices(name, default, persist)
         with verifier_log(log, verbose), compiler_warnings_shown():
             at_device = windows.load(control, parameters, dev, target)
         say_json(at_device) if as_json else say(windows.load_sentence(at_device))
@@ -142,11 +159,13 @@ def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None
     return {**loaded, "parameters": dict(loaded["parameters"])}
 
 
-def refuse_for_windows(name: str | None, default: bool, persist: bool) -> None:
+def refuse_at_devices(name: str | None, default: bool, persist: bool) -> None:
     """Refuse the options that mean a congestion control."""
     given = [("--as", name is not None), ("--default", default), ("--persist", persist)]
     if wrong := next((option for option, is_given in given if is_given), None):
-        raise InputError(f"{wrong} is for congestion controls; a receiver stands at a device until `unbloat unload`")
+        raise InputError(
+            f"{wrong} is for congestion controls; what stands at a device stays there until `unbloat unload`"
+        )
 
 
 @contextmanager
@@ -218,14 +237,18 @@ def unload_command(
         bool, typer.Option("--keep-unit", help="Leave its unit of systemd, which loads it again at the next boot.")
     ] = False,
     dev: Annotated[
-        str | None, typer.Option("--dev", metavar="DEVICE", help="Take a receiver from this device only.")
+        str | None,
+        typer.Option("--dev", metavar="DEVICE", help="Take a receiver or a classifier from this device only."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a congestion control or a receiver out of the running kernel."""
+    """Take a congestion control, a receiver or a classifier out of the running kernel."""
     from unbloat.system import systemd
 
-    if (from_devices := windows.unload(name, dev)) is not None:
+    from_devices = classifiers.unload(name, dev)
+    if from_devices is None:
+        from_devices = windows.unload(name, dev)
+    if from_devices is not None:
         sentences = [f"{unloaded['device']} no longer has {name}" for unloaded in from_devices]
         say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
         return
@@ -298,12 +321,16 @@ def status_command(
     controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
-    receivers = windows.statuses()
+    receivers, sorts = windows.statuses(), classifiers.statuses()
     if as_json:
-        say_json({"controls": controls, "receivers": receivers})
+        say_json({"controls": controls, "receivers": receivers, "classifiers": sorts})
         return
     nothing = "no BPF congestion control is loaded; `unbloat load NAME` loads one"
-    say("\n\n".join([status_screen(controls) if controls else nothing, *windows.screen(receivers)]))
+    say(
+        "\n\n".join(
+            [status_screen(controls) if controls else nothing, *windows.screen(receivers), *classifiers.screen(sorts)]
+        )
+    )
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TITLES = {
     "mechanisms": "congestion controls",
     "receivers": "receivers",
+    "classifiers": "classifiers",
     "queues": "queue disciplines",
     "links": "link models",
     "scenarios": "scenarios",
@@ -59,14 +60,14 @@ def list_command(
         str | None,
         typer.Argument(
             metavar="KIND|NAME",
-            help="Only controls, receivers, queues, links, scenarios or papers; "
+            help="Only controls, receivers, classifiers, queues, links, scenarios or papers; "
             "or all about one thing, as `unbloat show` has it.",
             autocompletion=catalogue_names,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List congestion controls, receivers, queues, links, scenarios, papers."""
+    """List congestion controls, receivers, classifiers, queues, links, scenarios, papers."""
     if name is not None and name not in KINDS:
         show_things(name, as_json)
         return
@@ -150,6 +151,7 @@ def described(kind: str, entry: Entry) -> Entry:
     paths = {
         "mechanisms": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
         "receivers": ALGORITHMS / "window" / f"{entry['name']}.bpf.c",
+        "classifiers": ALGORITHMS / "classify" / f"{entry['name']}.bpf.c",
         "scenarios": SCENARIOS / f"{entry['name']}.toml",
         "papers": PAPERS / entry["name"],
     }

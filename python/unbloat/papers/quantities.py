@@ -74,11 +74,11 @@ def _sum(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
 
 
 def _mean(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: fmean(_known(flow[column]) for flow in _flows(run, selectors))
+    return lambda run, selectors: fmean(_known(flow.get(column)) for flow in _flows(run, selectors))
 
 
 def _extreme(column: str, of: Callable[[list[float]], float]) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: of([_known(flow[column]) for flow in _flows(run, selectors)])
+    return lambda run, selectors: of([_known(flow.get(column)) for flow in _flows(run, selectors)])
 
 
 def _link(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
@@ -237,6 +237,19 @@ QUANTITIES: dict[str, Quantity] = {
     "rtt_max": Quantity("ms", _extreme("rtt_ms_max", max)),
     "receiver_rtt": Quantity("ms", _mean("receiver_rtt_ms_mean")),
     "cwnd": Quantity("packets", _mean("cwnd_packets_mean")),
+    "delay": Quantity("ms", _mean("delay_ms_mean")),
+    "rating": Quantity("", _mean("rating")),
+    "response": Quantity("ms", _mean("response_ms_mean")),
+    "response_max": Quantity("ms", _extreme("response_ms_max", max)),
+    "page_load": Quantity("s", _mean("page_load_s_mean")),
+    "page_load_max": Quantity("s", _extreme("page_load_s_max", max)),
+    "startup": Quantity("s", _mean("startup_s")),
+    "stalled": Quantity("%", _mean("stalled_percent"), most=100),
+    "sndbuf_half_full": Quantity("%", _mean("sndbuf_half_full_percent"), most=100),
+    "sndbuf_half_full_after": Quantity("s", _mean("sndbuf_half_full_after_s")),
+    "buffered_windows": Quantity("", _mean("buffered_windows_mean")),
+    "buffered_windows_p10": Quantity("", _mean("buffered_windows_p10")),
+    "buffered_windows_p90": Quantity("", _mean("buffered_windows_p90")),
     "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
     "queue_delay_max": Quantity("ms", _link("queue_delay_ms_max")),
     "queue_bytes": Quantity("B", _link("queue_bytes_mean")),

@@ -21,6 +21,11 @@ LINK_COLUMNS = (
     *("utilisation_percent", "queue_percent_mean", "queue_delay_ms_mean", "queue_delay_ms_p95", "queue_delay_ms_max"),
     *("drops", "wire_losses"),
 )
+APP_COLUMNS = (
+    *("response_ms_mean", "response_ms_p95", "page_load_s_mean", "page_load_s_p95", "startup_s", "stalled_percent"),
+    *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score"),
+)
+"""What a person waits for, where a flow has it."""
 REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
@@ -59,7 +64,8 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     controls = [row["cc"] for _, row in rows]
     if not any(column.cells == controls for column in columns):  # An axis may say so already.
         columns.append(Column("cc", "", controls))
-    columns += value_columns(FLOW_COLUMNS, [row for _, row in rows], titled)
+    felt = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
+    columns += value_columns((*FLOW_COLUMNS, *felt), [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 
 
@@ -92,11 +98,12 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
     unfinished = sum(flow["completion_s"] is None for flow in flows)
     remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
-    names = {flow.get("name") for flow in flows}
+    # An application's flows are called by its name, and what they carry.
+    names = {flow["name"].partition(": ")[0] if flow.get("name") else None for flow in flows}
     name = names.pop() if len(names) == 1 else None
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
-    for key in FLOW_COLUMNS:
-        known = [flow[key] for flow in flows if flow[key] is not None]
+    for key in (*FLOW_COLUMNS, *APP_COLUMNS):
+        known = [flow[key] for flow in flows if flow.get(key) is not None]
         row[key] = fmean(known) if known else None
     return row
 
@@ -133,7 +140,7 @@ def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: 
     """Give the metrics of these names."""
     metrics = [METRICS[name] for name in names]
     return [
-        Column(metric.title if titled else metric.heading, metric.unit, [row[metric.name] for row in rows])
+        Column(metric.title if titled else metric.heading, metric.unit, [row.get(metric.name) for row in rows])
         for metric in metrics
     ]
 

@@ -116,6 +116,51 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("completion", "completion_s", "completion", "s", LAST,
      "Flow completion time: from the flow's start to its last byte acknowledged; empty for a flow without a size, or "
      "one that the end of the run cut off."),
+    ("delay", "delay_ms_mean", "one-way delay mean", "ms", MEAN,
+     "Of an application's datagrams: mean time from sending to the other end, over those sent after the warm-up; empty "
+     "for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`."),
+    ("delay_p50", "delay_ms_p50", "p50", "ms", MEAN, "Median of these times."),
+    ("delay_p95", "delay_ms_p95", "p95", "ms", MEAN, "95th percentile of these times."),
+    ("delay_p99", "delay_ms_p99", "p99", "ms", MEAN, "99th percentile of these times."),
+    ("delay_max", "delay_ms_max", "max", "ms", MAX, "Longest of these times."),
+    ("rating", "rating", "R", "", MEAN,
+     "Of a call: its transmission rating factor R by the E-model (ITU-T G.107), G.711 with concealment of losses, with "
+     "the constant playout delay that gives the highest; 93.2 at best, above 70 most people are satisfied."),
+    ("opinion", "opinion_score", "MOS", "", MEAN,
+     "The mean opinion score that belongs to this rating (G.107, annex B), from 1 to 4.5."),
+    ("response", "response_ms_mean", "response mean", "ms", MEAN,
+     "Of an application that asks: mean time from writing a request until all of its response has arrived; it stands "
+     "with the first of the application's flows."),
+    ("response_p50", "response_ms_p50", "p50", "ms", MEAN, "Median of these times."),
+    ("response_p95", "response_ms_p95", "p95", "ms", MEAN, "95th percentile of these times."),
+    ("response_p99", "response_ms_p99", "p99", "ms", MEAN, "99th percentile of these times."),
+    ("response_max", "response_ms_max", "max", "ms", MAX, "Longest of these times."),
+    ("page_load", "page_load_s_mean", "page load mean", "s", MEAN,
+     "Of `web`: mean time from asking for a page until its last object has arrived."),
+    ("page_load_p50", "page_load_s_p50", "p50", "s", MEAN, "Median of these times."),
+    ("page_load_p95", "page_load_s_p95", "p95", "s", MEAN, "95th percentile of these times."),
+    ("page_load_max", "page_load_s_max", "max", "s", MAX, "Longest of these times."),
+    ("startup", "startup_s", "start-up", "s", MEAN, "Of `video`: time from opening it until it plays."),
+    ("stalls", "stalls", "stalls", "times", SUM, "Of `video`: how often it stops for want of data."),
+    ("stalled", "stalled_percent", "stalled", "%", MEAN,
+     "Of `video`: share of the time since it has started in which it stands still."),
+    ("bitrate", "bitrate_mbps_mean", "bit rate", "Mbit/s", MEAN,
+     "Of `video`: mean rate of the pieces that it fetched."),
+    ("switches", "quality_switches", "switches", "times", SUM, "Of `video`: how often its quality changes."),
+    ("sndbuf", "sndbuf_percent_mean", "send buffer", "%", MEAN,
+     "Of a sender on a host: what its send buffer holds over its size (`sk_wmem_queued` over `sk_sndbuf`), mean over "
+     "the packets that leave TCP."),
+    ("sndbuf_p10", "sndbuf_percent_p10", "p10", "%", MEAN, "Tenth percentile of that."),
+    ("sndbuf_p50", "sndbuf_percent_p50", "p50", "%", MEAN, "Median of that."),
+    ("sndbuf_p90", "sndbuf_percent_p90", "p90", "%", MEAN, "90th percentile of that."),
+    ("sndbuf_half_full", "sndbuf_half_full_percent", "half full", "%", MEAN,
+     "Share of these packets that leave a send buffer that is half full or more."),
+    ("sndbuf_half_full_after", "sndbuf_half_full_after_s", "half full after", "s", MEAN,
+     "From the flow's start until its send buffer is half full for the first time; empty if it never is."),
+    ("buffered_windows", "buffered_windows_mean", "buffered windows", "", MEAN,
+     "Packets in the send buffer over the congestion window, likewise."),
+    ("buffered_windows_p10", "buffered_windows_p10", "p10", "", MEAN, "Tenth percentile of that."),
+    ("buffered_windows_p90", "buffered_windows_p90", "p90", "", MEAN, "90th percentile of that."),
 )  # fmt: skip
 _LINKS: Sequence[tuple[str, str, str, str, str]] = (
     ("utilisation", "utilisation_percent", "utilisation", "%",
@@ -306,6 +351,15 @@ def is_ahead(run: Mapping[str, Any]) -> bool:
     return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)
 
 
+def is_there(flows: Sequence[Row], metric: Metric) -> bool:
+    """Tell whether any flow has this metric, be it empty."""
+    return any(metric.name in flow for flow in flows)
+
+
 def folded(flows: Sequence[Row]) -> Metrics:
     """Fold flows into one."""
-    return {metric.name: metric.fold.of(flows, metric.name) for metric in FLOW_METRICS if metric.fold}
+    return {
+        metric.name: metric.fold.of(flows, metric.name)
+        for metric in FLOW_METRICS
+        if metric.fold and is_there(flows, metric)
+    }

@@ -1,4 +1,4 @@
-"""What there is to run: congestion controls, receivers, queue disciplines, link models, scenarios, papers."""
+"""What there is to run: controls, receivers, classifiers, queue disciplines, link models, scenarios, papers."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def catalogue() -> dict[str, list[Entry]]:
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
         "receivers": json.loads(_core.receivers(ALGORITHMS)),
+        "classifiers": json.loads(_core.classifiers(ALGORITHMS)),
         "queues": queues(keys),
         "links": links(keys),
         "scenarios": scenarios(),

@@ -16,17 +16,18 @@ mod window;
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
 use crate::packet::{
-    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, flag, window_scale,
+    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, class_of, flag,
+    window_scale,
 };
 use application::Application;
 use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
 use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
-use mechanism::{Control, WindowController};
+use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, PacketKind, WindowController};
 use out_of_order::OutOfOrder;
 use right_sizing::RightSizing;
 use rtt::EchoedRtt;
-use scenario::model::{FlowGroup, TcpProfile};
+use scenario::model::{FlowGroup, Host, TcpProfile};
 use scenario::skb::ReceiveBuffer;
 use scenario::units::Nanos;
 use shown_window::ShownWindow;
@@ -45,6 +46,8 @@ pub struct Receiver {
     flow: u32,
     stack: TcpProfile,
     tos: u8,
+    /// The class of its host's queue, from 1; 0 if nothing chooses.
+    class: u8,
     mss: u32,
     /// IP length of a full segment.
     full: u16,
@@ -114,7 +117,7 @@ impl Receiver {
         let scale = moving.as_ref().map_or(scale, ReceiveWindow::scale);
         let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale)));
         let sizing = buffer.tcp_rmem_max.map(|max| RightSizing::new(mss, max));
-        let reads_at_once = sizing.is_none() && group.read_rate.is_none();
+        let reads_at_once = sizing.is_none() && group.read_rate.is_none() && group.app.is_none();
         let application = (!reads_at_once).then(|| Box::new(Application::new(group.read_rate, mss, sizing)));
         let socket = control.map(|control| {
             let own = TcpSock { ecn_flags: ecn::OK, mss_cache: mss, snd_cwnd: 10, ..Default::default() };
@@ -131,6 +134,7 @@ impl Receiver {
             flow,
             stack,
             tos: group.tos,
+            class: 0,
             mss,
             full: group.packet.0 as u16,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
@@ -157,6 +161,16 @@ impl Receiver {
             predicts: false,
             meter,
         }
+    }
+
+    /// Its acknowledgements leave by the queue of a host, in the band that its classifier chooses: once, for they are
+    /// all alike, without payload and from a socket whose send buffer is empty.
+    pub fn live_on(&mut self, host: &Host, classifier: Option<&Classifier>) {
+        let Some(classifier) = classifier else { return };
+        let sndbuf = host.send_buffer.default.0 as u32;
+        let packet =
+            ClassifyPacket { kind: PacketKind::TcpControl, tos: self.tos.into(), sndbuf, ..ClassifyPacket::default() };
+        self.class = class_of(classifier.band(Nanos::ZERO, &mut ClassifyFlow::default(), &packet));
     }
 
     /// Lets the group's controller lower the window of an acknowledgement that is about to leave.
@@ -478,6 +492,7 @@ impl Receiver {
             bytes: ack_bytes(self.stack.timestamps, count),
             flags: self.ack_flags,
             tos: self.tos,
+            class: self.class,
             block_count: count as u8,
             blocks,
         }

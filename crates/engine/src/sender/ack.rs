@@ -39,7 +39,7 @@ impl Sender {
         }
         self.sk.rcv_tstamp = clock::jiffies(env.now);
         self.process(env, ack, updates_window);
-        if self.board.una == self.segments {
+        if self.board.una == self.segments && self.has_written_all() {
             self.meter.complete(env.now, self.start);
             return self.finish();
         }
@@ -47,7 +47,7 @@ impl Sender {
         if self.sk.packets_out == 0 {
             self.mind_closed_window(env.now);
         }
-        self.let_application_write(self.board.nxt);
+        self.let_application_write(env, self.board.nxt);
     }
 
     /// The timestamps option, as `tcp_parse_options` leaves it behind for whoever looks at the socket.

@@ -5,7 +5,8 @@
 //! * `rack`: which segments are lost
 //! * `timers`: retransmission timeout, tail loss probe, reordering timer
 //! * `transmit`: what is sent when
-//! * `small_queues`: how much of that may wait in the sender's own host
+//! * `small_queues`: how much of that may wait in the sender's own host, and in which band
+//! * `send_buffer`: what the application of a sender on a host finds room for
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
 //! * `writing`: how far the application is ahead, and which segments it pushes
@@ -20,6 +21,7 @@ mod rack;
 mod rate;
 mod recovery;
 mod rtt;
+mod send_buffer;
 mod small_queues;
 mod timers;
 mod transmit;
@@ -41,6 +43,7 @@ use scenario::model::{FlowGroup, TcpProfile};
 use scenario::stream;
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
+use send_buffer::SendBuffer;
 use small_queues::SmallQueue;
 use std::ops::Range;
 use timers::Timer;
@@ -98,6 +101,8 @@ pub struct Sender {
     board: Scoreboard,
     stack: TcpProfile,
     tos: u8,
+    /// The class of its host's queue for the packet that leaves next, from 1; 0 if nothing chooses.
+    class: u8,
     flow: u32,
     phase: Phase,
     /// Payload of a full segment.
@@ -113,6 +118,8 @@ pub struct Sender {
     /// Payload of the last of them.
     last_payload: u32,
     writing: Writing,
+    /// Of a sender on a host.
+    send_buffer: Option<Box<SendBuffer>>,
     /// If it is told when a packet has left its host.
     small_queue: Option<SmallQueue>,
     start: Nanos,
@@ -167,6 +174,7 @@ impl Sender {
             board: Scoreboard::new(),
             stack,
             tos: group.tos,
+            class: 0,
             flow,
             phase: Phase::Closed,
             mss,
@@ -176,7 +184,8 @@ impl Sender {
             segments,
             last_payload,
             writing: Writing::new(ahead, mss),
-            small_queue: group.access.small_queues.then(SmallQueue::default),
+            send_buffer: None,
+            small_queue: group.access.small_queues.then(|| SmallQueue::new(true, None)),
             start: arrival.at,
             stop: group.stop,
             timer: Timer::none(),
@@ -297,12 +306,12 @@ impl Sender {
     /// The application stops: what is in flight is still delivered.
     fn stop_writing(&mut self, now: Nanos) {
         self.stop = None;
-        if self.board.nxt < self.segments {
+        if !self.stop_writing_to_buffer() && self.board.nxt < self.segments {
             self.segments = self.board.nxt;
             self.last_payload = self.mss;
         }
         self.meter.stop(now);
-        if self.board.is_empty() {
+        if self.board.is_empty() && self.board.nxt == self.segments {
             self.finish();
         }
     }
@@ -338,13 +347,15 @@ impl Sender {
         env.control.init(&mut self.sk);
         self.sk.inet_conn.icsk_ca_initialized = 1;
         self.update_pacing_rate(env.control);
+        self.open_send_buffer(env.control);
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
         self.emit_bare_ack(env);
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }
         // The first segments leave while the application writes.
-        self.let_application_write(self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once()));
+        let at_once = self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once());
+        self.let_application_write(env, at_once);
         self.transmit_new(env);
     }
 

@@ -168,7 +168,7 @@ impl Sender {
     }
 
     /// `tcp_enter_cwr`: a mark, not a loss.
-    fn enter_cwr(&mut self, control: &Control) {
+    pub(super) fn enter_cwr(&mut self, control: &Control) {
         self.sk.prior_ssthresh = 0;
         if self.ca_state() < ca_state::CWR {
             self.sk.undo_marker = 0;

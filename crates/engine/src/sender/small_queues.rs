@@ -1,16 +1,23 @@
-//! TCP small queues: a sender keeps as much in its own host as leaves it in a millisecond, two segments at least, and
-//! goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and `tcp_tsq_write` of the kernel's
-//! tcp_output.c).
+//! What of a sender's packets is in its own host. TCP small queues: it keeps as much there as leaves it in a millisecond,
+//! two segments at least, and goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and `tcp_tsq_write`
+//! of the kernel's tcp_output.c). On a host with a classifier that chooses the band in which each packet waits; what
+//! finds no room there was not sent (`NET_XMIT_DROP`).
 
 use super::{Env, Phase, Sender};
-use crate::packet::{Data, flag};
+use crate::clock;
+use crate::packet::{Data, Packet, class_of, flag};
 use crate::tap::Tap;
+use measure::SendBufferMeter;
+use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
+use scenario::model::Host;
+use scenario::units::Nanos;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`
 /// (`tcp_stream_alloc_skb`), which is 320 on x86-64 with wireless meshes and tunnels, as distributions have them, and
 /// 256 without. `struct sk_buff` and `struct skb_shared_info`, aligned to cache lines, have 256 and 320.
-const HEAD: u64 = 320 + 256 + 320;
+pub(super) const HEAD: u64 = 320 + 256 + 320;
 /// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;
 /// The rate of so many parts of a second may be in the host (`sk_pacing_shift`): about a millisecond.
@@ -21,14 +28,25 @@ const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
 const ALWAYS: u32 = 2;
 
 /// What of a sender's packets is in its host.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct SmallQueue {
+    /// The kernel's limit holds.
+    is_limited: bool,
+    classifier: Option<(Rc<Classifier>, ClassifyFlow)>,
     /// Memory of the packets that have not left the host, bytes. The kernel's `sk_wmem_alloc` is one byte more.
     wmem_alloc: u64,
     /// The segments among them, in the order in which they came.
     segments: VecDeque<u32>,
     /// Somebody waits for a packet to leave (`TSQ_THROTTLED`).
     throttled: bool,
+}
+
+impl SmallQueue {
+    /// An empty one, with the kernel's limit or without.
+    pub fn new(is_limited: bool, classifier: Option<Rc<Classifier>>) -> SmallQueue {
+        let classifier = classifier.map(|classifier| (classifier, ClassifyFlow::default()));
+        SmallQueue { is_limited, classifier, ..SmallQueue::default() }
+    }
 }
 
 /// How a segment is to be sent: a retransmission may find twice as much in the host.
@@ -45,6 +63,12 @@ fn limit(truesize: u64, pacing_rate: u64, is_paced: bool, send: Send) -> u64 {
 }
 
 impl Sender {
+    /// Its packets wait in the queue of this host, into whose send buffer its application writes.
+    pub fn live_on(&mut self, host: &Host, classifier: Option<Rc<Classifier>>, meter: SendBufferMeter) {
+        self.small_queue = Some(SmallQueue::new(host.small_queues, classifier));
+        self.write_through_buffer(host.send_buffer, meter);
+    }
+
     /// Whether it is told when a packet has left its host.
     #[inline]
     pub(super) fn keeps_small_queue(&self) -> bool {
@@ -55,17 +79,62 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn send_through_small_queue<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
-        self.send_new_segments(env, quota, Sender::host_takes_next)
+        let sent = self.send_new_segments(env, quota, Sender::host_takes_next);
+        self.show_send_buffer();
+        sent
     }
 
     /// `tcp_small_queue_check` of the next new segment, which counts as in the host from here on. False if it has to
     /// wait until a packet has left; the sender is told then.
-    pub(super) fn host_takes_next(&mut self) -> bool {
-        let takes = !self.is_held(self.board.nxt, Send::First);
+    pub(super) fn host_takes_next<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+        let takes = !self.is_held(self.board.nxt, Send::First) && self.host_has_room(env, self.board.nxt);
         if takes {
+            self.note_send_buffer(env.now);
             self.enters_host(self.board.nxt);
         }
         takes
+    }
+
+    /// Whether the queue of a host takes a segment now. If not, the network has told of congestion (`tcp_transmit_skb`).
+    pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+        if self.send_buffer.is_none() {
+            return true;
+        }
+        self.choose_class(env.now, PacketKind::TcpData);
+        let (bytes, flow, tos, class) = (self.segment_bytes(segment) as u16, self.flow, self.tos, self.class);
+        let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, class };
+        if !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
+            return true;
+        }
+        self.enter_cwr(env.control);
+        if self.sk.packets_out == 0 {
+            // Nothing will come back that makes it try again (`tcp_check_probe_timer`).
+            self.pace_at = clock::timer(env.now, self.sk.inet_conn.icsk_rto);
+        }
+        false
+    }
+
+    /// Has the host's classifier choose the class of the packet that leaves next.
+    pub(super) fn choose_class(&mut self, now: Nanos, kind: PacketKind) {
+        if self.send_buffer.is_none() {
+            return;
+        }
+        self.show_send_buffer();
+        let (held, unsent) = self.buffered_bytes();
+        let socket = &self.sk.inet_conn.sk;
+        let (wmem_queued, sndbuf) = (socket.sk_wmem_queued as u32, socket.sk_sndbuf as u32);
+        let tos = self.tos.into();
+        let Some(SmallQueue { wmem_alloc, classifier: Some((classifier, flow)), .. }) = &mut self.small_queue else {
+            return;
+        };
+        let in_host = *wmem_alloc as u32;
+        let packet = ClassifyPacket { kind, tos, wmem_queued, sndbuf, held, unsent, in_host };
+        self.class = class_of(classifier.band(clock::ktime(now), flow, &packet));
+    }
+
+    /// Nothing of the sender is in its host, as far as that is known.
+    pub(super) fn is_nothing_in_host(&self) -> bool {
+        self.small_queue.as_ref().is_none_or(|queue| queue.wmem_alloc == 0)
     }
 
     /// The same of a retransmission, which does not count yet: true while it has to wait.
@@ -77,7 +146,7 @@ impl Sender {
         let limit = self.small_queue_limit(segment, send);
         let Some(queue) = &mut self.small_queue else { return false };
         // The kernel holds a segment if `sk_wmem_alloc`, one byte more, is above the limit.
-        let held = queue.wmem_alloc >= limit && self.sk.packets_out >= ALWAYS;
+        let held = queue.is_limited && queue.wmem_alloc >= limit && self.sk.packets_out >= ALWAYS;
         queue.throttled |= held;
         held
     }
@@ -90,7 +159,7 @@ impl Sender {
 
     /// How many segments the host takes at once.
     pub(super) fn host_takes_at_once(&self) -> u32 {
-        let Some(queue) = &self.small_queue else { return u32::MAX };
+        let Some(queue) = self.small_queue.as_ref().filter(|queue| queue.is_limited) else { return u32::MAX };
         let limit = self.small_queue_limit(self.board.nxt, Send::First);
         let room = limit.saturating_sub(queue.wmem_alloc).div_ceil(self.truesize(self.board.nxt));
         u32::try_from(room).unwrap_or(u32::MAX).max(ALWAYS)

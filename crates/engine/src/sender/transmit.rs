@@ -5,6 +5,7 @@ use crate::clock;
 use crate::packet::{Data, SYN_BYTES, flag};
 use crate::scoreboard::{Segment, state};
 use crate::tap::Tap;
+use mechanism::PacketKind;
 use mechanism::sock::{ca_event, ca_state, ecn};
 use scenario::units::Nanos;
 
@@ -37,7 +38,7 @@ impl Sender {
         let sent = if self.keeps_small_queue() {
             self.send_through_small_queue(env, quota)
         } else {
-            self.send_new_segments(env, quota, |_| true)
+            self.send_new_segments(env, quota, |_, _| true)
         };
         if sent > 0 {
             if self.in_cwnd_reduction() {
@@ -58,10 +59,10 @@ impl Sender {
         &mut self,
         env: &mut Env<T>,
         quota: u32,
-        host_takes_next: impl Fn(&mut Sender) -> bool,
+        host_takes_next: impl Fn(&mut Sender, &mut Env<T>) -> bool,
     ) -> u32 {
         let mut sent = 0;
-        while sent < quota && self.has_new_data() && !self.pacer_holds(env) && host_takes_next(self) {
+        while sent < quota && self.has_new_data() && !self.pacer_holds(env) && host_takes_next(self, env) {
             self.send_new_segment(env);
             sent += 1;
         }
@@ -215,7 +216,7 @@ impl Sender {
 
     /// `__tcp_retransmit_skb`: puts a segment on the wire again. False if it has not left the host.
     pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
-        if self.is_still_in_host(segment) {
+        if self.is_still_in_host(segment) || !self.host_has_room(env, segment) {
             return false;
         }
         self.enters_host(segment);
@@ -245,9 +246,9 @@ impl Sender {
         }
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, again);
-        let (flow, tos, tsval) = (self.flow, self.tos, self.timestamp());
+        let (flow, tos, class, tsval) = (self.flow, self.tos, self.class, self.timestamp());
         let tsecr = self.sk.rx_opt.rcv_tsval;
-        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos };
+        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos, class };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -278,10 +279,11 @@ impl Sender {
         let tsval = self.ticks(clock::micros(env.now));
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
-        let (flow, tos) = (self.flow, self.tos);
+        self.choose_class(env.now, PacketKind::TcpControl);
+        let (flow, tos, class) = (self.flow, self.tos, self.class);
         let segment = self.board.una;
         let tsecr = self.sk.rx_opt.rcv_tsval;
-        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts: false, tos };
+        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts: false, tos, class };
         self.handshake_enters_host(&data);
         if !env.send(data) {
             self.leaves_host(&data);

@@ -5,7 +5,8 @@
 //! such a wait, on the last of all, and wherever more than half of the largest window seen was written since
 //! (`forced_push`). It matters to the receiver, which acknowledges a pushed segment at once.
 
-use super::Sender;
+use super::{Env, Sender};
+use crate::tap::Tap;
 use scenario::model::WRITTEN_AT_ONCE;
 use scenario::units::Bytes;
 use std::collections::VecDeque;
@@ -89,6 +90,15 @@ impl Writing {
         self.next_pushed = self.pushed.get(self.pushed_sent).copied().unwrap_or(u32::MAX);
     }
 
+    /// The application has written the segments below `written`, into a send buffer that says when it may go on; those
+    /// below `sent` were sent, and those below `una` are acknowledged. The last of what is written at a time is pushed.
+    pub fn wrote_to(&mut self, written: u32, una: u32, sent: u32) {
+        self.forget_below(una);
+        self.written = written;
+        self.push_last();
+        self.find_next_pushed(sent);
+    }
+
     /// A segment is sent for the first time: is it pushed?
     #[inline]
     pub fn sends(&mut self, segment: u32) -> bool {
@@ -116,8 +126,11 @@ impl Sender {
     /// The application writes on if it waited until the segments below `leaving` are sent, which they are, or leave
     /// while it writes.
     #[inline]
-    pub(super) fn let_application_write(&mut self, leaving: u32) {
+    pub(super) fn let_application_write<T: Tap>(&mut self, env: &mut Env<T>, leaving: u32) {
         if leaving >= self.writing.goes_on_at {
+            if self.send_buffer.is_some() {
+                return self.write_and_send(env);
+            }
             self.writing.forget_below(self.board.una);
             self.writing.write(self.board.nxt, leaving, self.segments, self.sk.max_window);
         }

@@ -1,6 +1,7 @@
 //! The engine from outside: properties over random scenarios, closed forms, tail cases one by one, fingerprints.
 
 mod acknowledgements;
+mod applications;
 mod auditor;
 mod bbr;
 mod both_ways;
@@ -8,6 +9,7 @@ mod closed_forms;
 mod departures;
 mod ecn;
 mod fingerprints;
+mod hosts;
 mod impairments;
 mod invariants;
 mod kernel_examples;

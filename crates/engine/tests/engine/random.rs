@@ -94,6 +94,8 @@ prop_compose! {
             reverse: false,
             path: vec![0],
             reverse_path: vec![0],
+            host: None,
+            app: None,
             access,
             clock: Clock::default(),
             start,
@@ -193,6 +195,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             wifi: vec![],
             links: vec![DuplexLink { forward: bottleneck, reverse }],
             lte: vec![],
+            hosts: vec![],
             flows,
         }
     })

@@ -87,6 +87,8 @@ pub fn flow(cc: &str) -> FlowGroup {
         reverse: false,
         path: vec![0],
         reverse_path: vec![0],
+        host: None,
+        app: None,
         access: Access::default(),
         clock: Clock::default(),
         start: Nanos::ZERO,
@@ -119,6 +121,7 @@ pub fn scenario(seconds: u64) -> Scenario {
             reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
         }],
         lte: vec![],
+        hosts: vec![],
         flows: vec![flow("reno")],
     }
 }

@@ -194,6 +194,7 @@ fn control(cc: &CongestionControl) -> String {
         CcSource::Builtin(name) => format!("{name:?}"),
         CcSource::File(path) => format!("{path:?}"),
         CcSource::Kernel(name) => format!("\"kernel:{name}\""),
+        CcSource::None => panic!("no random network has datagrams"),
     }
 }
 
@@ -221,7 +222,14 @@ fn written(key: &register::Key, value: &Value) -> Option<String> {
         Kind::Share | Kind::Loss => value.as_f64().map(percentage),
         Kind::Text | Kind::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
         // Whoever knows more of the section writes these.
-        Kind::Frequency | Kind::Ratio | Kind::Names | Kind::Start | Kind::Profile | Kind::Table | Kind::Tables => None,
+        Kind::App
+        | Kind::Frequency
+        | Kind::Ratio
+        | Kind::Names
+        | Kind::Start
+        | Kind::Profile
+        | Kind::Table
+        | Kind::Tables => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! From an object to what the engine calls or the kernel loads.
 
+pub(crate) mod classifier;
 pub(crate) mod control;
+pub(crate) mod device_object;
 pub(crate) mod fault;
 pub(crate) mod kernel_object;
 pub(crate) mod object_file;
@@ -10,4 +12,3 @@ pub(crate) mod ops;
 pub(crate) mod parameter;
 pub mod watchdog;
 pub(crate) mod window;
-pub(crate) mod window_object;

@@ -33,7 +33,7 @@ pub(crate) struct CongestionOps {
     owner: *mut c_void,
 }
 
-/// A member of `struct tcp_congestion_ops` that is a program, or the one program of a window controller.
+/// A member of `struct tcp_congestion_ops` that is a program, or the one function of a window controller or a classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -51,11 +51,12 @@ pub enum Callback {
     Init,
     Release,
     Window,
+    Classify,
 }
 
 impl Callback {
     /// All of them, each at the index that is its number.
-    pub(crate) const ALL: [Callback; 13] = [
+    pub(crate) const ALL: [Callback; 14] = [
         Callback::Ssthresh,
         Callback::CongAvoid,
         Callback::SetState,
@@ -69,6 +70,7 @@ impl Callback {
         Callback::Init,
         Callback::Release,
         Callback::Window,
+        Callback::Classify,
     ];
 }
 
@@ -89,6 +91,7 @@ impl fmt::Display for Callback {
             Callback::Init => "init",
             Callback::Release => "release",
             Callback::Window => "window",
+            Callback::Classify => "classify",
         })
     }
 }
@@ -111,7 +114,7 @@ impl CongestionOps {
             Callback::SndbufExpand => question(self.sndbuf_expand),
             Callback::Init => action(self.init),
             Callback::Release => action(self.release),
-            Callback::Window => None,
+            Callback::Window | Callback::Classify => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod agile_sd;
 mod bbr;
+mod classifiers;
 mod clpc;
 mod compound;
 mod compound_ns2;

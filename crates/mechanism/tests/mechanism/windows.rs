@@ -138,7 +138,7 @@ fn a_static_window_is_what_was_set() {
 /// least.
 #[test]
 fn what_is_shown_is_a_window() {
-    for name in library().window_names() {
+    for name in library().names_of(mechanism::Kind::WindowController) {
         let controller = builtin(&name, &[]);
         let first = controller.window(&mut WindowFlow::new(MSS), &WindowAck::default());
         let mut connection = Connection::new(&controller, 100);
@@ -235,9 +235,9 @@ fn rtac_auto_does_not_take_a_share_for_the_path() {
 
 #[test]
 fn each_describes_itself() {
-    let list = library().list_windows().expect("a list");
+    let list = library().list_of(mechanism::Kind::WindowController).expect("a list");
     let names: Vec<_> = list.iter().map(|each| each.name.as_str()).collect();
-    assert_eq!(names, library().window_names());
+    assert_eq!(names, library().names_of(mechanism::Kind::WindowController));
     for each in &list {
         assert!(each.summary.ends_with('.') && each.summary.len() < 130, "{}", each.summary);
         assert!(each.prose.contains("\n\nFrom ") && each.prose.contains("Departures"), "{}", each.name);

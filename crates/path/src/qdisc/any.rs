@@ -76,4 +76,8 @@ impl Qdisc for AnyQdisc {
     fn backlog(&self) -> (u64, u64) {
         each!(self, qdisc => qdisc.backlog())
     }
+
+    fn has_room(&self, skb: &Skb) -> bool {
+        each!(self, qdisc => qdisc.has_room(skb))
+    }
 }

@@ -167,7 +167,7 @@ mod tests {
     /// A packet that has waited this long.
     fn waited(now: Nanos, sojourn: Nanos) -> Skb {
         let enqueued_at = Nanos(now.0 - sojourn.0);
-        Skb { id: 0, bytes: 1500, ecn: Ecn::NotEct, tos: 0, flow_hash: 0, source: 0, destination: 0, enqueued_at }
+        Skb { bytes: 1500, enqueued_at, ..Skb::default() }
     }
 
     /// When packets that have waited so long, one a millisecond from one second on, are dropped; ms from then.

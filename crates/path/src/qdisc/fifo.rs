@@ -52,6 +52,10 @@ impl Qdisc for Fifo {
     fn backlog(&self) -> (u64, u64) {
         (self.account.bytes(), self.account.packets())
     }
+
+    fn has_room(&self, skb: &Skb) -> bool {
+        self.account.admit(skb.bytes, || false) != Admission::Drop
+    }
 }
 
 #[cfg(test)]

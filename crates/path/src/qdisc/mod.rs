@@ -8,6 +8,7 @@ mod cake;
 mod chains;
 mod cobalt;
 mod codel;
+mod device_ring;
 mod fifo;
 mod fq_codel;
 mod fq_pie;
@@ -25,6 +26,7 @@ mod timer;
 pub use any::{AnyQdisc, of};
 pub use cake::Cake;
 pub use codel::Codel;
+pub use device_ring::DeviceRing;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
@@ -45,6 +47,8 @@ pub struct Skb {
     pub ecn: Ecn,
     /// Type of service, the ECN bits excluded (RFC 2474).
     pub tos: u8,
+    /// The band that its sender's host has chosen for it, if that is where it is.
+    pub band: Option<u8>,
     /// Hash of protocol, addresses and ports.
     pub flow_hash: u32,
     /// The host that it comes from.
@@ -94,4 +98,8 @@ pub trait Qdisc {
     fn next(&self, now: Nanos) -> Nanos;
     /// Bytes and packets that wait.
     fn backlog(&self) -> (u64, u64);
+    /// False if `enqueue` would drop this packet and no other, for want of room; what drops otherwise says true.
+    fn has_room(&self, _skb: &Skb) -> bool {
+        true
+    }
 }

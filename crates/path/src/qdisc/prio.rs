@@ -1,5 +1,6 @@
 //! Strict priorities by the type of service: `prio` and `pfifo_fast` (sch_prio.c, `pfifo_fast_*` in sch_generic.c). A
-//! band is served when all before it are empty.
+//! band is served when all before it are empty. Of a packet in the host of its sender a classifier may have chosen the
+//! band, as one does by `skb->priority` (`prio_classify`).
 
 use super::packets::Packets;
 use super::{Qdisc, Skb};
@@ -80,14 +81,21 @@ impl Prio {
         let bands = vec![Band::new(slots as u64, batch); count as usize];
         Prio { bands, bytes: 0, packets: 0 }
     }
+
+    /// A band that there is not stands for the last.
+    #[inline]
+    fn band_of(&self, skb: &Skb) -> usize {
+        let by_tos = || BANDS_OF_TOS[(skb.tos >> TOS_SHIFT) as usize % BANDS_OF_TOS.len()];
+        (skb.band.unwrap_or_else(by_tos) as usize).min(self.bands.len() - 1)
+    }
 }
 
 impl Qdisc for Prio {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut skb: Skb, dropped: &mut Vec<Skb>) {
         skb.enqueued_at = now;
-        let tos = (skb.tos >> TOS_SHIFT) as usize % BANDS_OF_TOS.len();
-        let band = &mut self.bands[BANDS_OF_TOS[tos] as usize];
+        let band = self.band_of(&skb);
+        let band = &mut self.bands[band];
         if band.is_full() {
             dropped.push(skb);
             return;
@@ -113,6 +121,10 @@ impl Qdisc for Prio {
     #[inline]
     fn backlog(&self) -> (u64, u64) {
         (self.bytes, self.packets)
+    }
+
+    fn has_room(&self, skb: &Skb) -> bool {
+        !self.bands[self.band_of(skb)].is_full()
     }
 }
 
@@ -142,6 +154,23 @@ mod tests {
     fn each_band_has_room_of_its_own() {
         let mut pfifo_fast = Prio::pfifo_fast(&queue::PfifoFast { limit: 2 });
         assert_eq!(order(&mut pfifo_fast, &[0, 0, 0, 0x10, 0x10, 0x10]), [0x10, 0x10, 0, 0]);
+    }
+
+    /// With a and then b, c in the second band: a goes, b, then d that has come to the first, c.
+    #[test]
+    fn a_host_s_choice_of_band_goes_before_the_type_of_service() {
+        let mut prio = Prio::new(&queue::Prio { bands: 2, limit: 2 });
+        let packet = |id, band| Skb { tos: 0x10, band: Some(band), ..skb(id, 1, false) };
+        let mut dropped = vec![];
+        for (id, band) in [(0, 0), (1, 1), (2, 7)] {
+            prio.enqueue(Nanos::ZERO, packet(id, band), &mut dropped);
+        }
+        assert_eq!((prio.has_room(&packet(9, 0)), prio.has_room(&packet(9, 1))), (true, false));
+        let take = |prio: &mut Prio| prio.dequeue(Nanos::ZERO, &mut vec![]).map(|skb| skb.id);
+        assert_eq!([take(&mut prio), take(&mut prio)], [Some(0), Some(1)]);
+        prio.enqueue(Nanos::ZERO, packet(3, 0), &mut dropped);
+        assert_eq!([take(&mut prio), take(&mut prio), take(&mut prio)], [Some(3), Some(2), None]);
+        assert_eq!(dropped, []);
     }
 
     /// How many of `offered` packets of no type of service find room.

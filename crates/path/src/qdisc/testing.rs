@@ -10,6 +10,7 @@ pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {
         bytes: 1500,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         tos: 0,
+        band: None,
         flow_hash: flow,
         source: flow,
         destination: 1000,

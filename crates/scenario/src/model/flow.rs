@@ -2,6 +2,7 @@
 
 use super::queue::Queue;
 use super::tcp_profile::TcpProfile;
+use crate::app::App;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,16 @@ pub struct FlowGroup {
     /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
     /// scenario's folder by the reader).
     pub cc: CongestionControl,
-    /// Number of flows; without meaning beside `arrivals`.
+    /// What its programs do; `None` = each writes a transfer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<App>,
+    /// Number of flows, or of programs; without meaning beside `arrivals`.
     pub count: u32,
     /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
     pub arrivals: Option<Arrivals>,
+    /// The host that the group's flows send from, or receive at if their data takes the reverse path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<usize>,
     /// The data takes the reverse path, and its acknowledgements take the forward one.
     pub reverse: bool,
     /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on.
@@ -74,6 +81,30 @@ impl FlowGroup {
         std::iter::once(&mut self.cc).chain(&mut self.receiver)
     }
 
+    /// Flows of one program: one, or several of an application.
+    pub fn flows_of_one(&self) -> u32 {
+        self.app.as_ref().map_or(1, App::flows)
+    }
+
+    /// Does flow `number` of the group carry responses, against the direction of the group's requests?
+    pub fn is_response(&self, number: u32) -> bool {
+        matches!(self.app, Some(App::Requests(_))) && number % 2 == 1
+    }
+
+    /// The group as its flow of this number is, where an application's flows differ: responses go the other way, and a
+    /// message that fits one packet takes a packet of its own size.
+    pub fn of_flow(&self, number: u32) -> FlowGroup {
+        let Some(App::Requests(requests)) = &self.app else { return self.clone() };
+        let is_response = self.is_response(number);
+        let message = if is_response { requests.largest_response() } else { requests.request };
+        let headers = Bytes(self.packet.0 - self.mss().0);
+        FlowGroup {
+            reverse: self.reverse ^ is_response,
+            packet: self.packet.min(Bytes(message.0 + headers.0)),
+            ..self.clone()
+        }
+    }
+
     /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
     pub fn receiver_may_limit(&self) -> bool {
         let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
@@ -99,7 +130,7 @@ impl FlowGroup {
     }
 }
 
-/// A congestion control, or a receiver's window controller, with its parameters.
+/// A congestion control, a receiver's window controller or a host's classifier, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CongestionControl {
     /// Built-in name or source file.
@@ -108,15 +139,24 @@ pub struct CongestionControl {
     pub params: BTreeMap<String, ParamValue>,
 }
 
+impl CongestionControl {
+    /// What datagrams have.
+    pub(crate) fn none() -> CongestionControl {
+        CongestionControl { source: CcSource::None, params: BTreeMap::new() }
+    }
+}
+
 /// Where such a mechanism comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CcSource {
-    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window`.
+    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
     Builtin(String),
     /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),
     /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
     Kernel(String),
+    /// There is none, for the group's programs send datagrams.
+    None,
 }
 
 /// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.

@@ -1,6 +1,7 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
 mod flow;
+mod host;
 mod link;
 mod only;
 mod queue;
@@ -9,6 +10,7 @@ mod wifi;
 
 pub use crate::units::Limit;
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue, TcpRmem};
+pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use queue::{KernelQueue, ParameterValue, Queue};
@@ -41,6 +43,9 @@ pub struct Scenario {
     /// The LTE cells that some of the links are in, in the file's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lte: Vec<lte::Cell>,
+    /// The hosts that some of the groups are on, in the file's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host>,
     /// The flow groups, in the file's order.
     pub flows: Vec<FlowGroup>,
 }
@@ -84,6 +89,18 @@ impl Scenario {
             Service::Wifi(station) => self.wifi[station.cell].queue.as_ref(),
             _ => None,
         }
+    }
+
+    /// What it runs: the mechanisms of the groups, then those of the hosts.
+    pub fn mechanisms(&self) -> impl Iterator<Item = &CongestionControl> {
+        let of_hosts = self.hosts.iter().filter_map(|host| host.classifier.as_ref());
+        self.flows.iter().flat_map(FlowGroup::mechanisms).chain(of_hosts)
+    }
+
+    /// The same, to be changed.
+    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
+        let of_hosts = self.hosts.iter_mut().filter_map(|host| host.classifier.as_mut());
+        self.flows.iter_mut().flat_map(FlowGroup::mechanisms_mut).chain(of_hosts)
     }
 
     /// The seed of a group's congestion control: each instance draws from a stream of its own.
@@ -156,7 +173,10 @@ impl Scenario {
     /// The largest packet that takes a direction of link `number`.
     pub(crate) fn largest_packet(&self, number: usize, is_reverse: bool) -> Bytes {
         let passes = |group: &&FlowGroup| group.passes(number, is_reverse);
-        let packet = |group: &FlowGroup| if group.reverse == is_reverse { group.packet } else { LARGEST_ACK };
+        let packet = |group: &FlowGroup| {
+            let both_ways = group.app.is_some();
+            if both_ways || group.reverse == is_reverse { group.packet } else { LARGEST_ACK }
+        };
         self.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
     }
 
@@ -174,11 +194,17 @@ impl Scenario {
 
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
+        if let Some(host) = self.hosts.first() {
+            return Some(OnlyInTheSimulator { key: format!("host.{}", host.name), what: OnlyThere::Host });
+        }
         let first = |(number, group): (usize, &FlowGroup)| {
             let key = |key| format!("flows.{number}.{key}");
             if group.clock.drift != Drift(0) {
                 let Clock { drift, .. } = group.clock;
                 return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
+            }
+            if group.app.is_some() {
+                return Some(OnlyInTheSimulator { key: key("app"), what: OnlyThere::App });
             }
             let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
             group.access.small_queues.then_some(small_queues)

@@ -34,6 +34,10 @@ pub enum OnlyThere {
     /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
     /// left its own device.
     SmallQueues,
+    /// Hosts with queues of their own.
+    Host,
+    /// Applications that do something else than to write.
+    App,
 }
 
 impl std::fmt::Display for OnlyInTheSimulator {
@@ -45,6 +49,8 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::SmallQueues => {
                 write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
             }
+            OnlyThere::Host => write!(f, "cannot be had on a kernel yet, whose hosts have the kernel's own queues")?,
+            OnlyThere::App => write!(f, "cannot be had on a kernel yet, where programs write transfers only")?,
         }
         write!(f, ": leave it out, or simulate")
     }

@@ -2,8 +2,8 @@
 
 use super::Absence::{Default, Means, Required};
 use super::Kind::{
-    Choice, Drift, Flag, Frequency, Integer, Names, Number, Offset, Profile, Rate, Size, Sizes, Start, Table, Text,
-    Time,
+    App, Choice, Drift, Flag, Frequency, Integer, Names, Number, Offset, Profile, Rate, Size, Sizes, Start, Table,
+    Text, Time,
 };
 use super::{ARRIVALS, DELAYS, Key, PROFILES, RATES, SIZES, SOME_TIME, TIMES, keys};
 
@@ -29,6 +29,12 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             directions";
         "reverse_path" = Names, Means("those of path, the other way round") =>
             "the links whose reverse directions the reverse path passes, in this order";
+        "app" = App, Means("a transfer, of the size that size says") =>
+            "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
+            connection, and voice, ping and udp, which need no cc; simulator only";
+        "host" = Text, Means("none that has a queue of its own") =>
+            "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
+            acknowledgements leave";
         "access" = Table, Means("no constraint") => "each sender's own link to the bottleneck";
         "clock" = Table, Means("as the sender's") =>
             "the receiver's clock that its timestamps (RFC 7323) show, against the sender's";

@@ -1,7 +1,9 @@
 //! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all
 //! read this.
 
+mod apps;
 mod flows;
+mod hosts;
 mod links;
 mod lte;
 mod queues;
@@ -69,6 +71,8 @@ pub enum Kind {
     Loss,
     /// A list of names.
     Names,
+    /// An application, by its name or as a table.
+    App,
     /// One of these names.
     Choice(&'static [&'static str]),
     /// The name of a profile, or a table of switches.
@@ -90,6 +94,9 @@ pub enum Absence {
     /// What the words say.
     Means(&'static str),
 }
+
+pub use apps::APPS;
+pub(crate) use apps::UDP;
 
 use Absence::{Default, Means, Required};
 use Kind::{Choice, Integer, Profile, Table, Tables, Text, Time};
@@ -176,13 +183,18 @@ const TOP: &[Key] = keys! {
     "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
     "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
+    "host" = Table, Means("senders write without a limit, and nothing waits in them") => "hosts with queues of their own";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
 };
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    [&[TOP], links::SECTIONS, lte::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
+    [&[TOP], links::SECTIONS, lte::SECTIONS, queues::SECTIONS, hosts::SECTIONS, flows::SECTIONS, apps::SECTIONS]
+        .into_iter()
+        .flatten()
+        .copied()
+        .flatten()
 }
 
 /// The keys of one section.
@@ -233,6 +245,7 @@ impl Kind {
             Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
             Kind::Names => "a list of names such as [\"home\", \"core\"]".into(),
             Kind::Choice(names) => format!("one of {}", names.join(", ")),
+            Kind::App => format!("one of {}, or a table with one of them as its kind", APPS.join(", ")),
             Kind::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
             Kind::Table => "a table".into(),
             Kind::Tables => "tables".into(),

@@ -131,7 +131,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "prio":
         "kind" = Choice(&["prio"]), Required => "strict priorities by the type of service";
-        "bands" = Integer, Default("3"), "3..16" => BANDS;
+        "bands" = Integer, Default("3"), "2..16" => BANDS;
         "limit" = Limit, Default("1000p"), BAND_PACKETS => BAND_LIMIT;
     },
     keys! {

@@ -54,6 +54,7 @@ fn cc(scenario: &Scenario, group: usize) -> &str {
         CcSource::Builtin(name) => name,
         CcSource::File(path) => path.to_str().unwrap(),
         CcSource::Kernel(name) => panic!("kernel:{name}"),
+        CcSource::None => "none",
     }
 }
 

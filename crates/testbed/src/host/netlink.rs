@@ -23,6 +23,17 @@ pub struct Qdisc {
     pub options: Option<Vec<u8>>,
 }
 
+/// The discipline at the root of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootQdisc {
+    /// As `tc` calls it.
+    pub kind: String,
+    /// Its number; 0 of one that the kernel has chosen itself.
+    pub handle: u32,
+    /// The value of the attribute `TCA_OPTIONS`.
+    pub options: Option<Vec<u8>>,
+}
+
 /// A route-netlink socket of one namespace.
 pub struct Netlink(Socket);
 
@@ -151,6 +162,44 @@ impl Netlink {
         Ok(kinds.collect())
     }
 
+    /// The discipline at a device's root.
+    ///
+    /// Its options are taken as they come, for what they mean is for the kernel to know that is given them back.
+    pub fn root_qdisc(&self, index: u32) -> io::Result<Option<RootQdisc>> {
+        let message = TcMessage::with_index(index as i32);
+        self.send(RouteNetlinkMessage::GetQueueDiscipline(message), NLM_F_DUMP)?;
+        let mut root = None;
+        loop {
+            let (datagram, _) = self.0.recv_from_full()?;
+            let mut rest = &datagram[..];
+            while !rest.is_empty() {
+                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(io::Error::other)?;
+                let (message, behind) =
+                    rest.split_at((answer.header.length as usize).next_multiple_of(4).min(rest.len()));
+                rest = behind;
+                match answer.payload {
+                    NetlinkPayload::Done(_) => return Ok(root),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(qdisc))
+                        if qdisc.header.index == index as i32 && qdisc.header.parent == TcHandle::ROOT =>
+                    {
+                        let options = options_in(message);
+                        let handle = qdisc.header.handle.into();
+                        root = kind_of(&qdisc).map(|kind| RootQdisc { kind, handle, options });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// `tc qdisc del dev DEV root`
+    pub fn delete_root_qdisc(&self, index: u32) -> io::Result<()> {
+        let mut message = TcMessage::with_index(index as i32);
+        message.header.parent = TcHandle::ROOT;
+        self.ask("queue discipline", RouteNetlinkMessage::DelQueueDiscipline(message), 0)
+    }
+
     /// Has a device a filter at this parent?
     pub fn has_filter(&self, index: u32, parent: TcHandle) -> io::Result<bool> {
         let mut message = TcMessage::with_index(index as i32);
@@ -204,6 +253,26 @@ impl Netlink {
         self.0.send(&bytes, 0)?;
         Ok(())
     }
+}
+
+/// The value of `TCA_OPTIONS` in a whole message.
+fn options_in(message: &[u8]) -> Option<Vec<u8>> {
+    /// `struct nlmsghdr` and `struct tcmsg`.
+    const HEADERS: usize = 16 + 20;
+    /// Length and kind.
+    const ATTRIBUTE: usize = 4;
+    const TCA_OPTIONS: u16 = 2;
+    let mut rest = message.get(HEADERS..)?;
+    while rest.len() >= ATTRIBUTE {
+        let half = |at: usize| u16::from_ne_bytes([rest[at], rest[at + 1]]);
+        let (length, kind) = (half(0) as usize, half(2) & !(libc::NLA_F_NESTED as u16));
+        let value = rest.get(ATTRIBUTE..length)?;
+        if kind == TCA_OPTIONS {
+            return Some(value.to_vec());
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    None
 }
 
 fn kind_of(message: &TcMessage) -> Option<String> {

@@ -3,6 +3,7 @@
 //! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does,
 //! however it ends; but before Linux 6.4 a registration is held by the kernel itself.
 
+use super::classifier;
 use super::error::Error;
 use super::registry::held_by_maps;
 use super::rights;
@@ -22,6 +23,7 @@ pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
     let types = Types::read()?;
     let mut removed = window::sweep();
+    removed.extend(classifier::sweep());
     for (name, map) in held_by_maps(&types.operations_layout()) {
         if name.strip_prefix(CONTROL_PREFIX).is_some_and(is_of_the_dead) {
             map.delete(&0_u32.to_ne_bytes())

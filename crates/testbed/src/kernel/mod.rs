@@ -3,7 +3,10 @@
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
 mod cgroup;
+mod classifier;
 mod clean;
+mod device;
+mod device_notes;
 mod doctor;
 mod error;
 mod loader;
@@ -12,12 +15,17 @@ mod pins;
 mod registry;
 mod rights;
 mod status;
+mod tc_program;
 mod types;
 mod unload;
 mod version;
 mod window;
 
 pub use cgroup::{Attachment, Group, attach, detach};
+pub use classifier::{
+    ClassifiedFlow, ClassifierNote, ClassifierStatus, ClassifierUnloaded, classifier_status, load_classifier,
+    unload_classifier,
+};
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
 pub use doctor::{Check, doctor};

@@ -61,7 +61,7 @@ impl KernelLink {
             }
         };
         let tolerance = TOLERANCE.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / TOLERANCE_SHARE));
-        let shaper = qdisc::shaper_class(rate, ahead(time, tolerance), mtu);
+        let shaper = qdisc::htb_class(rate, rate, ahead(time, tolerance), mtu, 0);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (channel, link) = match scenario.emulator {
@@ -266,7 +266,7 @@ impl Netem {
 fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()> {
     const CLASS: u16 = 1;
     let (root, class) = (handle(1, 0), handle(1, CLASS));
-    netlink.set_qdisc(tun::NAME, TcHandle::ROOT, root, &qdisc::shaper(CLASS))?;
+    netlink.set_qdisc(tun::NAME, TcHandle::ROOT, root, &qdisc::htb(CLASS))?;
     netlink.add_class(tun::NAME, root, class, shaper)?;
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
-        let shaper = qdisc::shaper_class(scenario::units::Rate(1_000_000), TOLERANCE, 1500);
+        let rate = scenario::units::Rate(1_000_000);
+        let shaper = qdisc::htb_class(rate, rate, TOLERANCE, 1500, 0);
         let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
             panic!("it is the scenario's")

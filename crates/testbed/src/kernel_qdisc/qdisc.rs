@@ -120,31 +120,42 @@ fn gemodel(model: &Gemodel) -> Vec<u8> {
     attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
 }
 
-/// The shaper's root, which sends everything to class `class`.
-pub fn shaper(class: u16) -> Qdisc {
+/// `htb`, which sends what has no class to class `class`.
+pub fn htb(class: u16) -> Qdisc {
     const INIT: u16 = 2;
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
     let fixed: Vec<u8> = [3, 10, class as u32, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     Qdisc { kind: "htb", options: Some(attribute(INIT, &fixed)) }
 }
 
-/// The shaper's class: `rate`, of which up to `ahead` of idle time may be made up for.
-pub fn shaper_class(rate: Rate, ahead: Nanos, packet: u32) -> Qdisc {
+/// A class of it: `rate` of its own, up to `ceil` as long as others leave it that, those of a lower `prio` first, of
+/// which up to `ahead` of idle time may be made up for.
+pub fn htb_class(rate: Rate, ceil: Rate, ahead: Nanos, packet: u32, prio: u32) -> Qdisc {
     const PARAMETERS: u16 = 1;
     const RATE64: u16 = 6;
     const CEIL64: u16 = 7;
     const ETHERNET: u8 = 1; // packets count as long as they are
-    let bytes_a_second = (rate.0 / 8).max(1);
-    // struct tc_ratespec, twice: rate and ceiling.
-    let mut specification = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
-    specification.extend((bytes_a_second.min(u32::MAX as u64) as u32).to_ne_bytes());
+    let bytes_a_second = |rate: Rate| (rate.0 / 8).max(1);
+    // struct tc_ratespec.
+    let specification = |rate: Rate| {
+        let mut specification = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
+        specification.extend((bytes_a_second(rate).min(u32::MAX as u64) as u32).to_ne_bytes());
+        specification
+    };
     let burst = (ahead.0 / TICK) as u32;
     // Then: buffer, cbuffer, quantum, level, prio.
-    let rest: Vec<u8> = [burst, burst, packet, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    let fixed = [specification.clone(), specification, rest].concat();
-    let rate64 = bytes_a_second.to_ne_bytes();
-    let options = [attribute(PARAMETERS, &fixed), attribute(RATE64, &rate64), attribute(CEIL64, &rate64)].concat();
+    let rest: Vec<u8> = [burst, burst, packet, 0, prio].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let fixed = [specification(rate), specification(ceil), rest].concat();
+    let number = |kind: u16, rate: Rate| attribute(kind, &bytes_a_second(rate).to_ne_bytes());
+    let options = [attribute(PARAMETERS, &fixed), number(RATE64, rate), number(CEIL64, ceil)].concat();
     Qdisc { kind: "htb", options: Some(options) }
+}
+
+/// `prio` with so many bands; what has no class waits in the first.
+pub fn prio(bands: u32) -> Qdisc {
+    // struct tc_prio_qopt: bands, and the band of each priority.
+    const PRIORITIES: usize = 16;
+    Qdisc { kind: "prio", options: Some([bands.to_ne_bytes().to_vec(), vec![0; PRIORITIES]].concat()) }
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn ten_thousand_connections_are_remembered_and_forty_thousand_take_no_more_room(
 #[test]
 #[ignore = "a measurement"]
 fn cost() {
-    for name in mechanism::Library::open(super::ALGORITHMS).window_names() {
+    for name in mechanism::Library::open(super::ALGORITHMS).names_of(mechanism::Kind::WindowController) {
         let loaded = on_a_router(&receiver(&name, &[]));
         let programs = Programs::of(&loaded);
         talk(&programs, 1);

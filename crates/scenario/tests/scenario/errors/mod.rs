@@ -1,6 +1,7 @@
 //! Every mistake gets one sentence that names file, line, key and what may stand there.
 
 mod contradictions;
+mod hosts;
 mod impairments;
 mod keys;
 mod lte;

@@ -12,7 +12,7 @@ const SENT: usize = 32;
 /// `struct tcp_ends`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Ends {
+pub(in crate::kernel) struct Ends {
     from: [u8; 16],
     to: [u8; 16],
     from_port: [u8; 2],
@@ -84,11 +84,12 @@ pub(super) fn map_of(maps: &[u32]) -> Option<u32> {
 
 impl ShownFlow {
     fn new(ends: &Ends, shown: &Shown, now_us: u64) -> ShownFlow {
+        let (from, to) = ends.addresses();
         let ms = |us: u32| (us > 0).then_some(f64::from(us) / 1e3);
         let waits = 1.0 - f64::from(shown.rtt_min_us) / f64::from(shown.rtt_us.max(1));
         ShownFlow {
-            from: address(ends.from, ends.from_port),
-            to: address(ends.to, ends.to_port),
+            from,
+            to,
             rtt_ms: ms(shown.rtt_us),
             base_rtt_ms: ms(shown.rtt_min_us),
             queue_bytes: (shown.rtt_us > 0).then_some((f64::from(shown.copied_before) * waits.max(0.0)) as u64),
@@ -99,6 +100,13 @@ impl ShownFlow {
     }
 }
 
+impl Ends {
+    /// From and to.
+    pub(in crate::kernel) fn addresses(&self) -> (SocketAddr, SocketAddr) {
+        (address(self.from, self.from_port), address(self.to, self.to_port))
+    }
+}
+
 fn address(bytes: [u8; 16], port: [u8; 2]) -> SocketAddr {
     let address = Ipv6Addr::from(bytes);
     let address = address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4);
@@ -106,13 +114,13 @@ fn address(bytes: [u8; 16], port: [u8; 2]) -> SocketAddr {
 }
 
 /// A structure of numbers only. None if there are not as many bytes.
-fn value_of<T: Copy>(bytes: &[u8]) -> Option<T> {
+pub(in crate::kernel) fn value_of<T: Copy>(bytes: &[u8]) -> Option<T> {
     // SAFETY: there are as many bytes, and both types that are read so hold integers only.
     (bytes.len() == size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// The clock of `bpf_ktime_get_ns`.
-fn monotonic_us() -> u64 {
+pub(in crate::kernel) fn monotonic_us() -> u64 {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every kernel has it");
     now.tv_sec() as u64 * 1_000_000 + now.tv_nsec() as u64 / 1000
 }

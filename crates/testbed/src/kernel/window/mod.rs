@@ -3,13 +3,14 @@
 //! [`WindowPrograms`] are in the kernel as long as they live, or as long as a device has them; [`load_window`] gives
 //! them to a device until [`unload_window`] or the next boot.
 
-mod device;
 mod flows;
 mod notes;
 mod programs;
 mod status;
 
 pub use flows::ShownFlow;
+pub(in crate::kernel) use flows::{Ends, monotonic_us, value_of};
+pub(in crate::kernel) use notes::has_made_clsact;
 pub(crate) use notes::sweep;
 pub use notes::{Target, WindowNote, WindowUnloaded, load_window, unload_window};
 pub use programs::WindowPrograms;

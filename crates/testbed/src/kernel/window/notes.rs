@@ -3,24 +3,22 @@
 //! The note is written before the device is touched, so that whoever comes after a process that was killed in the
 //! middle finds what to take away.
 
-use super::device::{Device, namespace};
 use super::programs::{WindowPrograms, detach, is_attached};
 use crate::kernel::cgroup;
+use crate::kernel::classifier;
+use crate::kernel::device::{Device, namespace};
+use crate::kernel::device_notes::{self, lock};
 use crate::kernel::error::Error;
 use crate::kernel::rights;
 use mechanism::{Library, WindowScope};
-use nix::fcntl::{Flock, FlockArg};
 use scenario::model::CongestionControl;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The notes, one a device; like the programs they do not outlive the kernel.
 const NOTES: &str = "/run/unbloat-windows";
-/// Whoever changes something has this folder locked: that leaves no file.
-const LOCK: &str = "/run";
 
 /// Whose acknowledgements are lowered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +80,7 @@ pub fn load_window(
         let (name, has) = (&note.device, &note.source);
         return Err(Error::input(format!("{name} has {has} already: unbloat unload {has} --dev {name}")));
     }
-    let made_clsact = !device.has_clsact()?;
+    let made_clsact = !device.has_clsact()? || classifier::has_made_clsact(device.index);
     let programs = WindowPrograms::load(library, receiver, &scope, group.as_ref())?;
     let note = WindowNote {
         device: device.name.clone(),
@@ -93,7 +91,7 @@ pub fn load_window(
         index: device.index,
         namespace: namespace(),
     };
-    write(&note)?;
+    device_notes::write(NOTES, (note.namespace, note.index), &note)?;
     programs.attach(device.index).map_err(|error| {
         take_away(&note);
         Error::machine(format!("the kernel gives {} no window controller: {error}", note.device))
@@ -146,8 +144,7 @@ fn sweep_locked() -> Vec<String> {
 
 /// The notes of this network namespace, by device.
 pub(super) fn notes() -> Vec<WindowNote> {
-    let files = fs::read_dir(NOTES).into_iter().flatten().flatten();
-    let read = files.filter_map(|file| serde_json::from_slice::<WindowNote>(&fs::read(file.path()).ok()?).ok());
+    let read = device_notes::all::<WindowNote>(NOTES);
     let mut all: Vec<_> = read.filter(|note| note.namespace == namespace()).collect();
     all.sort_by(|one, other| one.device.cmp(&other.device));
     all
@@ -160,6 +157,11 @@ impl WindowNote {
     }
 }
 
+/// Has a window controller's coming given this device its `clsact`?
+pub(in crate::kernel) fn has_made_clsact(device: u32) -> bool {
+    notes().iter().any(|note| note.index == device && note.made_clsact)
+}
+
 fn note_of(device: &Device) -> Option<WindowNote> {
     notes().into_iter().find(|note| note.index == device.index)
 }
@@ -168,28 +170,7 @@ fn note_of(device: &Device) -> Option<WindowNote> {
 fn take_away(note: &WindowNote) {
     let device = Device { name: note.device.clone(), index: note.index };
     detach(note.index, || note.made_clsact && !device.has_filters());
-    let _ = fs::remove_file(path(note));
-    let _ = fs::remove_dir(NOTES);
-}
-
-fn write(note: &WindowNote) -> Result<(), Error> {
-    let path = path(note);
-    let text = serde_json::to_string_pretty(note).expect("text and numbers");
-    let half_written = path.with_extension("new");
-    fs::create_dir_all(NOTES)
-        .and_then(|()| fs::write(&half_written, text))
-        .and_then(|()| fs::rename(&half_written, &path))
-        .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
-}
-
-fn path(note: &WindowNote) -> PathBuf {
-    Path::new(NOTES).join(format!("{}-{}.json", note.namespace, note.index))
-}
-
-fn lock() -> Result<Flock<File>, Error> {
-    let failed = |error: io::Error| Error::machine(format!("{LOCK} cannot be locked: {error}"));
-    let file = File::open(LOCK).map_err(failed)?;
-    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| failed(error.into()))
+    device_notes::remove(NOTES, (note.namespace, note.index));
 }
 
 /// The target with its control group's folder in full, and that opened.

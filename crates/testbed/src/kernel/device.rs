@@ -1,4 +1,4 @@
-//! The device that a window controller stands at.
+//! The device that a window controller or a classifier stands at.
 
 use crate::host::netlink::Netlink;
 use crate::kernel::error::Error;
@@ -17,15 +17,15 @@ const WITHOUT_HEADER: [u32; 7] = [512, 519, 768, 769, 776, 778, 65_534];
 const FILTERS: [u32; 2] = [0xffff_fff2, 0xffff_fff3];
 
 /// A device of the calling thread's network namespace.
-pub(super) struct Device {
-    pub(super) name: String,
-    pub(super) index: u32,
+pub(in crate::kernel) struct Device {
+    pub(in crate::kernel) name: String,
+    pub(in crate::kernel) index: u32,
 }
 
 impl Device {
     /// # Errors
     /// If there is none of this name.
-    pub(super) fn named(name: &str) -> Result<Device, Error> {
+    pub(in crate::kernel) fn named(name: &str) -> Result<Device, Error> {
         match if_nametoindex(name) {
             Ok(index) => Ok(Device { name: name.to_string(), index }),
             Err(_) => {
@@ -36,7 +36,7 @@ impl Device {
     }
 
     /// Bytes of a frame before its IP header.
-    pub(super) fn link_header(&self) -> Result<u32, Error> {
+    pub(in crate::kernel) fn link_header(&self) -> Result<u32, Error> {
         let kind = netlink().and_then(|netlink| netlink.device_kind(self.index).map_err(machine))?;
         match kind {
             kind if WITH_ETHERNET.contains(&kind) => Ok(ETHERNET_HEADER),
@@ -50,7 +50,7 @@ impl Device {
     }
 
     /// Has it the discipline `clsact` already? One that leaves no room for it is refused.
-    pub(super) fn has_clsact(&self) -> Result<bool, Error> {
+    pub(in crate::kernel) fn has_clsact(&self) -> Result<bool, Error> {
         let kinds = netlink()?.qdiscs(self.index).map_err(machine)?;
         if kinds.iter().any(|kind| kind == "ingress") {
             return Err(Error::machine(format!(
@@ -63,13 +63,14 @@ impl Device {
     }
 
     /// Has `clsact` any filter?
-    pub(super) fn has_filters(&self) -> bool {
+    pub(in crate::kernel) fn has_filters(&self) -> bool {
         let has = |parent: u32| netlink()?.has_filter(self.index, TcHandle::from(parent)).map_err(machine);
         FILTERS.into_iter().any(|parent| has(parent).unwrap_or(false))
     }
 }
 
-fn netlink() -> Result<Netlink, Error> {
+/// A route-netlink socket of this namespace.
+pub(in crate::kernel) fn netlink() -> Result<Netlink, Error> {
     Netlink::open().map_err(machine)
 }
 
@@ -87,6 +88,6 @@ fn names() -> Vec<String> {
 }
 
 /// The number of the calling thread's network namespace.
-pub(super) fn namespace() -> u64 {
+pub(in crate::kernel) fn namespace() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |about| about.ino())
 }

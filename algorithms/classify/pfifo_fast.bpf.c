@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pfifo_fast: bands by the type of service, as Linux's queue discipline of this name has them.
+ *
+ * The kernel makes a priority of the type of service (ip_tos2prio), and a band of the priority (prio2band in
+ * sch_generic.c): low delay goes first; without a type of service, and for reliability or low delay with throughput,
+ * next; throughput alone and low cost last. It takes three bands. Hardly any program sets a type of service, so nearly
+ * all packets share the second.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include "classify.h"
+
+/* The bands of the eight types of service of RFC 1349, two bits each, the first in the lowest: 1 1 2 2 0 0 1 1. */
+#define BANDS 0x50a5
+
+static __always_inline __u32 pfifo_fast_band(struct classify_flow *flow, const struct classify_packet *packet)
+{
+	__u32 service = packet->tos >> 2 & 7;
+
+	return BANDS >> 2 * service & 3;
+}
+
+CLASSIFIER(pfifo_fast_band)
+
+char _license[] SEC("license") = "Dual BSD/GPL";

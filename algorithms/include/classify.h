@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a classifier of a host's packets is told, and what it answers: the band of the host's transmit queue, counted
+ * from 0, that a packet waits in. A band is served when all before it are empty. The simulated host asks it when a
+ * packet comes to its queue; in the kernel a program at the egress of the device does.
+ *
+ * Nothing in a classifier's file is about sockets: what it may know of the connection that sends is told to it in the
+ * units of the kernel's memory accounting (sk_wmem_queued, sk_sndbuf, sk_wmem_alloc).
+ */
+#ifndef UNBLOAT_CLASSIFY_H
+#define UNBLOAT_CLASSIFY_H
+
+#include "control.h"
+
+#define CLASSIFY_STATE_WORDS 4
+
+/* What a packet is. */
+enum {
+	PACKET_TCP_DATA,
+	PACKET_TCP_CONTROL, /* without payload: acknowledgements of what is downloaded, SYN, FIN, RST */
+	PACKET_UDP,
+	PACKET_OTHER,
+};
+
+/* A connection. */
+struct classify_flow {
+	__u64 own[CLASSIFY_STATE_WORDS]; /* the classifier's, all zero at first */
+};
+
+/* A packet that comes to the transmit queue, and the socket that it comes from. */
+struct classify_packet {
+	__u32 kind;
+	__u32 tos;	   /* type of service, the ECN bits excluded */
+	__u32 wmem_queued; /* memory of all that the send buffer holds, unsent or unacknowledged, bytes (sk_wmem_queued) */
+	__u32 sndbuf;	   /* memory that it may take, bytes (sk_sndbuf); 0 = the packet has no socket here */
+	__u32 held;	   /* payload that the send buffer holds, bytes (write_seq - snd_una) */
+	__u32 unsent;	   /* the part of it that was not sent before this packet, bytes (write_seq - snd_nxt) */
+	__u32 in_host;	   /* memory of the connection's earlier packets that have not left the host, bytes */
+};
+
+/* A file has one function that answers. A band that the queue does not have stands for its last. */
+#define CLASSIFIER(function)                                                                                           \
+	__attribute__((visibility("default"))) __noinline __u32 unbloat_classify(struct classify_flow *flow,           \
+										 const struct classify_packet *packet) \
+	{                                                                                                              \
+		/* The kernel's verifier looks at this function by itself, and knows nothing of its callers. */        \
+		return flow && packet ? function(flow, packet) : 0;                                                    \
+	}
+
+__u32 unbloat_classify(struct classify_flow *flow, const struct classify_packet *packet);
+
+/* The classifier's own part of a connection, as a pointer to one of its types. */
+#define classify_own(flow, type)                                                  \
+	({                                                                        \
+		_Static_assert(sizeof(type) <= sizeof((flow)->own), "too large"); \
+		(type *)(flow)->own;                                              \
+	})
+
+#ifdef __bpf__
+#include "classify_program.h"
+#endif
+
+#endif

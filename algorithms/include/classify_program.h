@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The program by which a classifier works in a kernel, at the egress of a device (clsact): it gives each packet the
+ * priority that names a class of the device's queue discipline, prio or htb, before the packet gets there.
+ *
+ * The send buffer is that of the packet's own socket. A packet of several segments (GSO) counts once.
+ */
+#ifndef UNBLOAT_CLASSIFY_PROGRAM_H
+#define UNBLOAT_CLASSIFY_PROGRAM_H
+
+#include "unbloat/tcp_packet.h"
+
+#define IPPROTO_UDP 17
+#define MOST_BANDS 16
+#define TOS_BITS 0xfc
+
+static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
+
+/* Where packets go; the loader sets it. */
+struct unbloat_scope {
+	__u32 link_header; /* bytes of a frame before IP */
+	__u32 handle;	   /* of the queue discipline; its classes are handle:1 and so on */
+	__u32 bands;
+};
+static const volatile struct unbloat_scope unbloat_scope = {.bands = 2};
+
+/* What no program here needs of these structures is not in vmlinux.h. */
+struct sock___host {
+	struct {
+		struct {
+			int counter;
+		} refs;
+	} sk_wmem_alloc;
+} __attribute__((preserve_access_index));
+
+struct sk_buff___host {
+	unsigned int truesize;
+} __attribute__((preserve_access_index));
+
+extern void *bpf_cast_to_kern_ctx(void *skb) __ksym __weak;
+
+#define UNBLOAT_FLOWS 16384
+
+/* A connection. `status` reads it too (crates/testbed/src/kernel/classifier/flows.rs). */
+struct classified_flow {
+	struct classify_flow flow;
+	__u64 seen_ns;
+	__u32 wmem_queued;
+	__u32 sndbuf;
+	__u32 band;
+	__u32 unused;
+};
+
+/* What a band has had. */
+struct classified_band {
+	__u64 packets;
+	__u64 bytes;
+};
+
+/* By both ends as a segment has them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, UNBLOAT_FLOWS);
+	__type(key, struct tcp_ends);
+	__type(value, struct classified_flow);
+} unbloat_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MOST_BANDS);
+	__type(key, __u32);
+	__type(value, struct classified_band);
+} unbloat_bands SEC(".maps");
+
+static const struct classified_flow unbloat_new_flow = {};
+
+/* What a classifier is told of a packet that is not one of a connection of this host. */
+static __always_inline __u32 unbloat_protocol(struct __sk_buff *skb, __u32 *tos)
+{
+	__u32 at = unbloat_scope.link_header;
+	struct ipv4_header ip;
+	struct ipv6_header ip6;
+
+	if (skb->protocol == bpf_htons(ETH_P_IP) && !bpf_skb_load_bytes(skb, at, &ip, sizeof(ip))) {
+		*tos = ip.tos & TOS_BITS;
+		return ip.protocol;
+	}
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && !bpf_skb_load_bytes(skb, at, &ip6, sizeof(ip6))) {
+		*tos = bpf_ntohl(ip6.version) >> 20 & TOS_BITS;
+		return ip6.next;
+	}
+	return 0;
+}
+
+/* Memory of the connection's earlier packets in the host: sk_wmem_alloc is one more than that of all, this included. */
+static __always_inline __u32 unbloat_in_host(struct __sk_buff *skb, const struct tcp_sock *tp)
+{
+	const struct sock___host *sk = (const void *)tp;
+	const struct sk_buff___host *kernels;
+	int others = sk->sk_wmem_alloc.refs.counter - 1;
+
+	if (!bpf_ksym_exists(bpf_cast_to_kern_ctx))
+		return others > (int)skb->len ? others - skb->len : 0;
+	kernels = bpf_cast_to_kern_ctx(skb);
+	others -= kernels->truesize;
+	return others > 0 ? others : 0;
+}
+
+/* The connection of a segment with data, which is remembered from its first on; NULL if there is no room. */
+static __always_inline struct classified_flow *unbloat_flow(const struct tcp_packet *tcp)
+{
+	struct classified_flow *known = bpf_map_lookup_elem(&unbloat_flows, &tcp->ends);
+
+	if (known)
+		return known;
+	bpf_map_update_elem(&unbloat_flows, &tcp->ends, &unbloat_new_flow, BPF_ANY);
+	return bpf_map_lookup_elem(&unbloat_flows, &tcp->ends);
+}
+
+/* What the packet's own socket says of its send buffer; nothing of what is forwarded. */
+static __always_inline void unbloat_socket_read(struct __sk_buff *skb, struct classify_packet *packet)
+{
+	const struct tcp_sock *tp = skb->sk ? bpf_skc_to_tcp_sock(skb->sk) : NULL;
+
+	if (!tp)
+		return;
+	packet->wmem_queued = tp->inet_conn.icsk_inet.sk.sk_wmem_queued;
+	packet->sndbuf = tp->inet_conn.icsk_inet.sk.sk_sndbuf;
+	packet->held = tp->write_seq - tp->snd_una;
+	packet->unsent = tp->write_seq - tp->snd_nxt;
+	packet->in_host = unbloat_in_host(skb, tp);
+}
+
+static __always_inline __u32 unbloat_band_of_data(const struct tcp_packet *tcp, const struct classify_packet *packet)
+{
+	struct classify_flow none = {};
+	struct classified_flow *known = unbloat_flow(tcp);
+
+	if (!known)
+		return unbloat_classify(&none, packet);
+	known->band = unbloat_classify(&known->flow, packet);
+	known->seen_ns = bpf_ktime_get_ns();
+	known->wmem_queued = packet->wmem_queued;
+	known->sndbuf = packet->sndbuf;
+	return known->band;
+}
+
+SEC("tc") int unbloat_egress(struct __sk_buff *skb)
+{
+	struct classify_packet packet = {.kind = PACKET_OTHER};
+	struct classify_flow none = {};
+	struct tcp_packet tcp;
+	__u32 protocol = unbloat_protocol(skb, &packet.tos), band;
+
+	if (protocol == IPPROTO_TCP && tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
+		packet.kind = tcp.payload ? PACKET_TCP_DATA : PACKET_TCP_CONTROL;
+		unbloat_socket_read(skb, &packet);
+	} else if (protocol == IPPROTO_UDP) {
+		packet.kind = PACKET_UDP;
+	}
+	if (packet.kind == PACKET_TCP_DATA)
+		band = unbloat_band_of_data(&tcp, &packet);
+	else
+		band = unbloat_classify(&none, &packet);
+	if (band >= unbloat_scope.bands)
+		band = unbloat_scope.bands - 1;
+
+	struct classified_band *counted = bpf_map_lookup_elem(&unbloat_bands, &band);
+
+	if (counted) {
+		counted->packets += 1;
+		counted->bytes += skb->len;
+	}
+	skb->priority = unbloat_scope.handle | (band + 1);
+	return TC_ACT_UNSPEC;
+}
+
+#endif

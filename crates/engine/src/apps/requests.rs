@@ -1,0 +1,253 @@
+//! Requests and responses: what goes over a client's connections, and when it asks for what.
+//!
+//! A connection is two flows, one for the requests and one for the responses, which both open when the client does. A
+//! message takes whole segments. The server answers at once, in the order of the requests.
+
+use super::Action;
+use super::video::Player;
+use measure::{DelayMeter, Interval};
+use scenario::app::{RequestKind, Requests};
+use scenario::model::FlowGroup;
+use scenario::records::AppStats;
+use scenario::units::{Bytes, Nanos};
+use std::collections::VecDeque;
+
+/// A request on its way to its response.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at: Nanos,
+    /// Bytes of the requests up to this one.
+    request_end: u64,
+    response: Bytes,
+    /// Bytes of the responses up to its own; none before the server has the request.
+    response_end: Option<u64>,
+}
+
+/// A connection to a server.
+struct Connection {
+    requests: u32,
+    asked: VecDeque<Asked>,
+    /// Bytes of all requests and of all responses so far.
+    request_bytes: u64,
+    response_bytes: u64,
+}
+
+/// What a client does with responses.
+enum Pattern {
+    Periodic { every: Nanos },
+    Chunks { pause: Nanos },
+    Web { objects: u32, pause: Nanos, to_ask: u32, missing: u32, began: Nanos },
+    Video(Player),
+}
+
+/// A program that asks, with the server that answers.
+pub struct Client {
+    request: Bytes,
+    response: Bytes,
+    /// Payload of full segments of the requests and of the responses.
+    request_mss: u64,
+    response_mss: u64,
+    first_flow: u32,
+    connections: Vec<Connection>,
+    pattern: Pattern,
+    next: Nanos,
+    end: Nanos,
+    /// From a request to the end of its response.
+    responses: DelayMeter,
+    /// From the first request of a page to its last byte.
+    pages: DelayMeter,
+}
+
+impl Client {
+    /// One that asks from `opens` until `end`, on flows from `first` on.
+    pub fn new(requests: &Requests, group: &FlowGroup, first: u32, opens: Nanos, end: Nanos, warmup: Nanos) -> Client {
+        let connection = |number| Connection {
+            requests: first + 2 * number,
+            asked: VecDeque::new(),
+            request_bytes: 0,
+            response_bytes: 0,
+        };
+        let interval = Interval { from: warmup, to: end };
+        let pattern = match requests.kind {
+            RequestKind::Periodic { every } => Pattern::Periodic { every },
+            RequestKind::Chunks { pause } => Pattern::Chunks { pause },
+            RequestKind::Web { objects, pause } => {
+                Pattern::Web { objects, pause, to_ask: 0, missing: 0, began: Nanos::ZERO }
+            }
+            RequestKind::Video { lowest, highest, piece, startup, most } => {
+                Pattern::Video(Player::new(lowest, highest, piece, startup, most, opens))
+            }
+        };
+        Client {
+            request: requests.request,
+            response: requests.response,
+            request_mss: group.of_flow(0).mss().0,
+            response_mss: group.of_flow(1).mss().0,
+            first_flow: first,
+            connections: (0..requests.connections).map(connection).collect(),
+            pattern,
+            next: opens,
+            end,
+            responses: DelayMeter::new(interval),
+            pages: DelayMeter::new(interval),
+        }
+    }
+
+    /// When it asks of itself.
+    pub fn next(&self) -> Nanos {
+        if self.next < self.end { self.next } else { Nanos::NEVER }
+    }
+
+    /// It asks.
+    pub fn wake(&mut self, now: Nanos, actions: &mut Vec<Action>) {
+        self.next = Nanos::NEVER;
+        let mut response = self.response;
+        match &mut self.pattern {
+            Pattern::Periodic { every } => self.next = now + *every,
+            Pattern::Chunks { .. } => {}
+            Pattern::Web { objects, to_ask, missing, began, .. } => {
+                (*to_ask, *missing, *began) = (*objects, 1 + *objects, now);
+            }
+            Pattern::Video(player) => response = player.asks(now),
+        }
+        self.ask(now, 0, response, actions);
+    }
+
+    fn ask(&mut self, now: Nanos, connection: usize, response: Bytes, actions: &mut Vec<Action>) {
+        let segments = self.request.0.div_ceil(self.request_mss);
+        let connection = &mut self.connections[connection];
+        connection.request_bytes += segments * self.request_mss;
+        let request_end = connection.request_bytes;
+        connection.asked.push_back(Asked { at: now, request_end, response, response_end: None });
+        actions.push(Action::Write { flow: connection.requests, segments: segments as u32 });
+    }
+
+    /// So many bytes of a flow have arrived in all.
+    pub fn delivered(&mut self, now: Nanos, flow: u32, bytes: u64, actions: &mut Vec<Action>) {
+        let number = ((flow - self.first_flow) / 2) as usize;
+        if flow == self.connections[number].requests {
+            return self.serve(number, bytes, actions);
+        }
+        let has_come = |asked: &Asked| asked.response_end.is_some_and(|end| end <= bytes);
+        while self.connections[number].asked.front().is_some_and(has_come) {
+            let asked = self.connections[number].asked.pop_front().expect("it is there");
+            self.responses.record(asked.at, now);
+            self.answered(now, number, &asked, actions);
+        }
+    }
+
+    /// The server has requests of so many bytes in all.
+    fn serve(&mut self, number: usize, bytes: u64, actions: &mut Vec<Action>) {
+        let Connection { requests, asked, response_bytes, .. } = &mut self.connections[number];
+        let new = asked.iter_mut().filter(|asked| asked.response_end.is_none());
+        for asked in new.take_while(|asked| asked.request_end <= bytes) {
+            let segments = asked.response.0.div_ceil(self.response_mss);
+            *response_bytes += segments * self.response_mss;
+            asked.response_end = Some(*response_bytes);
+            actions.push(Action::Write { flow: *requests + 1, segments: segments as u32 });
+        }
+    }
+
+    /// A response is there.
+    fn answered(&mut self, now: Nanos, number: usize, asked: &Asked, actions: &mut Vec<Action>) {
+        match &mut self.pattern {
+            Pattern::Periodic { .. } => {}
+            Pattern::Chunks { pause } => self.next = now + *pause,
+            Pattern::Web { pause, missing, began, .. } => {
+                *missing -= 1;
+                if *missing == 0 {
+                    self.pages.record(*began, now);
+                    self.next = now + *pause;
+                }
+                self.ask_for_objects(now, number, actions);
+            }
+            Pattern::Video(player) => self.next = player.has(now, asked.at, asked.response),
+        }
+    }
+
+    /// Each connection that is idle asks for the next object: all of them when the page itself is there.
+    fn ask_for_objects(&mut self, now: Nanos, answered: usize, actions: &mut Vec<Action>) {
+        let idle: Vec<_> = (0..self.connections.len()).filter(|n| self.connections[*n].asked.is_empty()).collect();
+        let first = idle.iter().position(|number| *number == answered).unwrap_or(0);
+        for number in idle[first..].iter().chain(&idle[..first]) {
+            let Pattern::Web { to_ask, .. } = &mut self.pattern else { return };
+            if *to_ask == 0 {
+                return;
+            }
+            *to_ask -= 1;
+            self.ask(now, *number, self.response, actions);
+        }
+    }
+
+    /// What was counted, with the first of its flows.
+    pub fn stats(&mut self, flow: u32) -> Option<AppStats> {
+        if flow != self.first_flow {
+            return None;
+        }
+        let mut stats = match &mut self.pattern {
+            Pattern::Video(player) => player.stats(self.end),
+            _ => AppStats::default(),
+        };
+        self.responses.fill_responses(&mut stats);
+        self.pages.fill_pages(&mut stats);
+        Some(stats)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(kind: RequestKind, connections: u32) -> Client {
+        let text = "duration = \"60s\"\n[link.a]\nrate = \"1mbit\"\ndelay = \"1ms\"\n\
+                    queue = { limit = \"10p\" }\n[[flows]]\ncc = \"reno\"\napp = \"messenger\"\n";
+        let experiment = scenario::load_text(text, "a.toml", std::path::Path::new(""), &[]);
+        let group = &experiment.unwrap_or_else(|error| panic!("{error}")).cells[0].scenario.flows[0].clone();
+        let requests = Requests { kind, connections, request: Bytes(200), response: Bytes(200) };
+        Client::new(&requests, group, 10, Nanos::ZERO, Nanos::from_secs(60), Nanos::ZERO)
+    }
+
+    fn write(flow: u32) -> Action {
+        Action::Write { flow, segments: 1 }
+    }
+
+    fn ms(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    /// A request, its answer, and the time that took; the next comes at its time, answered or not.
+    #[test]
+    fn periodic_requests_are_answered_in_their_order() {
+        let mut client = client(RequestKind::Periodic { every: ms(1000) }, 1);
+        let mut actions = vec![];
+        client.wake(ms(0), &mut actions);
+        client.wake(ms(1000), &mut actions);
+        client.delivered(ms(1500), 10, 200, &mut actions);
+        client.delivered(ms(1500), 10, 400, &mut actions);
+        assert_eq!(actions, [write(10), write(10), write(11), write(11)]);
+        client.delivered(ms(1600), 11, 200, &mut actions);
+        client.delivered(ms(1700), 11, 400, &mut actions);
+        let stats = client.stats(10).expect("its own");
+        assert_eq!((stats.response_ms_max, client.next(), client.stats(11)), (Some(1600.0), ms(2000), None));
+    }
+
+    /// A page of one object and three more over two connections: the second asks when the page itself is there.
+    #[test]
+    fn a_page_is_there_with_its_last_object() {
+        let mut client = client(RequestKind::Web { objects: 3, pause: ms(500) }, 2);
+        let mut actions = vec![];
+        client.wake(ms(0), &mut actions);
+        let answer = |client: &mut Client, at: u64, flow: u32, bytes: u64, actions: &mut Vec<Action>| {
+            client.delivered(ms(at), flow, bytes, actions);
+            client.delivered(ms(at + 10), flow + 1, bytes, actions);
+        };
+        answer(&mut client, 100, 10, 200, &mut actions);
+        assert_eq!(actions, [write(10), write(11), write(10), write(12)]);
+        answer(&mut client, 200, 12, 200, &mut actions);
+        answer(&mut client, 300, 10, 400, &mut actions);
+        assert_eq!(client.next(), Nanos::NEVER, "one is missing");
+        answer(&mut client, 400, 12, 400, &mut actions);
+        let stats = client.stats(10).expect("its own");
+        assert_eq!((stats.page_load_s_max, client.next()), (Some(0.41), ms(910)));
+    }
+}

@@ -1,0 +1,128 @@
+//! Applications on idle paths, where their figures can be worked out, and behind an upload.
+
+use crate::world::{flow, run, scenario};
+use engine::Options;
+use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests};
+use scenario::model::{FlowGroup, Host, Scenario, SendBuffer, SendTuning, Service};
+use scenario::records::{AppStats, Flow};
+use scenario::units::{Bytes, Nanos, Rate};
+
+fn ms(ms: u64) -> Nanos {
+    Nanos::from_millis(ms)
+}
+
+fn datagrams(kind: DatagramKind, every: Nanos, packet: u64) -> FlowGroup {
+    FlowGroup { app: Some(App::Datagrams(Datagrams { kind, every, packet: Bytes(packet) })), ..flow("reno") }
+}
+
+fn requests(kind: RequestKind, connections: u32, request: u64, response: u64) -> FlowGroup {
+    let (request, response) = (Bytes(request), Bytes(response));
+    FlowGroup { app: Some(App::Requests(Requests { kind, connections, request, response })), ..flow("cubic") }
+}
+
+/// 10 Mbit/s and 20 ms one way, and the same back.
+fn path(groups: Vec<FlowGroup>) -> Scenario {
+    let mut s = scenario(30);
+    s.links[0].reverse.service = Service::Rate(Rate(10_000_000));
+    s.flows = groups;
+    s
+}
+
+fn flows(s: &Scenario) -> Vec<Flow> {
+    run(s, &Options::default()).run.flows
+}
+
+fn stats(flow: &Flow) -> AppStats {
+    flow.app.expect("it is an application's first")
+}
+
+fn near(measured: Option<f64>, expected: f64, within: f64) {
+    let measured = measured.expect("it is measured");
+    assert!((measured - expected).abs() <= within, "{measured} for {expected}");
+}
+
+/// 1000 bytes take 0.8 ms at 10 Mbit/s, there and back.
+#[test]
+fn a_ping_takes_its_round_trip() {
+    let flows = flows(&path(vec![datagrams(DatagramKind::Ping, ms(100), 1000)]));
+    near(flows[0].rtt.rtt_ms_mean, 41.6, 0.001);
+    near(stats(&flows[0]).delay_ms_mean, 20.8, 0.001);
+    assert_eq!((flows[0].sent_packets, flows[0].lost_packets, flows[0].cc.as_str()), (300, 0, "none"));
+}
+
+/// A call on an idle path: 20 ms for a packet, 20.16 ms for the way.
+#[test]
+fn a_call_is_rated_by_its_delay() {
+    let flows = flows(&path(vec![datagrams(DatagramKind::Voice, ms(20), 200)]));
+    let rating = measure_rating(40.16);
+    near(stats(&flows[0]).rating, rating, 0.05);
+    assert!(stats(&flows[0]).opinion_score.expect("a score") > 4.3);
+    assert!((flows[0].throughput_mbps - 0.08).abs() < 0.001, "50 packets of 200 bytes a second");
+}
+
+fn measure_rating(ms: f64) -> f64 {
+    measure::rating(measure::Codec::G711, Nanos((ms * 1e6) as u64), 0.0)
+}
+
+/// A request of 200 bytes and its response, each in a packet of 252: an RTT and two transmissions of 0.2016 ms.
+#[test]
+fn a_message_is_answered_in_a_round_trip() {
+    let flows = flows(&path(vec![requests(RequestKind::Periodic { every: ms(1000) }, 1, 200, 200)]));
+    near(stats(&flows[0]).response_ms_p50, 40.4, 0.5);
+    near(stats(&flows[0]).response_ms_max, 40.4 + 40.0 + 20.0, 25.0);
+    assert_eq!(flows[1].app, None);
+    assert_eq!((flows[0].lost_packets, flows[0].retransmitted_packets, flows[0].timeouts), (0, 0, 0));
+    assert!((29..=31).contains(&flows[0].sent_packets), "{}", flows[0].sent_packets);
+}
+
+/// Chunks of 1 MB at 10 Mbit/s take 0.83 s with their headers, and a round trip for the answer.
+#[test]
+fn chunks_go_one_after_the_other() {
+    let flows = flows(&path(vec![requests(RequestKind::Chunks { pause: ms(0) }, 1, 1_000_000, 300)]));
+    let chunk_ms = 1_000_000.0 / 1448.0 * 1500.0 * 8.0 / 10_000.0;
+    near(stats(&flows[0]).response_ms_p50, chunk_ms + 40.0, 45.0);
+    assert!(flows[0].goodput_mbps > 8.5, "{}", flows[0].goodput_mbps);
+}
+
+/// A film of 1 Mbit/s on 10 Mbit/s: two pieces of 4 s come in less than a second each and play to the end; the quality
+/// rises to what the rate allows.
+#[test]
+fn a_film_plays_without_a_pause() {
+    let (lowest, highest, piece) = (Rate(1_000_000), Rate(4_000_000), Nanos::from_secs(4));
+    let kind = RequestKind::Video { lowest, highest, piece, startup: Nanos::from_secs(8), most: Nanos::from_secs(20) };
+    let film = stats(&flows(&path(vec![requests(kind, 1, 500, 1)]))[0]);
+    assert!((0.8..3.0).contains(&film.startup_s.expect("it starts")), "{film:?}");
+    assert_eq!((film.stalls, film.stalled_percent), (Some(0), Some(0.0)));
+    assert!(film.quality_switches > Some(0) && film.bitrate_mbps_mean > Some(1.5), "{film:?}");
+}
+
+/// Pages of eleven objects of 30 kB over six connections: three rounds of requests, 330 kB at 10 Mbit/s.
+#[test]
+fn a_page_takes_its_rounds_and_its_bytes() {
+    let page =
+        stats(&flows(&path(vec![requests(RequestKind::Web { objects: 10, pause: ms(1000) }, 6, 500, 30_000)]))[0]);
+    let bytes_s = 330_000.0 * 1500.0 / 1448.0 * 8.0 / 10e6;
+    let mean = page.page_load_s_mean.expect("pages");
+    assert!(mean > bytes_s && mean < bytes_s + 0.5, "{mean} s for {bytes_s} s of bytes");
+}
+
+/// A call behind an upload in one queue is no call; the upload is told nothing of it.
+#[test]
+fn an_upload_spoils_a_call() {
+    let mut s = path(vec![flow("cubic"), datagrams(DatagramKind::Voice, ms(20), 200)]);
+    s.warmup = Nanos::from_secs(10);
+    s.links[0].forward.queue = crate::world::droptail(scenario::model::Limit::Packets(1000));
+    s.hosts = vec![Host {
+        name: "phone".into(),
+        uplink: 0,
+        classifier: None,
+        small_queues: false,
+        ring: 0,
+        byte_queue_limits: false,
+        send_buffer: SendBuffer { max: Bytes(2_000_000), tuning: SendTuning::TwiceCwnd, ..SendBuffer::default() },
+    }];
+    s.flows.iter_mut().for_each(|group| group.host = Some(0));
+    let alone = stats(&flows(&Scenario { flows: vec![s.flows[1].clone()], ..s.clone() })[0]);
+    let behind = stats(&flows(&s)[1]);
+    assert!(alone.opinion_score > Some(4.3) && behind.opinion_score < Some(2.0), "{alone:?} {behind:?}");
+}

@@ -1,0 +1,154 @@
+//! Hosts: send buffers, transmit queues, and who goes first there.
+
+use crate::world::{control_with, droptail, flow, run, scenario};
+use engine::Options;
+use scenario::model::{FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::queue::{Discipline, Prio};
+use scenario::records::{Flow, Run};
+use scenario::units::{Bytes, Nanos, Rate};
+
+/// What a full segment takes where each has a buffer of its own.
+const SEGMENT: u64 = 896 + 1448;
+
+/// A phone of 2013: 9 Mbit/s up and 50 ms there and back, room for so many packets in its send buffers, no small
+/// queues.
+fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
+    let mut s = scenario(30);
+    s.warmup = Nanos::from_secs(10);
+    s.links[0].forward.service = Service::Rate(Rate(9_000_000));
+    s.links[0].forward.queue = queue;
+    s.links[0].forward.delay = Nanos::from_millis(25);
+    s.links[0].reverse.delay = Nanos::from_millis(25);
+    s.hosts = vec![Host {
+        name: "phone".into(),
+        uplink: 0,
+        classifier: None,
+        small_queues: false,
+        ring: 0,
+        byte_queue_limits: false,
+        send_buffer: SendBuffer {
+            default: Bytes(16 << 10),
+            max: Bytes(packets * SEGMENT),
+            tuning: SendTuning::TwiceCwnd,
+            notsent_lowat: None,
+        },
+    }];
+    // Else it would follow what the queue holds.
+    let receive_window = Some(Bytes(4 << 20));
+    s.flows = groups.into_iter().map(|group| FlowGroup { host: Some(0), receive_window, ..group }).collect();
+    s
+}
+
+fn two_bands(classifier: &str, params: &[(&str, ParamValue)], mut s: Scenario) -> Scenario {
+    s.links[0].forward.queue = Queue::Discipline(Discipline::Prio(Prio { bands: 2, limit: 1000 }));
+    s.hosts[0].classifier = Some(control_with(classifier, params));
+    s
+}
+
+fn fifo(packets: u64) -> Queue {
+    droptail(Limit::Packets(packets))
+}
+
+fn simulate(s: &Scenario) -> Run {
+    run(s, &Options::default()).run
+}
+
+fn rtt_ms(flow: &Flow) -> f64 {
+    flow.rtt.rtt_ms_mean.expect("samples")
+}
+
+/// In flight is what the send buffer holds, once it is as large as it gets: 200 packets of 1500 bytes take 267 ms at
+/// 9 Mbit/s. The mean of a buffer between two thirds and full when all of it is on its way.
+#[test]
+fn the_send_buffer_bounds_what_waits_in_the_host() {
+    let run = simulate(&phone(fifo(1000), 200, vec![flow("cubic")]));
+    let full_ms = 200.0 * 1500.0 * 8.0 / 9000.0;
+    let rtt = rtt_ms(&run.flows[0]);
+    assert!(rtt > 0.66 * full_ms && rtt < full_ms + 2.0, "{rtt} ms for at most {full_ms}");
+    assert_eq!((run.flows[0].lost_packets, run.links[0].drops), (0, 0));
+    assert!(run.links[0].utilisation_percent > 99.9);
+}
+
+/// A queue with less room than the send buffer does not lose packets: the sender keeps what finds no room, and reduces
+/// its window.
+#[test]
+fn what_finds_no_room_in_the_host_is_not_lost() {
+    let run = simulate(&phone(fifo(100), 5000, vec![flow("cubic")]));
+    let cubic = &run.flows[0];
+    assert_eq!((cubic.lost_packets, cubic.retransmitted_packets, cubic.timeouts), (0, 0, 0));
+    assert!(run.links[0].drops > 0 && run.links[0].utilisation_percent > 99.0, "{:?}", run.links[0]);
+    let full_ms = 50.0 + 101.0 * 1500.0 * 8.0 / 9000.0;
+    assert!(cubic.rtt.rtt_ms_max.expect("samples") <= full_ms + 2.0, "{:?} for {full_ms}", cubic.rtt);
+}
+
+/// Small queues: two segments, or what leaves in a millisecond, wait in the host; the window is the path's own.
+#[test]
+fn small_queues_leave_the_host_empty() {
+    let mut s = phone(fifo(1000), 1000, vec![flow("cubic")]);
+    s.hosts[0].small_queues = true;
+    s.warmup = Nanos::from_secs(2);
+    let run = simulate(&s);
+    assert!(run.links[0].queue_delay.queue_delay_ms_max.expect("packets") < 10.0, "{:?}", run.links[0].queue_delay);
+    assert!(run.links[0].utilisation_percent > 99.0);
+}
+
+/// An upload beside a transfer of 9 packets that comes later: the small one, which a buffer for 20 packets takes at
+/// once, is done in two round trips where SORPC sorts, and waits for the upload in one queue. The upload goes on.
+#[test]
+fn sorpc_lets_a_short_transfer_pass() {
+    let short = || FlowGroup { start: Nanos::from_secs(15), size: Some(Bytes(9 * 1448)), ..flow("cubic") };
+    let pair = || phone(fifo(1000), 800, vec![flow("cubic"), short()]);
+    let (one, sorted) = (simulate(&pair()), simulate(&two_bands("sorpc", &[], pair())));
+    let completion = |run: &Run| run.flows[1].completion_s.expect("it ends");
+    assert!(completion(&one) > 1.5, "{} s behind 800 packets", completion(&one));
+    assert!(completion(&sorted) < 0.13, "{} s ahead of them", completion(&sorted));
+    assert!(rtt_ms(&sorted.flows[0]) > 700.0, "the upload still waits for itself");
+    assert!(sorted.links[0].utilisation_percent > 99.9);
+}
+
+/// A download's acknowledgements wait behind the upload in one queue, and pass it with SORPC.
+#[test]
+fn acknowledgements_of_downloads_pass_an_upload() {
+    let mut s = phone(fifo(1000), 800, vec![flow("cubic"), FlowGroup { reverse: true, ..flow("cubic") }]);
+    s.links[0].reverse.service = Service::Rate(Rate(100_000_000));
+    s.links[0].reverse.queue = droptail(Limit::Packets(1000));
+    let (one, sorted) = (simulate(&s), simulate(&two_bands("sorpc", &[], s.clone())));
+    assert!(rtt_ms(&one.flows[1]) > 300.0, "{} ms", rtt_ms(&one.flows[1]));
+    let full_ms = 50.0 + 1000.0 * 1500.0 * 8.0 / 100_000.0;
+    assert!(rtt_ms(&sorted.flows[1]) < full_ms + 5.0, "{} ms behind its own data", rtt_ms(&sorted.flows[1]));
+    assert!(sorted.flows[1].goodput_mbps > 90.0, "{}", sorted.flows[1].goodput_mbps);
+}
+
+/// One band for all is one queue: to the packet.
+#[test]
+fn one_band_is_one_queue() {
+    let pair = || phone(fifo(1000), 800, vec![flow("cubic"), FlowGroup { start: Nanos::from_secs(5), ..flow("reno") }]);
+    let (fifo, single) = (simulate(&pair()), simulate(&two_bands("single", &[], pair())));
+    assert_eq!(fifo.flows, single.flows);
+}
+
+/// An application that never waits keeps its buffer full: between two thirds and all of it, so that SORPC takes it for
+/// a file transfer at any threshold up to that; twice the window is in the buffer while it grows.
+#[test]
+fn an_upload_fills_its_send_buffer() {
+    let flow = simulate(&phone(fifo(1000), 800, vec![flow("cubic")])).flows.remove(0);
+    let stats = flow.send_buffer.expect("it is on a host");
+    assert!(stats.sndbuf_percent_p10.expect("packets") >= 66.0, "{stats:?}");
+    assert_eq!(stats.sndbuf_half_full_percent, Some(100.0));
+    assert!(stats.sndbuf_half_full_after_s.expect("it is") < 0.2, "{stats:?}");
+}
+
+/// The buffer follows the window as Linux has it, and `TCP_NOTSENT_LOWAT` keeps it nearly empty.
+#[test]
+fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
+    let mut s = phone(fifo(1000), 800, vec![flow("cubic")]);
+    s.hosts[0].send_buffer = SendBuffer { max: Bytes(4 << 20), tuning: SendTuning::Linux, ..s.hosts[0].send_buffer };
+    s.hosts[0].small_queues = true;
+    let full = simulate(&s).flows.remove(0);
+    s.hosts[0].send_buffer.notsent_lowat = Some(Bytes(16_384));
+    let low = simulate(&s).flows.remove(0);
+    let windows = |flow: &Flow| flow.send_buffer.expect("it is on a host").buffered_windows_mean.expect("packets");
+    assert!(windows(&full) > 1.5, "{}", windows(&full));
+    assert!(windows(&low) < 1.3, "{}", windows(&low));
+    assert!((low.goodput_mbps / full.goodput_mbps - 1.0).abs() < 0.02, "{} of {}", low.goodput_mbps, full.goodput_mbps);
+}

@@ -1,0 +1,153 @@
+//! What applications wait for.
+
+use crate::e_model::{self, Codec};
+use crate::{Histogram, Interval};
+use scenario::records::AppStats;
+use scenario::units::Nanos;
+use std::collections::VecDeque;
+
+/// Datagrams from one end to the other; those count that are sent in the measuring interval.
+#[derive(Clone, Debug)]
+pub struct DatagramMeter {
+    interval: Interval,
+    /// When those left that may still be on their way: later than all that have arrived.
+    under_way: VecDeque<Nanos>,
+    /// The others.
+    sent: u64,
+    received: u64,
+    delay: Histogram,
+}
+
+impl DatagramMeter {
+    /// For datagrams that are sent from `from` to `to`.
+    pub fn new(from: Nanos, to: Nanos) -> DatagramMeter {
+        let (interval, under_way) = (Interval { from, to }, VecDeque::new());
+        DatagramMeter { interval, under_way, sent: 0, received: 0, delay: Histogram::default() }
+    }
+
+    fn counts(&self, sent_at: Nanos) -> bool {
+        sent_at >= self.interval.from && sent_at <= self.interval.to
+    }
+
+    /// One is sent.
+    pub fn sent(&mut self, now: Nanos) {
+        if self.counts(now) {
+            self.under_way.push_back(now);
+        }
+    }
+
+    /// One that was sent at `sent_at` has taken so long.
+    pub fn arrived(&mut self, sent_at: Nanos, delay: Nanos) {
+        while self.under_way.front().is_some_and(|at| *at <= sent_at) {
+            self.under_way.pop_front();
+            self.sent += 1;
+        }
+        if self.counts(sent_at) {
+            self.received += 1;
+            self.delay.record(delay);
+        }
+    }
+
+    /// The delays.
+    pub fn stats(&self) -> AppStats {
+        AppStats {
+            delay_ms_mean: self.delay.mean_ms(),
+            delay_ms_p50: self.delay.quantile_ms(0.5),
+            delay_ms_p95: self.delay.quantile_ms(0.95),
+            delay_ms_p99: self.delay.quantile_ms(0.99),
+            delay_ms_max: self.delay.max_ms(),
+            ..AppStats::default()
+        }
+    }
+
+    /// Rating factor and mean opinion score of a call with these delays and losses, in G.711. What comes later than its
+    /// playout delay is lost to a call, and the playout delay is the one with which the call is rated best: no buffer
+    /// that keeps its delay could do better.
+    pub fn call(&self) -> (Option<f64>, Option<f64>) {
+        if self.sent == 0 {
+            let nothing_arrives = !self.under_way.is_empty();
+            return (nothing_arrives.then_some(0.0), nothing_arrives.then(|| e_model::opinion_score(0.0)));
+        }
+        let rated = |percent: u32| {
+            let in_time = f64::from(percent) / 100.0;
+            let played = self.delay.quantile_ms(in_time)?;
+            let delay = Codec::G711.frame + Nanos((played * 1e6) as u64);
+            let loss = 1.0 - in_time * self.received as f64 / self.sent as f64;
+            Some(e_model::rating(Codec::G711, delay, loss))
+        };
+        let best = (1..=100).filter_map(rated).max_by(f64::total_cmp).unwrap_or(0.0).max(0.0);
+        (Some(best), Some(e_model::opinion_score(best)))
+    }
+}
+
+/// How long something takes; it counts when it ends in the measuring interval.
+#[derive(Clone, Debug)]
+pub struct DelayMeter {
+    interval: Interval,
+    delay: Histogram,
+}
+
+impl DelayMeter {
+    /// For what ends in `interval`.
+    pub fn new(interval: Interval) -> DelayMeter {
+        DelayMeter { interval, delay: Histogram::default() }
+    }
+
+    /// It began at `began` and ends now.
+    pub fn record(&mut self, began: Nanos, now: Nanos) {
+        if now >= self.interval.from && now <= self.interval.to {
+            self.delay.record(now - began);
+        }
+    }
+
+    /// Where these are responses.
+    pub fn fill_responses(&self, stats: &mut AppStats) {
+        stats.response_ms_mean = self.delay.mean_ms();
+        stats.response_ms_p50 = self.delay.quantile_ms(0.5);
+        stats.response_ms_p95 = self.delay.quantile_ms(0.95);
+        stats.response_ms_p99 = self.delay.quantile_ms(0.99);
+        stats.response_ms_max = self.delay.max_ms();
+    }
+
+    /// Where these are pages.
+    pub fn fill_pages(&self, stats: &mut AppStats) {
+        let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
+        stats.page_load_s_mean = seconds(self.delay.mean_ms());
+        stats.page_load_s_p50 = seconds(self.delay.quantile_ms(0.5));
+        stats.page_load_s_p95 = seconds(self.delay.quantile_ms(0.95));
+        stats.page_load_s_max = seconds(self.delay.max_ms());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(delays_ms: &[u64], lost: u64) -> f64 {
+        let mut meter = DatagramMeter::new(Nanos::ZERO, Nanos::NEVER);
+        (0..lost).for_each(|_| meter.sent(Nanos::ZERO));
+        for (delay, n) in delays_ms.iter().zip(1..) {
+            let now = Nanos::from_secs(n);
+            meter.sent(now);
+            meter.arrived(now, Nanos::from_millis(*delay));
+        }
+        meter.sent(Nanos::from_secs(1000)); // It is on its way.
+        meter.call().0.expect("it was sent")
+    }
+
+    /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after a
+    /// second is better lost than waited for; half of them are not.
+    #[test]
+    fn a_call_waits_as_long_as_suits_it() {
+        let steady = e_model::rating(Codec::G711, Nanos::from_millis(70), 0.0);
+        assert!((call(&[50; 100], 0) - steady).abs() < 0.05);
+        let mut one_late = [50; 100];
+        one_late[7] = 1000;
+        let without_it = e_model::rating(Codec::G711, Nanos::from_millis(70), 0.01);
+        assert!((call(&one_late, 0) - without_it).abs() < 0.1, "{} for {without_it}", call(&one_late, 0));
+        let half: Vec<_> = (0..100).map(|n| if n % 2 == 0 { 50 } else { 300 }).collect();
+        let waits = e_model::rating(Codec::G711, Nanos::from_millis(320), 0.0);
+        assert!((call(&half, 0) - waits).abs() < 0.5, "{} for {waits}", call(&half, 0));
+        assert!(call(&[50; 90], 10) < steady - 20.0 && call(&[], 5) == 0.0);
+    }
+}

@@ -1,0 +1,118 @@
+//! What a send buffer holds, when packets leave it.
+
+use crate::Interval;
+use scenario::records::SendBufferStats;
+use scenario::units::Nanos;
+
+/// Ratios are told apart in steps of a hundredth, up to this.
+const MOST: usize = 2000;
+/// From this share of the buffer on an application counts as one that fills it.
+const HALF: f64 = 0.5;
+
+/// How full a send buffer is when packets leave it.
+#[derive(Clone, Debug)]
+pub struct SendBufferMeter {
+    interval: Interval,
+    opened: Nanos,
+    occupancy: Ratios,
+    windows: Ratios,
+    half_full: Option<Nanos>,
+}
+
+/// A distribution of ratios.
+#[derive(Clone, Debug, Default)]
+struct Ratios {
+    bins: Vec<u64>,
+    count: u64,
+    sum: f64,
+}
+
+impl Ratios {
+    fn note(&mut self, ratio: f64) {
+        let bin = ((ratio * 100.0) as usize).min(MOST);
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += 1;
+        self.count += 1;
+        self.sum += ratio;
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// The lower edge of the bin that the share `part` of all lies below or in.
+    fn quantile(&self, part: f64) -> Option<f64> {
+        let wanted = (part * self.count as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let found = self.bins.iter().position(|count| {
+            below += count;
+            below >= wanted
+        });
+        found.map(|bin| bin as f64 / 100.0)
+    }
+
+    /// The share of those that are not below `bound`.
+    fn share_from(&self, bound: f64) -> Option<f64> {
+        let above = self.bins.iter().skip((bound * 100.0) as usize).sum::<u64>();
+        (self.count > 0).then(|| above as f64 / self.count as f64)
+    }
+}
+
+impl SendBufferMeter {
+    /// For a flow that opens at `opened`.
+    pub fn new(interval: Interval, opened: Nanos) -> SendBufferMeter {
+        let (occupancy, windows) = (Ratios::default(), Ratios::default());
+        SendBufferMeter { interval, opened, occupancy, windows, half_full: None }
+    }
+
+    /// A packet leaves a buffer that is full to this share, and that holds so many congestion windows.
+    pub fn note(&mut self, now: Nanos, occupancy: f64, windows: f64) {
+        if occupancy >= HALF {
+            self.half_full.get_or_insert(now - self.opened);
+        }
+        if now >= self.interval.from && now <= self.interval.to {
+            self.occupancy.note(occupancy);
+            self.windows.note(windows);
+        }
+    }
+
+    /// The columns of the flow's record.
+    pub fn stats(&self) -> SendBufferStats {
+        let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
+        SendBufferStats {
+            sndbuf_percent_mean: percent(self.occupancy.mean()),
+            sndbuf_percent_p10: percent(self.occupancy.quantile(0.1)),
+            sndbuf_percent_p50: percent(self.occupancy.quantile(0.5)),
+            sndbuf_percent_p90: percent(self.occupancy.quantile(0.9)),
+            sndbuf_half_full_percent: percent(self.occupancy.share_from(HALF)),
+            sndbuf_half_full_after_s: self.half_full.map(Nanos::as_secs_f64),
+            buffered_windows_mean: self.windows.mean(),
+            buffered_windows_p10: self.windows.quantile(0.1),
+            buffered_windows_p90: self.windows.quantile(0.9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_quantiles() {
+        let interval = Interval { from: Nanos::from_secs(1), to: Nanos::from_secs(9) };
+        let mut meter = SendBufferMeter::new(interval, Nanos::from_millis(100));
+        meter.note(Nanos::from_millis(200), 0.4, 1.0);
+        meter.note(Nanos::from_millis(350), 0.5, 1.0);
+        assert_eq!(meter.stats().sndbuf_percent_mean, None, "before the interval");
+        for occupancy in [0.25, 0.5, 0.75, 1.0] {
+            meter.note(Nanos::from_secs(2), occupancy, 4.0 * occupancy);
+        }
+        let stats = meter.stats();
+        assert_eq!((stats.sndbuf_percent_mean, stats.sndbuf_percent_p50), (Some(62.5), Some(50.0)));
+        assert_eq!((stats.sndbuf_percent_p10, stats.sndbuf_percent_p90), (Some(25.0), Some(100.0)));
+        assert_eq!((stats.sndbuf_half_full_percent, stats.sndbuf_half_full_after_s), (Some(75.0), Some(0.25)));
+        assert_eq!((stats.buffered_windows_mean, stats.buffered_windows_p10), (Some(2.5), Some(1.0)));
+    }
+}

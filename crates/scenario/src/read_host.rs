@@ -1,0 +1,146 @@
+//! Hosts, and the flow groups on them.
+
+use crate::error::did_you_mean;
+use crate::model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, SendTuning, Service};
+use crate::queue::Discipline;
+use crate::read::Reader;
+use crate::section::Section;
+use crate::skb::truesize;
+use crate::units::{Bytes, Nanos};
+
+/// Where a host's flows have not said yet which link it leaves by.
+const NO_LINK: usize = usize::MAX;
+
+/// The hosts of a file, which flow groups name.
+pub(crate) fn hosts(sections: &[Section], reader: &Reader) -> Vec<Host> {
+    let host = |section: &Section| Host {
+        name: section.name().into(),
+        uplink: NO_LINK,
+        classifier: reader.mechanism(section, "classifier", "classifier_params"),
+        small_queues: section.need("small_queues"),
+        ring: section.need::<u64>("ring") as u32,
+        byte_queue_limits: section.need("byte_queue_limits"),
+        send_buffer: send_buffer(&section.child("tcp_wmem", "tcp_wmem")),
+    };
+    sections.iter().map(host).collect()
+}
+
+fn send_buffer(section: &Section) -> SendBuffer {
+    let twice_cwnd = section.need::<String>("tuning") == "twice_cwnd";
+    SendBuffer {
+        default: section.need("default"),
+        max: section.need("max"),
+        tuning: if twice_cwnd { SendTuning::TwiceCwnd } else { SendTuning::Linux },
+        notsent_lowat: section.read("notsent_lowat"),
+    }
+}
+
+/// The host that a group names.
+pub(crate) fn of_group(group: &Section, hosts: &[Host]) -> Option<usize> {
+    let name: String = group.read("host")?;
+    let found = hosts.iter().position(|host| host.name == name);
+    if found.is_none() {
+        let known: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
+        let message = match known.is_empty() {
+            true => format!("there is no [host.{name}]; write one, which may be empty"),
+            false => {
+                let hint = did_you_mean(&name, known.iter().copied());
+                format!("there is no [host.{name}]; there is {}{hint}", known.join(", "))
+            }
+        };
+        group.complain("host", message);
+    }
+    found
+}
+
+/// Gives each host the link that the paths of its groups begin with.
+pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
+    let name = |links: &[crate::model::DuplexLink], link: usize| links[link].forward.name.clone();
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        let (Some(host), Some(first)) = (group.host, group.path.first()) else { continue };
+        let host = &mut scenario.hosts[host];
+        if host.uplink == NO_LINK {
+            host.uplink = *first;
+        } else if host.uplink != *first {
+            let (uplink, other) = (name(&scenario.links, host.uplink), name(&scenario.links, *first));
+            let message =
+                format!("[host.{}] has one device: flows before leave it by {uplink}, these by {other}", host.name);
+            section.complain("path", message);
+        }
+    }
+}
+
+/// Has each host flows, a queue of its own that its classifier can sort, and a link that can be a host's?
+pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
+    for (section, host) in hosts.iter().zip(&scenario.hosts) {
+        if host.uplink == NO_LINK {
+            let message =
+                format!("has no flows; write host = \"{}\" in a flow group, or leave the host out", host.name);
+            section.complain_about(&section.place, section.path.clone(), message);
+            continue;
+        }
+        check_host(section, host);
+        check_uplink(section, &links[host.uplink].1, host, scenario);
+    }
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        let begins_at = |host: &&Host| group.path.first() == Some(&host.uplink);
+        if let (None, Some(host)) = (group.host, scenario.hosts.iter().find(begins_at)) {
+            let link = &scenario.links[host.uplink].forward.name;
+            let message = format!(
+                "begins with {link}, by which the packets of [host.{0}] leave it: write host = \"{0}\", or put a link \
+                 before it",
+                host.name
+            );
+            section.complain("path", message);
+        }
+        if let (Some(_), true) = (group.host, group.access.rate.is_some()) {
+            section.complain("access", "has a rate beside host, whose own link is the first of path; leave it out");
+        }
+        if let (Some(_), true) = (group.host, group.access.delay > Nanos::ZERO) {
+            section.complain("access", "has a delay beside host; give it to the first link of path");
+        }
+    }
+}
+
+fn check_host(section: &Section, host: &Host) {
+    if host.byte_queue_limits && host.ring == 0 {
+        section.complain("byte_queue_limits", "needs a ring whose bytes are limited; write ring beside it");
+    }
+    let SendBuffer { default, max, .. } = host.send_buffer;
+    let table = section.child("tcp_wmem", "tcp_wmem");
+    let two_packets = Bytes(2 * truesize(LARGEST_ACK.0));
+    if default > max {
+        table.complain("default", format!("{default} is more than max, {max}"));
+    } else if max < two_packets {
+        table.complain("max", format!("{max} has no room for two packets, which take {two_packets} at least"));
+    }
+}
+
+fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scenario) {
+    let forward = &scenario.links[host.uplink].forward;
+    let sorts = matches!(forward.queue, Queue::Discipline(Discipline::Prio(_)));
+    if host.classifier.is_some() && !sorts {
+        let message = format!(
+            "needs bands to sort packets into; write queue = {{ kind = \"prio\", bands = 2 }} in [link.{}]",
+            forward.name
+        );
+        section.complain("classifier", message);
+    }
+    let whose = format!("is of the link by which the packets of [host.{}] leave it", host.name);
+    if let Queue::Kernel(_) = forward.queue {
+        link.queue().complain("kind", format!("{whose}, which is simulated: it must be this program's own"));
+    }
+    if matches!(forward.service, Service::Wifi(_) | Service::Lte(_)) {
+        let key = if link.get("lte").is_some() { "lte" } else { "wifi" };
+        link.complain(key, format!("{whose}: a host cannot be in a cell yet; write a rate, or a trace"));
+    }
+    let impairments = &forward.impairments;
+    let asked = [
+        ("jitter", impairments.jitter.is_some()),
+        ("reorder", impairments.reorder.is_some()),
+        ("duplicate", impairments.duplicate > 0.0),
+    ];
+    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+        link.complain(key, format!("{whose}, where packets keep their order; give it to a link behind that"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The keys of applications.
+
+use super::Absence::{Default, Required};
+use super::Kind::{Choice, Integer, Rate, Size, Time};
+use super::{Key, RATES, SOME_TIME, TIMES, keys};
+
+/// The names of applications, besides transfers.
+pub const APPS: &[&str] = &["messenger", "game", "upload", "web", "video", "voice", "ping", UDP];
+/// UDP at a constant rate.
+pub(crate) const UDP: &str = "udp";
+
+const MESSAGES: &str = "1b..100mb";
+const DATAGRAMS: &str = "28b..65535b";
+const EVERY: &str = "the time from one to the next, answered or not";
+const REQUEST: &str = "how much is asked with, in whole packets if it is more than one";
+const RESPONSE: &str = "how much is answered";
+
+/// Section by section.
+pub(super) const SECTIONS: &[&[Key]] = &[
+    keys! {
+        "messenger":
+        "kind" = Choice(APPS), Required => "messenger: short messages over TCP, each of which is answered";
+        "every" = Time, Default("1s"), SOME_TIME => EVERY;
+        "request" = Size, Default("200b"), MESSAGES => REQUEST;
+        "response" = Size, Default("200b"), MESSAGES => RESPONSE;
+    },
+    keys! {
+        "game":
+        "kind" = Choice(&["game"]), Required => "game: small messages over TCP at a steady pace, each answered";
+        "every" = Time, Default("100ms"), SOME_TIME => EVERY;
+        "request" = Size, Default("60b"), MESSAGES => REQUEST;
+        "response" = Size, Default("150b"), MESSAGES => RESPONSE;
+    },
+    keys! {
+        "upload":
+        "kind" = Choice(&["upload"]), Required => "upload: chunks to a cloud, each of which it confirms";
+        "chunk" = Size, Default("4mb"), MESSAGES => "how much is sent until the cloud confirms it";
+        "response" = Size, Default("300b"), MESSAGES => "how much confirms a chunk";
+        "pause" = Time, Default("20ms"), TIMES => "from that until the next chunk";
+    },
+    keys! {
+        "web":
+        "kind" = Choice(&["web"]), Required => "web: pages of one object and others that follow it";
+        "connections" = Integer, Default("6"), "1..100" => "connections over which a page comes";
+        "objects" = Integer, Default("40"), "0..10000" => "objects beside the page itself";
+        "request" = Size, Default("500b"), MESSAGES => REQUEST;
+        "response" = Size, Default("30kb"), MESSAGES => "how much each object is";
+        "pause" = Time, Default("5s"), TIMES => "from a page until the next is asked for";
+    },
+    keys! {
+        "video":
+        "kind" = Choice(&["video"]), Required => "video: a film in pieces, of a quality that suits the rate";
+        "lowest" = Rate, Default("500kbit"), RATES => "the lowest quality";
+        "highest" = Rate, Default("5mbit"), RATES => "the highest; each has one and a half times the rate of the one below";
+        "piece" = Time, Default("4s"), "10ms..3600s" => "how long a piece plays";
+        "startup" = Time, Default("8s"), SOME_TIME => "how much must be there before it plays";
+        "most" = Time, Default("30s"), SOME_TIME => "how much is fetched ahead";
+        "request" = Size, Default("500b"), MESSAGES => REQUEST;
+    },
+    keys! {
+        "voice":
+        "kind" = Choice(&["voice"]), Required => "voice: a call of 64 kbit/s in both directions (G.711 over RTP and UDP)";
+        "every" = Time, Default("20ms"), SOME_TIME => "the time from one packet to the next";
+        "packet" = Size, Default("200b"), DATAGRAMS => "IP length of a packet";
+    },
+    keys! {
+        "ping":
+        "kind" = Choice(&["ping"]), Required => "ping: ICMP echo requests and their replies";
+        "every" = Time, Default("200ms"), SOME_TIME => "the time from one to the next";
+        "packet" = Size, Default("84b"), DATAGRAMS => "IP length of a packet";
+    },
+    keys! {
+        "udp":
+        "kind" = Choice(&["udp"]), Required => "udp: datagrams at a constant rate";
+        "rate" = Rate, Required, RATES => "the rate of the packets";
+        "packet" = Size, Default("1500b"), DATAGRAMS => "IP length of a packet";
+    },
+];

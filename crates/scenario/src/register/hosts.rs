@@ -1,0 +1,43 @@
+//! The keys of hosts.
+
+use super::Absence::{Default, Means, Required};
+use super::Kind::{Choice, Flag, Integer, Size, Table, Text};
+use super::{Key, keys};
+
+/// The names of a send buffer's `tuning`.
+pub const TUNINGS: &[&str] = &["linux", "twice_cwnd"];
+
+/// Section by section.
+pub(super) const SECTIONS: &[&[Key]] = &[
+    keys! {
+        "host":
+        "NAME" = Table, Required =>
+            "a host, under a name of your choice, whose flows share its send buffers' rules and the queue of the link \
+            that their paths begin with; simulator only";
+    },
+    keys! {
+        "host.NAME":
+        "classifier" = Text, Means("the type of service chooses the band") =>
+            "what chooses the band of each packet, a built-in name or the path of a .bpf.c file; the queue must be \
+            prio then";
+        "classifier_params" = Table, Means("the classifier's own defaults") =>
+            "parameters of the classifier; a table classifier_params.NAME holds for the classifier NAME only";
+        "small_queues" = Flag, Default("true") =>
+            "TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6)";
+        "ring" = Integer, Default("0"), "0..100000" =>
+            "packets that the device takes from the queue before it can send them; no queue sorts them any more";
+        "byte_queue_limits" = Flag, Default("false") =>
+            "the device takes no more bytes than keep it busy (BQL, in Linux since 3.3); needs ring";
+        "tcp_wmem" = Table, Means("as Linux has it") =>
+            "the send buffer of each connection is auto-tuned within net.ipv4.tcp_wmem";
+    },
+    keys! {
+        "tcp_wmem":
+        "default" = Size, Default("16kib"), "4kib..1gib" => "memory of the buffer at first";
+        "max" = Size, Default("4mib"), "4kib..1gib" => "memory that it may grow to";
+        "tuning" = Choice(TUNINGS), Default("linux") =>
+            "how it grows: as Linux does it, or to twice the congestion window, always";
+        "notsent_lowat" = Size, Means("an application writes until the buffer is full"), "1b..1gib" =>
+            "an application goes on writing when less than this is unsent (net.ipv4.tcp_notsent_lowat)";
+    },
+];

@@ -1,0 +1,68 @@
+//! Hosts, their classifiers and their send buffers.
+
+use super::sentence;
+
+const BASE: &str = r#"duration = "60s"
+[link.up]
+rate = "9mbit"
+delay = "10ms"
+queue = { kind = "prio", bands = 2 }
+[link.core]
+rate = "1gbit"
+delay = "10ms"
+queue = { limit = "1mb" }
+[host.phone]
+classifier = "sorpc"
+[[flows]]
+host = "phone"
+cc = "cubic"
+"#;
+
+#[rustfmt::skip]
+const CASES: &[(&str, &str, &str)] = &[
+    ("host = \"phone\"", "host = \"fone\"",
+     "hosts.toml:13: flows.0.host: there is no [host.fone]; there is phone"),
+    ("host = \"phone\"\n", "",
+     "hosts.toml:10: host.phone: has no flows; write host = \"phone\" in a flow group, or leave the host out"),
+    ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\ncc = \"reno\"",
+     "hosts.toml:15: flows.1.path: begins with up, by which the packets of [host.phone] leave it: write host = \
+      \"phone\", or put a link before it"),
+    ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\nhost = \"phone\"\npath = [\"core\"]\ncc = \"reno\"",
+     "hosts.toml:17: flows.1.path: [host.phone] has one device: flows before leave it by up, these by core"),
+    ("cc = \"cubic\"", "cc = \"cubic\"\naccess = { rate = \"1mbit\" }",
+     "hosts.toml:15: flows.0.access: has a rate beside host, whose own link is the first of path; leave it out"),
+    ("{ kind = \"prio\", bands = 2 }", "{ limit = \"100p\" }",
+     "hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
+      2 } in [link.up]"),
+    ("{ kind = \"prio\", bands = 2 }", "{ kind = \"kernel:prio\" }",
+     "hosts.toml:5: link.up.queue.kind: is of the link by which the packets of [host.phone] leave it, which is \
+      simulated: it must be this program's own\n\
+      hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
+      2 } in [link.up]"),
+    ("delay = \"10ms\"", "delay = \"10ms\"\njitter = \"1ms\"",
+     "hosts.toml:5: link.up.jitter: is of the link by which the packets of [host.phone] leave it, where packets keep \
+      their order; give it to a link behind that"),
+    ("\"sorpc\"", "\"kernel:sorpc\"",
+     "hosts.toml:11: host.phone.classifier: kernels have no such mechanism of their own; leave classifier out"),
+    ("classifier = \"sorpc\"", "classifier_params = { sor_threshold = \"50%\" }",
+     "hosts.toml:11: host.phone.classifier_params: needs a classifier, whose parameters these are"),
+    ("classifier = \"sorpc\"", "classifier = \"sorpc\"\nclassifier_params = { sorpx = { no_overtake = false } }",
+     "hosts.toml:12: host.phone.classifier_params.sorpx: this host never runs sorpx, only sorpc (did you mean sorpc?)"),
+    ("classifier = \"sorpc\"", "byte_queue_limits = true",
+     "hosts.toml:11: host.phone.byte_queue_limits: needs a ring whose bytes are limited; write ring beside it"),
+    ("classifier = \"sorpc\"", "tcp_wmem = { default = \"1mib\", max = \"100kib\" }",
+     "hosts.toml:11: host.phone.tcp_wmem.default: 1048576b is more than max, 102400b"),
+    ("classifier = \"sorpc\"", "tcp_wmem = { tuning = \"twice\" }",
+     "hosts.toml:11: host.phone.tcp_wmem.tuning: must be one of linux, twice_cwnd, not \"twice\""),
+];
+
+#[test]
+fn hosts() {
+    assert_eq!(sentence(BASE, &[]).replace("base.toml", "hosts.toml"), "no mistake was found");
+    for (piece, replacement, expected) in CASES {
+        assert!(BASE.contains(piece), "{piece:?} does not occur in the base");
+        let text = BASE.replacen(piece, replacement, 1);
+        let said = sentence(&text, &[]).replace("base.toml", "hosts.toml");
+        assert_eq!(said, *expected, "{piece:?} was replaced by {replacement:?}");
+    }
+}

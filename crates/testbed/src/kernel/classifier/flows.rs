@@ -1,0 +1,115 @@
+//! The connections that a classifier's program knows, and what each band has had, as their maps have them.
+
+use crate::kernel::window::monotonic_us;
+use crate::kernel::window::{Ends, value_of};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use serde::Serialize;
+use std::net::SocketAddr;
+
+/// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
+const STATE_WORDS: usize = 4;
+
+/// `struct classified_flow` (`include/classify_program.h`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Classified {
+    own: [u64; STATE_WORDS],
+    seen_ns: u64,
+    wmem_queued: u32,
+    sndbuf: u32,
+    band: u32,
+    unused: u32,
+}
+
+/// `struct classified_band`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Counted {
+    packets: u64,
+    bytes: u64,
+}
+
+/// A connection that sends.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassifiedFlow {
+    /// The end that sends, at this host.
+    pub from: SocketAddr,
+    /// The other.
+    pub to: SocketAddr,
+    /// What its send buffer held when its latest packet left TCP, bytes of memory.
+    pub wmem_queued_bytes: u32,
+    /// The size of the send buffer; 0 of a connection that has none here.
+    pub sndbuf_bytes: u32,
+    /// The first over the second; none without a buffer.
+    pub occupancy_percent: Option<f64>,
+    /// The band that this packet was put in, from 0.
+    pub band: u32,
+    /// How long ago that was, s.
+    pub idle_s: f64,
+}
+
+/// What a band has had.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BandCount {
+    /// The band, from 0.
+    pub band: u32,
+    /// Packets; several segments that leave as one count once.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The connections in the one of these maps that holds them, those that were active last first.
+pub(super) fn flows(maps: &[u32]) -> Vec<ClassifiedFlow> {
+    let Some(map) = named(maps, "unbloat_flows") else { return Vec::new() };
+    let now_ns = monotonic_us() * 1000;
+    let read = |key: Vec<u8>| {
+        let value = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
+        Some(ClassifiedFlow::new(&value_of::<Ends>(&key)?, &value_of(&value)?, now_ns))
+    };
+    let mut all: Vec<_> = map.keys().filter_map(read).collect();
+    all.sort_by(|one, other| one.idle_s.total_cmp(&other.idle_s));
+    all
+}
+
+/// What each of so many bands has had.
+pub(super) fn counts(maps: &[u32], bands: u32) -> Vec<BandCount> {
+    let Some(map) = named(maps, "unbloat_bands") else { return Vec::new() };
+    let count = |band: u32| {
+        let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
+        let each = each.iter().filter_map(|bytes| value_of::<Counted>(bytes));
+        let (packets, bytes) = each.fold((0, 0), |(packets, bytes), one| (packets + one.packets, bytes + one.bytes));
+        BandCount { band, packets, bytes }
+    };
+    (0..bands).map(count).collect()
+}
+
+fn named(maps: &[u32], name: &str) -> Option<MapHandle> {
+    maps.iter().filter_map(|id| MapHandle::from_map_id(*id).ok()).find(|map| map.name() == name)
+}
+
+impl ClassifiedFlow {
+    fn new(ends: &Ends, flow: &Classified, now_ns: u64) -> ClassifiedFlow {
+        let (from, to) = ends.addresses();
+        let occupancy = 100.0 * f64::from(flow.wmem_queued) / f64::from(flow.sndbuf);
+        ClassifiedFlow {
+            from,
+            to,
+            wmem_queued_bytes: flow.wmem_queued,
+            sndbuf_bytes: flow.sndbuf,
+            occupancy_percent: (flow.sndbuf > 0).then_some(occupancy),
+            band: flow.band,
+            idle_s: now_ns.saturating_sub(flow.seen_ns) as f64 / 1e9,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_header() {
+        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 16));
+    }
+}

@@ -1,0 +1,17 @@
+//! Classifiers of a host's packets, at the device through which they leave: two queues, of which the first goes first,
+//! and a program that chooses between them.
+//!
+//! [`load_classifier`] gives them to a device until [`unload_classifier`], the device's end or the next boot; the queue
+//! discipline that was there before comes back.
+
+mod bands;
+mod flows;
+mod notes;
+mod programs;
+mod status;
+
+pub use flows::ClassifiedFlow;
+pub(in crate::kernel) use notes::has_made_clsact;
+pub(crate) use notes::sweep;
+pub use notes::{ClassifierNote, ClassifierUnloaded, load_classifier, unload_classifier};
+pub use status::{ClassifierStatus, classifier_status};

@@ -1,0 +1,200 @@
+"""Classifiers at a device of the running kernel: `unbloat load sorpc --dev`, `unload`, `status`, `clean`; as root."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_sandbox import Sandbox
+
+pytest_plugins = ["kernel_sandbox"]
+
+UPLOAD = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 4321), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+with socket.create_connection(server.getsockname()[:2]) as sender, server.accept()[0] as receiver:
+    sender.setblocking(False)
+    written = 0
+    try:
+        while True:
+            written += sender.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+    while written:
+        written -= len(receiver.recv(1 << 16))
+"""
+"""Fills its send buffer before anybody reads, so that what leaves then leaves a full one."""
+MESSAGES = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 4322))
+with socket.create_connection(server.getsockname()) as sender, server.accept()[0] as receiver:
+    for _ in range(20):
+        sender.sendall(bytes(100))
+        assert receiver.recv(1000)
+"""
+DATAGRAMS = """
+import socket
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 4323))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(20):
+    sender.sendto(bytes(100), receiver.getsockname())
+    assert receiver.recv(1000)
+"""
+
+
+@pytest.fixture
+def device(sandbox: Sandbox) -> str:
+    assert sandbox("ip", "link", "set", "lo", "up").returncode == 0
+    return "lo"
+
+
+def run(sandbox: Sandbox, program: str, *arguments: object) -> None:
+    done = sandbox(sys.executable, "-c", program, *arguments)
+    assert done.returncode == 0, done.stderr
+
+
+def classifiers(unbloat: Sandbox) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(unbloat("status", "--json").stdout)["classifiers"]
+    return found
+
+
+def packets(unbloat: Sandbox) -> list[int]:
+    """Give what each queue has had."""
+    (classifier,) = classifiers(unbloat)
+    return [band["packets"] for band in classifier["bands"]]
+
+
+def qdiscs(sandbox: Sandbox) -> str:
+    return sandbox("tc", "qdisc", "show", "dev", "lo").stdout
+
+
+def notes(sandbox: Sandbox) -> str:
+    return sandbox("ls", "/run").stdout
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_who_fills_its_buffer_goes_last(sandbox: Sandbox, unbloat: Sandbox, device: str, address: str) -> None:
+    before = qdiscs(sandbox)
+    done = unbloat("load", "sorpc", "--dev", device)
+    assert (done.stdout, done.stderr) == ("sorpc sorts the packets that leave lo\n", "")
+    run(sandbox, MESSAGES)
+    run(sandbox, DATAGRAMS)
+    first, last = packets(unbloat)
+    assert first >= 60 and last == 0, "messages, their acknowledgements, and datagrams"
+    run(sandbox, UPLOAD, address)
+    assert packets(unbloat)[1] > 0
+    (classifier,) = classifiers(unbloat)
+    sent = {flow["to"].rpartition(":")[2]: flow for flow in classifier["flows"]}
+    assert sent["4322"]["band"] == 0 and sent["4322"]["occupancy_percent"] < 50, sent
+    assert "4321" in sent and sent["4321"]["sndbuf_bytes"] > 0
+    assert "send buffer" in unbloat("status").stdout
+    again = unbloat("load", "single", "--dev", device)
+    assert (again.returncode, again.stderr) == (2, "unbloat: lo has sorpc already: unbloat unload sorpc --dev lo\n")
+    assert unbloat("unload", "sorpc").stdout == "lo no longer has sorpc\n"
+    assert qdiscs(sandbox) == before and notes(sandbox) == "" and classifiers(unbloat) == []
+
+
+@pytest.mark.parametrize("classifier", ["sorpc", "single", "pfifo_fast"])
+def test_every_classifier_passes_the_verifier(unbloat: Sandbox, device: str, classifier: str) -> None:
+    done = unbloat("load", classifier, "--dev", device, "--json")
+    assert json.loads(done.stdout)["source"] == classifier, done.stderr
+    assert unbloat("unload", classifier, "--dev", device).returncode == 0
+
+
+def test_parameters_arrive(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    assert unbloat("load", "sorpc", "--dev", device, "--param", "sor_threshold=0%").returncode == 0
+    run(sandbox, MESSAGES)
+    first, last = packets(unbloat)
+    assert last == 20 and first > 0, "every message is data, and nothing else is"
+    assert classifiers(unbloat)[0]["parameters"]["sor_threshold"] == "0/1024"
+    assert unbloat("unload", "sorpc").returncode == 0
+
+
+def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.bpf.c"
+    file.write_text(
+        '#include "vmlinux.h"\n#include <bpf/bpf_helpers.h>\n#include "classify.h"\n'
+        "static __always_inline __u32 mine(struct classify_flow *flow, const struct classify_packet *packet)\n"
+        '{\n\treturn packet->kind == PACKET_UDP;\n}\nCLASSIFIER(mine)\nchar _license[] SEC("license") = "GPL";\n'
+    )
+    done = unbloat("load", file, "--dev", device)
+    assert done.returncode == 0, done.stderr
+    run(sandbox, DATAGRAMS)
+    assert packets(unbloat) == [0, 20]
+    assert unbloat("unload", file).returncode == 0
+
+
+def test_a_rate_is_a_class_of_htb(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    done = unbloat("load", "sorpc", "--dev", device, "--rate", "20mbit")
+    assert done.stdout == "sorpc sorts the packets that leave lo, at 20 Mbit/s\n", done.stderr
+    classes = sandbox("tc", "class", "show", "dev", "lo").stdout
+    assert "4247:ff root rate 20Mbit ceil 20Mbit" in classes
+    assert "4247:1 parent 4247:ff prio 0 rate 20Mbit ceil 20Mbit" in classes
+    assert "4247:2 parent 4247:ff prio 1 rate 8Kbit ceil 20Mbit" in classes
+    run(sandbox, MESSAGES)
+    sent = sandbox("tc", "-s", "class", "show", "dev", "lo", "classid", "4247:1").stdout
+    assert "Sent 0 bytes" not in sent, sent
+    assert unbloat("unload", "sorpc").returncode == 0
+
+
+def test_what_was_there_comes_back(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    assert sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", "pfifo", "limit", "77").returncode == 0
+    done = unbloat("load", "sorpc", "--dev", device)
+    assert done.stdout == "sorpc sorts the packets that leave lo; pfifo comes back when it goes\n", done.stderr
+    assert "pfifo 7:" not in qdiscs(sandbox)
+    assert unbloat("unload", "sorpc").returncode == 0
+    assert "pfifo" in qdiscs(sandbox) and "limit 77p" in qdiscs(sandbox)
+
+
+def test_what_could_not_come_back_is_not_replaced(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    assert sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", "htb").returncode == 0
+    before = qdiscs(sandbox)
+    done = unbloat("load", "sorpc", "--dev", device)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "unbloat: lo has the queue discipline htb, which could not be put back as it is: remove it "
+        "(tc qdisc del dev lo root)\n",
+    )
+    assert qdiscs(sandbox) == before and notes(sandbox) == ""
+
+
+def test_what_a_killed_process_has_begun_is_taken_away(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    before = qdiscs(sandbox)
+    assert unbloat("load", "sorpc", "--dev", device).returncode == 0
+    # As if it had been killed between the queues and the program.
+    assert sandbox("tc", "qdisc", "del", "dev", device, "clsact").returncode == 0
+    assert "the classifier sorpc at lo" in unbloat("clean").stdout
+    assert qdiscs(sandbox) == before and notes(sandbox) == ""
+
+
+def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    before = qdiscs(sandbox)
+    for mechanism in ("static", "sorpc"):
+        assert unbloat("load", mechanism, "--dev", device).returncode == 0
+    run(sandbox, MESSAGES)
+    assert sum(packets(unbloat)) > 40
+    assert json.loads(unbloat("status", "--json").stdout)["receivers"][0]["flows"]
+    for mechanism in ("static", "sorpc"):
+        assert unbloat("unload", mechanism).returncode == 0
+    assert qdiscs(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["load", "sorpc"], "sorpc sorts the packets that leave a device: say which, such as --dev eth0"),
+        (
+            ["load", "sorpc", "--dev", "lo", "--port", "80"],
+            "--port is for receivers; sorpc sorts all packets that leave lo",
+        ),
+        (["load", "rtac", "--dev", "lo", "--rate", "1mbit"], "--rate is for classifiers, such as sorpc; rtac is none"),
+        (["load", "sorpc", "--dev", "lo", "--rate", "fast"], "--rate: "),
+        (["load", "sorpc", "--dev", "nonesuch"], "there is no network device nonesuch; there are lo"),
+        (["unload", "sorpc"], "no device has the classifier sorpc; `unbloat load` has loaded nothing"),
+    ],
+)
+def test_wrong_input_gets_a_sentence(unbloat: Sandbox, device: str, arguments: list[str], sentence: str) -> None:
+    done = unbloat(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith(f"unbloat: {sentence}"), done.stderr
