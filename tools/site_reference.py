@@ -127,8 +127,9 @@ def classifiers() -> str:
     """Describe the classifiers of a host's packets likewise."""
     about = (
         "What sorts the packets of a host into queues of which the first is served first: `classifier` in "
-        "`[host.NAME]` names one, `classifier_params` sets its parameters, and `unbloat load NAME --dev DEVICE` puts it "
-        "into the running kernel. Made from the files in `algorithms/classify/`, each of which opens with the text below."
+        "`[host.NAME]` names one, `classifier_params` sets its parameters, and `unbloat load NAME --dev DEVICE` puts "
+        "it into the running kernel. Made from the files in `algorithms/classify/`, each of which opens with the text "
+        "below."
     )
     return mechanisms("Classifiers", about, _core.classifiers(ALGORITHMS))
 
