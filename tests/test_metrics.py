@@ -8,7 +8,7 @@ from unbloat.comparison.tolerance import criteria_of
 from unbloat.papers.quantities import QUANTITIES, MeasuredRun
 from unbloat.report.run_table import text_of
 from unbloat.report.sweep_table import text_of as sweep_text_of
-from unbloat.results.metrics import BY_KEY, COLUMNS, METRICS, folded
+from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded
 from unbloat.results.reference import markdown
 
 TWO = '\n[[flows]]\ncc = "cubic"\nsize = "300kb"\n'
@@ -32,7 +32,7 @@ def test_every_column_is_defined(small: Path) -> None:
     for name, table in tables.items():
         assert set(table) <= described(name), name
         absent = {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound", "scenario", "retries"}
-        assert described(name) - set(table) <= absent, name
+        assert described(name) - set(table) <= absent | FELT, name
 
 
 def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:
@@ -50,6 +50,8 @@ def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:
 def test_units_end_the_names() -> None:
     endings = {"Mbit/s": "mbps", "packets": "packets", "%": "percent", "ms": "ms", "us": "us", "s": "s", "B": "bytes"}
     counts = {"timeouts", "jain_index", "drops", "wire_losses", "duplicates", "marks", "retries"}
+    counts |= {"rating", "opinion_score", "stalls", "quality_switches"}
+    counts |= {name for name in FELT if name.startswith("buffered_windows")}
     for metric in METRICS.values():
         assert metric.name in counts or endings[metric.unit] in metric.name.split("_"), metric.name
 
@@ -71,7 +73,8 @@ def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> N
     shared = QUANTITIES.keys() & BY_KEY.keys()
     assert {"goodput", "throughput", "loss", "retransmissions", "completion", "rtt", "queue_delay", "jain"} <= shared
     # Receivers that measure RTTs are those with a window controller.
-    for key in shared - {"completion", "receiver_rtt"}:
+    felt = {key for key, metric in BY_KEY.items() if metric.name in FELT}
+    for key in shared - felt - {"completion", "receiver_rtt"}:
         (criterion,) = (each for each in criteria_of({key: "1%"}) if each.name == key)
         assert criterion.take(run) == pytest.approx(QUANTITIES[key].take(measured, {})), key
         assert QUANTITIES[key].unit.replace("Mb/s", "Mbit/s") in (BY_KEY[key].unit, "index"), key

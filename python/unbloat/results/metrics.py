@@ -116,6 +116,8 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("completion", "completion_s", "completion", "s", LAST,
      "Flow completion time: from the flow's start to its last byte acknowledged; empty for a flow without a size, or "
      "one that the end of the run cut off."),
+)  # fmt: skip
+_FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("delay", "delay_ms_mean", "one-way delay mean", "ms", MEAN,
      "Of an application's datagrams: mean time from sending to the other end, over those sent after the warm-up; empty "
      "for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`."),
@@ -196,8 +198,11 @@ _RUNS: Sequence[tuple[str, str, str, str, str]] = (
 )  # fmt: skip
 
 FLOW_METRICS = tuple(
-    Metric(key, name, heading, unit, "flow", definition, fold) for key, name, heading, unit, fold, definition in _FLOWS
+    Metric(key, name, heading, unit, "flow", definition, fold)
+    for key, name, heading, unit, fold, definition in (*_FLOWS, *_FELT)
 )
+FELT = {name for _, name, *_ in _FELT}
+"""The columns of applications and of senders on hosts, absent where there is none."""
 LINK_METRICS = tuple(
     Metric(key, name, heading, unit, "link", definition) for key, name, heading, unit, definition in _LINKS
 )
@@ -361,5 +366,5 @@ def folded(flows: Sequence[Row]) -> Metrics:
     return {
         metric.name: metric.fold.of(flows, metric.name)
         for metric in FLOW_METRICS
-        if metric.fold and is_there(flows, metric)
+        if metric.fold and (metric.name not in FELT or is_there(flows, metric))
     }
