@@ -39,7 +39,7 @@ impl Sender {
         }
         self.sk.rcv_tstamp = clock::jiffies(env.now);
         self.process(env, ack, updates_window);
-        if self.board.una == self.segments {
+        if self.board.una == self.segments && self.has_written_all() {
             self.meter.complete(env.now, self.start);
             return self.finish();
         }
@@ -485,6 +485,8 @@ impl Sender {
             // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence
             // the flow for good.
             self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
+            self.meter.waits(env.now, Nanos::from_micros(self.sk.sim.period_us.into()));
+            self.close_gate(env.now);
             return;
         }
         if self.in_cwnd_reduction() {

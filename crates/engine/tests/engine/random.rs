@@ -89,6 +89,7 @@ prop_compose! {
         FlowGroup {
             name: None,
             cc: control(&cc),
+            origin: None,
             count,
             arrivals: None,
             reverse: false,
@@ -107,6 +108,7 @@ prop_compose! {
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
             tcp_rmem: None,
             read_rate: None,
+            write_rate: None,
             receiver: None,
             stack,
         }
@@ -193,6 +195,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             wifi: vec![],
             links: vec![DuplexLink { forward: bottleneck, reverse }],
             lte: vec![],
+            meshes: vec![],
             flows,
         }
     })

@@ -82,6 +82,7 @@ pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup {
         name: None,
         cc: control(cc),
+        origin: None,
         count: 1,
         arrivals: None,
         reverse: false,
@@ -100,6 +101,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         receive_window: None,
         tcp_rmem: None,
         read_rate: None,
+        write_rate: None,
         receiver: None,
         stack: TcpProfile::LINUX,
     }
@@ -119,6 +121,7 @@ pub fn scenario(seconds: u64) -> Scenario {
             reverse: link("bottleneck.reverse", 1000.0, Nanos::from_millis(20)),
         }],
         lte: vec![],
+        meshes: vec![],
         flows: vec![flow("reno")],
     }
 }

@@ -4,6 +4,7 @@
 mod flows;
 mod links;
 mod lte;
+mod mesh;
 mod queues;
 
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
-    /// direction, `lte.NAME` an LTE cell, `loss` a table in the place of either direction's share, `rates` and
+    /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either direction's share, `rates` and
     /// `outages` each one of either direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`,
     /// `tcp_rmem`, `clock` and `arrivals` those of a group, `pareto` and the others of [`SIZES`] a table in the place of
     /// its size, `profile` a table in the place of a profile's name.
@@ -98,7 +99,7 @@ use Kind::{Choice, Integer, Profile, Table, Tables, Text, Time};
 pub(crate) const OF_THE_KERNEL: &str = "kernel:";
 
 /// The names of `profile`.
-pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux"];
+pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
 /// The names of a queue's `kind`.
@@ -176,13 +177,14 @@ const TOP: &[Key] = keys! {
     "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
     "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
+    "mesh" = Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
 };
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    [&[TOP], links::SECTIONS, lte::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
+    [&[TOP], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
 }
 
 /// The keys of one section.

@@ -9,10 +9,10 @@ const KEYS_AND_SECTIONS: &[Case] = &[
          frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
          jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("\"linux\"", "\"linx\"",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not \"linx\" (did \
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not \"linx\" (did \
          you mean linux?)"),
     ("\"linux\"", "3",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not 3"),
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
      "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, \
          tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, \

@@ -1,0 +1,278 @@
+//! A mesh of IEEE 802.15.4 radios on one channel, whose nodes forward packets along a tree.
+//!
+//! Members `2n` and `2n + 1` of its medium are the two directions between a node and its parent. All that a node sends,
+//! its own packets and those that it forwards, up and down, waits in the node's one queue. A packet is one frame, or
+//! several fragments one after the other, each by unslotted CSMA/CA and acknowledged (IEEE 802.15.4-2006, 7.5.1.4 and
+//! 7.5.6.4). A node has one radio: it transmits or listens, and what it does not hear from the beginning it does not
+//! receive. So hidden nodes collide, as on the air.
+//!
+//! A node knows no more than it hears; what the receiver has got, though the acknowledgement was lost, is remembered
+//! with the sender's frame, because the receiver would know it by its sequence number.
+
+mod air;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use super::access_control::AccessControl;
+use super::member::MemberId;
+use super::members::Members;
+use crate::packet::{Packet, Pool};
+use crate::{Agenda, rng};
+use air::Air;
+use node::{Answer, Node, Outgoing, State};
+use scenario::mesh::{Csma, Hop, frames, radio};
+use scenario::units::Nanos;
+use scenario::{mesh, records, stream};
+
+/// Who transmits when, and what of it arrives.
+pub struct Mesh {
+    model: mesh::Mesh,
+    /// By member, from whom to whom.
+    hops: Vec<Hop>,
+    nodes: Vec<Node>,
+    air: Air,
+    /// When each node has something to do (`2n`), and when the acknowledgement that it owes begins or ends (`2n + 1`).
+    events: Agenda,
+    #[cfg(test)]
+    log: Vec<tests::Transmission>,
+}
+
+/// Why a packet is given up.
+enum Failure {
+    ChannelAccess,
+    NoAck,
+}
+
+impl Mesh {
+    /// A mesh in which nobody has sent yet, which measures from `from` to `to`. `number` keeps its draws apart from
+    /// those of others of the same seed.
+    pub fn new(model: &mesh::Mesh, hops: Vec<Hop>, seed: u64, number: u64, from: Nanos, to: Nanos) -> Mesh {
+        let count = model.nodes.len();
+        let purpose = |node: usize| stream::MESH_BACK_OFF + (number << 16) + node as u64;
+        Mesh {
+            hops,
+            nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
+            air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
+            events: Agenda::new(2 * count as u32),
+            model: model.clone(),
+            #[cfg(test)]
+            log: vec![],
+        }
+    }
+
+    fn set_event(&mut self, node: usize, at: Nanos) {
+        self.events.set(2 * node as u32, at);
+    }
+
+    /// A node with nothing under way looks into its queue, which is its own by its number.
+    fn look_into_queue<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        let Some(frame) = members.dequeue(now, node, packets) else {
+            return self.set_event(node, members.next_of(node, now));
+        };
+        let (to, fragments) = (self.hops[frame.member as usize].to, frames::count(frame.bytes));
+        let outgoing = Outgoing { frame, to, fragment: 0, fragments, retries: 0, is_received: false };
+        self.nodes[node].outgoing = Some(outgoing);
+        self.begin_access(node, now);
+    }
+
+    /// The first back-off of a frame.
+    fn begin_access(&mut self, node: usize, now: Nanos) {
+        self.nodes[node].busy = 0;
+        self.nodes[node].exponent = self.model.csma.min_be;
+        self.back_off(node, now);
+    }
+
+    fn back_off(&mut self, node: usize, now: Nanos) {
+        let one = &mut self.nodes[node];
+        one.state = State::BackOff;
+        let periods = scenario::up_to(Csma::most_periods(one.exponent), &mut one.back_off);
+        self.set_event(node, now + Nanos(periods * radio::BACKOFF_PERIOD.0) + radio::CCA);
+    }
+
+    /// The channel was assessed until now.
+    fn assess(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        if !self.air.was_busy(node, now - radio::CCA, now) && self.nodes[node].answer.is_none() {
+            self.nodes[node].state = State::Turnaround;
+            self.air.stop_listening(node);
+            return self.set_event(node, now + radio::TURNAROUND);
+        }
+        let Csma { max_be, max_backoffs, .. } = self.model.csma;
+        let one = &mut self.nodes[node];
+        one.busy += 1;
+        one.exponent = (one.exponent + 1).min(max_be);
+        if one.busy > max_backoffs {
+            return self.give_up(node, now, Failure::ChannelAccess, members);
+        }
+        self.back_off(node, now);
+    }
+
+    /// Its radio has turned round.
+    fn transmit(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = self.nodes[node].outgoing else { return };
+        let Outgoing { frame, to, fragment, retries, .. } = outgoing;
+        let end = now + radio::air_time(frames::bytes(frame.bytes, fragment));
+        let one = &mut self.nodes[node];
+        one.state = State::Transmission;
+        one.counted.transmits(now, end);
+        one.counted.frames += u64::from(one.counted.covers(now));
+        if retries > 0 {
+            one.counted.retries += u64::from(one.counted.covers(now));
+            members.get_mut(frame.member).retries_at(now);
+        } else if fragment == 0 {
+            members.starts(now, &frame);
+        }
+        members.get_mut(frame.member).transmits(now, end);
+        self.start_on_air(now, end, node, to, Some(now - radio::TURNAROUND));
+        self.set_event(node, end);
+    }
+
+    /// The end of its frame: the node that it is for answers if it has understood it.
+    fn end_transmission(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        self.nodes[node].state = State::AckWait;
+        self.set_event(node, now + radio::ACK_WAIT);
+        let understood = self.air.ends(now, node);
+        self.air.listen(node);
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        if !understood {
+            return;
+        }
+        let Outgoing { frame, to, fragment, fragments, is_received, .. } = *outgoing;
+        outgoing.is_received = true;
+        if !is_received && fragment + 1 == fragments {
+            members.deliver(now, &frame);
+        }
+        self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
+        self.air.stop_listening(to);
+        self.events.set(2 * to as u32 + 1, now + radio::TURNAROUND);
+    }
+
+    /// The acknowledgement that a node owes begins, or ends.
+    fn answer(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(Answer { to, is_sent }) = self.nodes[node].answer else { return };
+        if !is_sent {
+            let end = now + radio::air_time(radio::ACK_BYTES);
+            self.nodes[node].answer = Some(Answer { to, is_sent: true });
+            self.nodes[node].counted.transmits(now, end);
+            self.start_on_air(now, end, node, to, None);
+            return self.events.set(2 * node as u32 + 1, end);
+        }
+        self.nodes[node].answer = None;
+        self.events.set(2 * node as u32 + 1, Nanos::NEVER);
+        let understood = self.air.ends(now, node);
+        if self.nodes[node].listens() {
+            self.air.listen(node);
+        }
+        if understood && self.nodes[to].state == State::AckWait {
+            self.acknowledged(to, now, members);
+        }
+    }
+
+    /// The frame has come: the next fragment, or the next packet, follows after a space.
+    fn acknowledged(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        let space = radio::space_after(frames::bytes(outgoing.frame.bytes, outgoing.fragment));
+        (outgoing.retries, outgoing.is_received) = (0, false);
+        outgoing.fragment += 1;
+        if outgoing.fragment == outgoing.fragments {
+            self.nodes[node].outgoing = None;
+            self.rest(node, now, now + space, members);
+        } else {
+            self.begin_access(node, now + space);
+        }
+    }
+
+    /// No acknowledgement has come.
+    fn repeat(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        outgoing.retries += 1;
+        if outgoing.retries > self.model.csma.max_retries {
+            return self.give_up(node, now, Failure::NoAck, members);
+        }
+        self.begin_access(node, now);
+    }
+
+    /// A packet is not tried any more, which may have come all the same.
+    fn give_up(&mut self, node: usize, now: Nanos, failure: Failure, members: &mut Members) {
+        let one = &mut self.nodes[node];
+        let counts = u64::from(one.counted.covers(now));
+        match failure {
+            Failure::ChannelAccess => one.counted.channel_failures += counts,
+            Failure::NoAck => one.counted.unacknowledged += counts,
+        }
+        let outgoing = one.outgoing.take();
+        if let Some(outgoing) = outgoing.filter(|packet| !packet.is_received || packet.fragment + 1 < packet.fragments)
+        {
+            members.give_up(&outgoing.frame);
+        }
+        self.rest(node, now, now, members);
+    }
+
+    /// A node is done with a packet, and looks for another at `next`.
+    fn rest(&mut self, node: usize, now: Nanos, next: Nanos, members: &mut Members) {
+        (self.nodes[node].state, self.nodes[node].rests_until) = (State::Idle, next);
+        members.find_empty(now, node);
+        self.set_event(node, members.next_of(node, now).max(next));
+    }
+
+    /// Puts a transmission on the air, before which the channel was assessed until `assessed`.
+    #[cfg_attr(not(test), allow(unused_variables))]
+    fn start_on_air(&mut self, now: Nanos, end: Nanos, from: usize, to: usize, assessed: Option<Nanos>) {
+        self.air.starts(now, end, from, to);
+        #[cfg(test)]
+        self.log.push(tests::Transmission { from, start: now, end, assessed });
+    }
+
+    /// The records of its nodes, which are in the file's order.
+    pub(super) fn node_records(&self, members: &Members) -> Vec<records::Node> {
+        let record = |(number, node): (usize, &Node)| {
+            let (transmitted, listened) = node.counted.times();
+            let drops = (0..).zip(&self.hops).filter(|(_, hop)| hop.from == number);
+            records::Node {
+                mesh: self.model.name.clone(),
+                node: self.model.nodes[number].name.clone(),
+                parent: self.model.nodes[number].parent.map(|parent| self.model.nodes[parent].name.clone()),
+                hops: self.model.hops(number),
+                drops: drops.map(|(member, _)| members.get(member).stats.drops).sum(),
+                frames: node.counted.frames,
+                frame_retries: node.counted.retries,
+                channel_failures: node.counted.channel_failures,
+                unacknowledged: node.counted.unacknowledged,
+                transmit_s: transmitted.as_secs_f64(),
+                listen_s: listened.as_secs_f64(),
+                energy_mj: node.counted.energy_mj(&self.model.energy),
+            }
+        };
+        self.nodes.iter().enumerate().map(record).collect()
+    }
+}
+
+impl AccessControl for Mesh {
+    fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members) {
+        let node = self.hops[member as usize].from;
+        let one = &self.nodes[node];
+        if one.state == State::Idle && one.outgoing.is_none() {
+            let ready = members.next_of(node, now);
+            self.set_event(node, ready.max(one.rests_until));
+        }
+    }
+
+    fn next(&self) -> Nanos {
+        self.events.first().0
+    }
+
+    fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        let (_, source) = self.events.first();
+        let node = source as usize / 2;
+        if !source.is_multiple_of(2) {
+            return self.answer(node, now, members);
+        }
+        match self.nodes[node].state {
+            State::Idle => self.look_into_queue(node, now, members, packets),
+            State::BackOff => self.assess(node, now, members),
+            State::Turnaround => self.transmit(node, now, members),
+            State::Transmission => self.end_transmission(node, now, members),
+            State::AckWait => self.repeat(node, now, members),
+        }
+    }
+}
