@@ -46,11 +46,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
             max_backoffs: count("max_backoffs"),
             max_retries: count("max_retries"),
         },
-        energy: Energy {
-            transmit_ma: number("transmit_ma"),
-            receive_ma: number("receive_ma"),
-            volts: number("volts"),
-        },
+        energy: Energy { transmit_ma: number("transmit_ma"), receive_ma: number("receive_ma"), volts: number("volts") },
     }
 }
 
@@ -207,10 +203,7 @@ fn link(mesh: &Mesh, number: usize, node: usize, parent: usize) -> DuplexLink {
         loss: Loss::NONE,
         impairments: Impairments::default(),
     };
-    DuplexLink {
-        reverse: direction(format!("{name}.reverse"), parent, node),
-        forward: direction(name, node, parent),
-    }
+    DuplexLink { reverse: direction(format!("{name}.reverse"), parent, node), forward: direction(name, node, parent) }
 }
 
 /// Has each node a way to the border router, each mesh a flow, and each flow packets that a mesh can carry?
@@ -228,7 +221,8 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
                 section.complain("nodes", format!("no flow group has mesh = \"{}\", so that nobody sends", mesh.name));
             }
             (_, Queue::Kernel(kernels)) => {
-                let message = format!("kernel:{} cannot share the air; take one of this program's own", kernels.discipline);
+                let message =
+                    format!("kernel:{} cannot share the air; take one of this program's own", kernels.discipline);
                 section.queue().complain("kind", message);
             }
             (Some(largest), queue) => checks::queue(section, queue, largest),
@@ -249,7 +243,10 @@ fn ways(section: &Section, mesh: &Mesh) {
         let name = &mesh.nodes[node].name;
         let root = &mesh.nodes[mesh.border_router].name;
         let Some(parent) = mesh.nodes[node].parent else {
-            nodes.complain(name, format!("has no way to {root}: no neighbour on one hears it, and is heard, well enough"));
+            nodes.complain(
+                name,
+                format!("has no way to {root}: no neighbour on one hears it, and is heard, well enough"),
+            );
             continue;
         };
         let hears = |from: usize, to: usize| mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY);

@@ -62,7 +62,8 @@ pub fn signal_at(metres: f64, power: f64, exponent: f64) -> f64 {
 /// Bits that are wrong at a ratio of signal to noise, not in dB (IEEE 802.15.4-2006, E.4.1.8).
 pub fn bit_error_rate(ratio: f64) -> f64 {
     const CHOOSE: [f64; 15] = [
-        120.0, 560.0, 1820.0, 4368.0, 8008.0, 11440.0, 12870.0, 11440.0, 8008.0, 4368.0, 1820.0, 560.0, 120.0, 16.0, 1.0,
+        120.0, 560.0, 1820.0, 4368.0, 8008.0, 11440.0, 12870.0, 11440.0, 8008.0, 4368.0, 1820.0, 560.0, 120.0, 16.0,
+        1.0,
     ];
     let term = |(choose, k): (&f64, u32)| {
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };

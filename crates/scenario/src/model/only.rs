@@ -46,7 +46,9 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::Drift(drift) => {
                 write!(f, "{drift} cannot be had on a kernel, where both ends read the same clock")?;
             }
-            OnlyThere::Mesh => write!(f, "cannot be had on a kernel yet, whose hosts the emulator joins by links only")?,
+            OnlyThere::Mesh => {
+                write!(f, "cannot be had on a kernel yet, whose hosts the emulator joins by links only")?
+            }
             OnlyThere::WriteRate => {
                 write!(f, "cannot be had on a kernel yet, where applications write as much as TCP takes")?;
             }

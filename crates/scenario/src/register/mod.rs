@@ -184,7 +184,11 @@ const TOP: &[Key] = keys! {
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    [&[TOP], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS, queues::SECTIONS, flows::SECTIONS].into_iter().flatten().copied().flatten()
+    [&[TOP], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS, queues::SECTIONS, flows::SECTIONS]
+        .into_iter()
+        .flatten()
+        .copied()
+        .flatten()
 }
 
 /// The keys of one section.

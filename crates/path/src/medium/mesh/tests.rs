@@ -72,6 +72,8 @@ struct World {
     /// By the number of a packet, for which node it is; the border router for those that go up.
     destinations: Vec<usize>,
     gone: usize,
+    /// How often a packet has come to the next node.
+    hopped: u32,
 }
 
 impl World {
@@ -85,6 +87,7 @@ impl World {
             packets: Pool::default(),
             destinations: vec![],
             gone: 0,
+            hopped: 0,
         }
     }
 
@@ -138,6 +141,7 @@ impl World {
         let member = (0..).zip(&self.hops).find(|(member, _)| self.medium.member(*member).port == port);
         let at = member.expect("a port of the mesh").1.to;
         let number = self.packets.get(id).number;
+        self.hopped += 1;
         if at != self.destinations[number as usize] {
             self.offer(now, at, id);
             return None;
@@ -238,66 +242,76 @@ fn the_time_over_n_hops() {
     }
 }
 
-/// With all nodes in one another's range only one transmits at a time, so that the rate falls as 1/n; where ranges end
-/// after a hop, nodes three hops apart transmit side by side, and it falls no farther.
+/// With all nodes in one another's range only one transmits at a time: they carry packets as many hops as contending
+/// nodes do, or fewer of them, because not all always have something. So over n hops the rate is at most an n-th, less
+/// what full queues drop on the way. Where ranges end after a hop, nodes farther apart transmit side by side, and from
+/// some length on the rate falls no more.
 #[test]
 fn the_rate_over_n_hops() {
-    let rate = |hops: usize, signals: &[i32]| {
+    let carried = |hops: usize, signals: &[i32]| {
         let mut world = World::new(&scenario(&chain(hops + 1, signals), "", 1));
-        world.saturated(&[hops], 2, 100)
+        let arrived = world.saturated(&[hops], 2, 100);
+        (arrived, f64::from(world.hopped) / 100.0)
     };
-    let lone = rate(1, &[-60]);
-    let in_one_range = [-60; 8];
+    let rate = |hops: usize, signals: &[i32]| carried(hops, signals).0;
     for hops in [2, 3, 4, 6] {
-        let share = rate(hops, &in_one_range) / lone * hops as f64;
-        // Back-offs of several nodes pass at the same time; collisions cost some.
-        assert!((0.85..1.3).contains(&share), "{hops} hops: {share} of a 1/n of the rate of one");
+        let (arrived, carried) = carried(hops, &[-60; 8]);
+        assert!(arrived * hops as f64 <= carried, "{arrived} packets a second, {carried} hops");
+        let (least, most) = (saturated_star(hops), saturated_star(1));
+        assert!((0.9 * least..=most).contains(&carried), "{hops} hops: {carried}, not {least} to {most}");
     }
-    let (four, eight) = (rate(4, &[-60]), rate(8, &[-60]));
+    let (lone, four, eight) = (rate(1, &[-60]), rate(4, &[-60]), rate(8, &[-60]));
     assert!(eight > 0.6 * four && four < 0.5 * lone, "lone {lone}, over 4 hops {four}, over 8 {eight}");
 }
 
-/// Packets a second that `nodes` which always have one send to a node that all hear, with a frame of so many bytes.
+/// Packets a second that so many nodes bring to a node that all hear, if they always have one.
 ///
-/// A mean-field model as Bianchi's, for unslotted CSMA/CA: each node, while the channel is idle, ends assessments at a
-/// rate r. The channel is idle for 1/(n r), and whoever ends one within the turnaround behind the first transmits, too.
-/// A node's assessments find the channel busy with probability b, the share of busy time; r follows from the mean time
-/// of its stages.
-fn saturation(nodes: f64, frame: u32) -> f64 {
-    let (turnaround, frame_us, answer) = (192.0, us(radio::air_time(frame)), us(radio::answer_time()));
-    let (mut busy, mut collides) = (0.3_f64, 0.1_f64);
+/// A mean-field model, as Bianchi's is, for unslotted CSMA/CA. In a back-off, a node ends assessments at a rate r, and
+/// finds the channel busy with probability b. The first to find it idle transmits after its turnaround, and whoever ends
+/// an assessment within that does, too: a collision. An assessment that fits between a frame and its acknowledgement
+/// finds the channel idle as well: the frame that follows spoils the acknowledgement and is not received itself, and
+/// what was received is sent again, unless the channel is busy too often.
+fn saturation(nodes: f64) -> f64 {
+    const STAGES: i32 = 5;
+    let (turnaround, cca) = (us(radio::TURNAROUND), us(radio::CCA));
+    let (frame, answer, space) = (us(radio::air_time(FRAME)), us(radio::answer_time()), us(radio::space_after(FRAME)));
+    let stage =
+        |stage: i32| Csma::most_periods((3 + stage as u32).min(5)) as f64 / 2.0 * us(radio::BACKOFF_PERIOD) + cca;
+    let mut busy = 0.3_f64;
     let mut carried = 0.0;
-    for _ in 0..1000 {
-        // Back-offs of a frame, up to five, each with its assessment; then the frame, or nothing.
-        let mean = |stage: u32| Csma::most_periods((3 + stage).min(5)) as f64 / 2.0 * 320.0 + 128.0;
-        let waits: f64 = (0..5).map(|stage: u32| busy.powi(stage as i32) * mean(stage)).sum();
-        let assessments: f64 = (0..5).map(|stage| busy.powi(stage)).sum();
-        let sends = 1.0 - busy.powi(5);
-        let success = frame_us + answer + 640.0;
-        let failure = frame_us + us(radio::ACK_WAIT);
-        let cycle = waits + sends * (turnaround + (1.0 - collides) * success + collides * failure);
-        // Assessments in the time in which a node can make any, and which find the channel idle.
-        let rate = assessments / cycle;
-        let idle = 1.0 / (nodes * rate);
-        let joins = 1.0 - libm::exp(-(nodes - 1.0) * rate * turnaround);
-        let period = idle + turnaround + frame_us + (1.0 - joins) * answer;
-        let next_busy = (period - idle - turnaround) / period * (nodes - 1.0) / nodes;
-        busy += 0.1 * (next_busy - busy);
-        collides += 0.1 * (joins - collides);
-        carried = 1e6 * (1.0 - joins) / period;
+    for _ in 0..4000 {
+        let reached = |n: i32| busy.powi(n);
+        let rate = (0..STAGES).map(reached).sum::<f64>() / (0..STAGES).map(|n| reached(n) * stage(n)).sum::<f64>();
+        let others = (nodes - 1.0) * rate;
+        let within = |time: f64| 1.0 - libm::exp(-others * time);
+        // Who has just sent leaves a space before he joins the others.
+        let idle = if others > 0.0 { within(space) / others } else { space } + (1.0 - within(space)) / (nodes * rate);
+        let (collides, spoils) = (within(turnaround), within(turnaround - cca));
+        let end = (1.0 - collides) * (answer + spoils * (frame - turnaround)) + collides * turnaround / 2.0;
+        let period = idle + turnaround + frame + end;
+        let wait = us(radio::ACK_WAIT);
+        let own = (turnaround + frame + (1.0 - collides) * (answer + space) + collides * wait) / nodes;
+        busy += 0.05 * ((frame + end) * (nodes - 1.0) / nodes / (period - own) - busy);
+        // Of those whose acknowledgement is lost, so many come once more.
+        let accesses = 1.0 - busy.powi(STAGES);
+        let again: f64 = (0..3).map(|tries| (accesses * collides).powi(tries) * accesses * (1.0 - collides)).sum();
+        carried = 1e6 * (1.0 - collides) * (1.0 - spoils * again) / period;
     }
     carried
+}
+
+/// Packets a second from so many nodes.
+fn saturated_star(nodes: usize) -> f64 {
+    let senders: Vec<_> = (1..=nodes).collect();
+    World::new(&scenario(&star(nodes), "", 1)).saturated(&senders, 2, 60)
 }
 
 #[test]
 fn saturation_of_nodes_that_hear_each_other() {
     for nodes in [1, 2, 3, 5, 10, 20] {
-        let mut world = World::new(&scenario(&star(nodes), "", 1));
-        let senders: Vec<_> = (1..=nodes).collect();
-        let rate = world.saturated(&senders, 2, 60);
-        let expected = saturation(nodes as f64, FRAME);
-        println!("{nodes} nodes: {rate:.1} packets a second, {expected:.1} by the model");
-        //assert!((rate / expected - 1.0).abs() < 0.1, "{nodes} nodes: {rate} packets a second, not {expected}");
+        let rate = saturated_star(nodes);
+        let expected = saturation(nodes as f64);
+        assert!((rate / expected - 1.0).abs() < 0.05, "{nodes} nodes: {rate} packets a second, not {expected}");
     }
 }
 
@@ -315,7 +329,7 @@ fn hidden_nodes_lose_frames() {
         (rate, sum(|node| node.frame_retries) / sum(|node| node.frames))
     };
     let ((open, few), (out_of_range, many)) = (retries(&star(2)), retries(hidden));
-    assert!(few < 0.15 && many > 0.4, "{few} and {many} of the frames are retries");
+    assert!(many > 3.0 * few, "{few} and {many} of the frames are retries");
     assert!(out_of_range < 0.5 * open, "{out_of_range} and {open} packets a second");
 }
 
@@ -347,9 +361,8 @@ fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
 /// No node sends data while another that it hears is sending, or was in its assessment; none sends twice at a time.
 fn nobody_talks_over_others(world: &World) -> Result<(), TestCaseError> {
     let log = &world.mesh().log;
-    let hears = |from: usize, to: usize| {
-        world.mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY)
-    };
+    let hears =
+        |from: usize, to: usize| world.mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY);
     for (number, sent) in log.iter().enumerate() {
         // Transmissions are in the order of their start, and none lasts longer than 5 ms.
         let near = log[..number].iter().rev().take_while(|other| other.start + Nanos::from_millis(10) > sent.start);
