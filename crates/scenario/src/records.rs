@@ -152,7 +152,7 @@ pub struct Node {
     /// How many hops away that is.
     pub hops: u32,
     /// Packets that its queue dropped, its own and others.
-    pub drops: u64,
+    pub overflows: u64,
     /// Frames with data that it sent.
     pub frames: u64,
     /// Those of them that it had sent before.

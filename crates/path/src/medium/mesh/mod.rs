@@ -233,7 +233,7 @@ impl Mesh {
                 node: self.model.nodes[number].name.clone(),
                 parent: self.model.nodes[number].parent.map(|parent| self.model.nodes[parent].name.clone()),
                 hops: self.model.hops(number),
-                drops: drops.map(|(member, _)| members.get(member).stats.drops).sum(),
+                overflows: drops.map(|(member, _)| members.get(member).stats.drops).sum(),
                 frames: node.counted.frames,
                 frame_retries: node.counted.retries,
                 channel_failures: node.counted.channel_failures,

@@ -341,7 +341,7 @@ fn a_full_queue_drops_what_comes() {
     }
     assert_eq!(world.gone, 5, "the first leaves the queue with the next event");
     assert_eq!(world.run(Nanos::from_secs(1)).len(), 15);
-    assert_eq!(world.medium.node_records()[1].drops, 5);
+    assert_eq!(world.medium.node_records()[1].overflows, 5);
 }
 
 /// Energy adds up: all the time that a radio does not transmit it listens, and transmissions are as long as they are.
