@@ -4,6 +4,7 @@ mod contradictions;
 mod impairments;
 mod keys;
 mod lte;
+mod mesh;
 mod overrides;
 mod sweeps;
 mod syntax;
