@@ -11,6 +11,7 @@ mod fingerprints;
 mod impairments;
 mod invariants;
 mod kernel_examples;
+mod mesh;
 mod networks;
 mod pcap;
 mod properties;
