@@ -4,7 +4,7 @@ use crate::bdp::Product;
 use crate::checks;
 use crate::error::did_you_mean;
 use crate::impairments::Impairments;
-use crate::mesh::{Csma, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
+use crate::mesh::{Csma, DutyCycle, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
 use crate::model::{DuplexLink, Limit, Link, Loss, Queue, Scenario, Service};
 use crate::quantity::Number;
 use crate::read_queue;
@@ -45,8 +45,17 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
             max_be: count("max_be"),
             max_backoffs: count("max_backoffs"),
             max_retries: count("max_retries"),
+            retry_delay: section.need("retry_delay"),
         },
-        energy: Energy { transmit_ma: number("transmit_ma"), receive_ma: number("receive_ma"), volts: number("volts") },
+        energy: Energy {
+            transmit_ma: number("transmit_ma"),
+            receive_ma: number("receive_ma"),
+            sleep_ma: number("sleep_ma"),
+            volts: number("volts"),
+        },
+        duty_cycle: section
+            .read("wake_interval")
+            .map(|interval| DutyCycle { interval, listens_for: section.need("listen_for") }),
     }
 }
 
@@ -213,6 +222,11 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
         if mesh.csma.min_be > mesh.csma.max_be {
             let Csma { min_be, max_be, .. } = mesh.csma;
             section.complain("min_be", format!("{min_be} is more than max_be, {max_be}"));
+        }
+        if let Some(DutyCycle { interval, listens_for }) =
+            mesh.duty_cycle.filter(|duty| duty.listens_for >= duty.interval)
+        {
+            section.complain("listen_for", format!("{listens_for} is no part of wake_interval, {interval}"));
         }
         let of_mesh = |group: &&crate::model::FlowGroup| group.origin.as_ref().is_some_and(|from| from.mesh == number);
         let largest = scenario.flows.iter().filter(of_mesh).map(|group| group.packet).max();

@@ -165,6 +165,8 @@ pub struct Node {
     pub transmit_s: f64,
     /// Time in which it received or listened.
     pub listen_s: f64,
+    /// Time in which it slept.
+    pub sleep_s: f64,
     /// What its radio used.
     pub energy_mj: f64,
 }

@@ -36,6 +36,8 @@ pub mod stream {
     pub const MESH_BACK_OFF: u64 = 1 << 44;
     /// Which of its frames are understood, by mesh.
     pub const MESH_ERROR: u64 = 1 << 45;
+    /// When they wake up, by mesh.
+    pub const MESH_WAKING: u64 = 1 << 46;
 }
 
 /// A generator of its own for one purpose of one run, so that a draw more here changes nothing there.

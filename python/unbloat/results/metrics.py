@@ -166,7 +166,8 @@ _NODES: Sequence[tuple[str, str, str, str, str]] = (
     ("transmit", "transmit_s", "transmits", "s",
      "Time after the warm-up in which the node's radio transmitted, or turned round to."),
     ("listen", "listen_s", "listens", "s", "Time in which it received or listened."),
-    ("energy", "energy_mj", "energy", "mJ", "What the radio used in both."),
+    ("sleep", "sleep_s", "sleeps", "s", "Time in which it slept."),
+    ("energy", "energy_mj", "energy", "mJ", "What the radio used in all three."),
 )  # fmt: skip
 
 FLOW_METRICS = tuple(

@@ -11,7 +11,8 @@ use std::path::Path;
 
 /// Nodes in a chain, 25 m apart, of which a hop is heard; some of them send.
 fn chain(hops: usize, senders: &[usize], changes: &[(&str, &str)]) -> Scenario {
-    let mut text = "duration = \"600s\"\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\npath_loss = 3.5\n".to_string();
+    let mut text =
+        "duration = \"600s\"\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\npath_loss = 3.5\n".to_string();
     for node in 0..=hops {
         text += &format!("[mesh.m.nodes.n{node}]\nx = {}\n", 25 * node);
     }

@@ -52,6 +52,7 @@ prop_compose! {
             cwnd_validation,
             ecn,
             pacing,
+            gate: false,
             initial_window,
             rto_min: Nanos::from_millis(rto_min),
         }

@@ -7,7 +7,7 @@ pub mod radio;
 mod tree;
 
 pub use csma::Csma;
-pub use energy::Energy;
+pub use energy::{DutyCycle, Energy, Times};
 pub use tree::etx_tree;
 
 use crate::model::{DuplexLink, Queue};
@@ -30,6 +30,9 @@ pub struct Mesh {
     pub csma: Csma,
     /// What their radios draw.
     pub energy: Energy,
+    /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty_cycle: Option<DutyCycle>,
 }
 
 /// A node of a mesh.

@@ -46,7 +46,7 @@ mod tests {
     fn a_chain_goes_hop_by_hop() {
         let signal = |distance: usize| match distance {
             1 => Some(-80.0),
-            2 => Some(-95.5),
+            2 => Some(-96.5),
             _ => None,
         };
         let signals: Vec<Vec<_>> =

@@ -1,7 +1,7 @@
 //! The keys of meshes.
 
 use super::Absence::{Default, Means, Required};
-use super::Kind::{Integer, Number, Signal, Table, Text};
+use super::Kind::{Integer, Number, Signal, Table, Text, Time};
 use super::{Key, keys};
 
 const MILLIAMPERE: &str = "0..1000";
@@ -28,8 +28,15 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "macMaxCSMABackoffs: a frame that finds the channel busy more often is given up";
         "max_retries" = Integer, Default("3"), "0..7" =>
             "macMaxFrameRetries: how often a frame without acknowledgement is sent again";
+        "retry_delay" = Time, Default("0s"), "0s..10s" =>
+            "how long it waits before that; TinyOS's BLIP waits, the standard does not";
+        "wake_interval" = Time, Means("radios listen whenever they do not transmit"), "20ms..60s" =>
+            "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame \
+            is repeated until the receiver answers";
+        "listen_for" = Time, Default("10ms"), "6ms..60s" => "how long it listens then, if it hears nothing";
         "transmit_ma" = Number, Default("17.4"), MILLIAMPERE => "what a radio draws while it transmits (CC2420)";
         "receive_ma" = Number, Default("18.8"), MILLIAMPERE => "what it draws while it receives or listens";
+        "sleep_ma" = Number, Default("0.02"), MILLIAMPERE => "what it draws while it sleeps";
         "volts" = Number, Default("3"), "0..100" => "at which voltage";
     },
     keys! {

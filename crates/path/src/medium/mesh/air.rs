@@ -107,7 +107,12 @@ impl Air {
         since < if begun == now { before } else { until }
     }
 
-    /// A node stops listening, to transmit: what it was receiving is lost.
+    /// Is a node receiving a frame?
+    pub fn receives(&self, node: usize) -> bool {
+        self.receptions[node].is_some()
+    }
+
+    /// A node stops listening, to transmit or to sleep: what it was receiving is lost.
     pub fn stop_listening(&mut self, node: usize) {
         self.listens[node] = false;
         self.receptions[node] = None;

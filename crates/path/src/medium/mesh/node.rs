@@ -2,7 +2,7 @@
 
 use crate::medium::members::Frame;
 use crate::{Rng, rng};
-use scenario::mesh::{Energy, radio};
+use scenario::mesh::{Times, radio};
 use scenario::units::Nanos;
 
 /// What a node is about.
@@ -33,6 +33,8 @@ pub(super) struct Outgoing {
     pub retries: u32,
     /// The neighbour has got the fragment, whether the node knows that or not.
     pub is_received: bool,
+    /// Until when the frame is repeated, so that a neighbour wakes up meanwhile.
+    pub repeats_until: Option<Nanos>,
 }
 
 /// An acknowledgement that a node owes.
@@ -53,6 +55,11 @@ pub(super) struct Node {
     pub busy: u32,
     pub exponent: u32,
     pub answer: Option<Answer>,
+    pub is_asleep: bool,
+    /// It does not fall asleep before.
+    pub awake_until: Nanos,
+    /// When it wakes up next, or should have.
+    pub wakes_at: Nanos,
     pub back_off: Rng,
     pub counted: Counted,
 }
@@ -67,14 +74,22 @@ impl Node {
             busy: 0,
             exponent: 0,
             answer: None,
+            is_asleep: false,
+            awake_until: Nanos::ZERO,
+            wakes_at: Nanos::ZERO,
             back_off: rng(seed, purpose),
             counted: Counted { from, to, ..Counted::default() },
         }
     }
 
+    /// Has it nothing to do?
+    pub fn is_at_rest(&self) -> bool {
+        self.state == State::Idle && self.outgoing.is_none() && self.answer.is_none()
+    }
+
     /// Does its radio listen?
     pub fn listens(&self) -> bool {
-        self.answer.is_none() && !matches!(self.state, State::Turnaround | State::Transmission)
+        !self.is_asleep && self.answer.is_none() && !matches!(self.state, State::Turnaround | State::Transmission)
     }
 }
 
@@ -91,6 +106,9 @@ pub(super) struct Counted {
     pub unacknowledged: u64,
     /// The time of its transmissions, each with the turnaround before it.
     transmitted: Nanos,
+    slept: Nanos,
+    /// When it fell asleep, if it sleeps.
+    asleep_since: Option<Nanos>,
 }
 
 impl Counted {
@@ -105,14 +123,25 @@ impl Counted {
         self.transmitted += end.min(self.to).since(start.max(self.from));
     }
 
-    /// The time of its transmissions, and the time in which it listened.
-    pub fn times(&self) -> (Nanos, Nanos) {
-        (self.transmitted, (self.to - self.from).since(self.transmitted))
+    /// It falls asleep.
+    pub fn falls_asleep(&mut self, now: Nanos) {
+        self.asleep_since = Some(now);
     }
 
-    /// What its radio has used, mJ.
-    pub fn energy_mj(&self, energy: &Energy) -> f64 {
-        let (transmitted, listened) = self.times();
-        energy.used_mj(transmitted, listened)
+    /// It wakes up.
+    pub fn wakes_up(&mut self, now: Nanos) {
+        self.slept += self.asleep_until(now);
+        self.asleep_since = None;
+    }
+
+    fn asleep_until(&self, now: Nanos) -> Nanos {
+        self.asleep_since.map_or(Nanos::ZERO, |since| now.min(self.to).since(since.max(self.from)))
+    }
+
+    /// How long its radio was in each state.
+    pub fn times(&self) -> Times {
+        let slept = self.slept + self.asleep_until(self.to);
+        let listened = (self.to - self.from).since(slept + self.transmitted);
+        Times { transmitted: self.transmitted, listened, slept }
     }
 }

@@ -344,6 +344,32 @@ fn a_full_queue_drops_what_comes() {
     assert_eq!(world.medium.node_records()[1].overflows, 5);
 }
 
+/// Nodes that have nothing to do sleep for all but their share of listening; a packet waits on each hop until the next
+/// node wakes up, half an interval in the mean over times and over what the nodes have drawn.
+#[test]
+fn sleeping_nodes_cost_time_and_save_energy() {
+    let sleepy = |seed| scenario(&chain(4, &[-60]), "wake_interval = \"500ms\"\nlisten_for = \"10ms\"", seed);
+    let mut world = World::new(&sleepy(1));
+    world.run(Nanos::from_secs(1000));
+    let idle = &world.medium.node_records()[2];
+    assert!((idle.listen_s / 1000.0 - 0.02).abs() < 0.002, "{idle:?}");
+    let mut taken = vec![];
+    for seed in 0..40 {
+        let mut world = World::new(&sleepy(seed));
+        for number in 0..25 {
+            // At any time of the interval.
+            let start = Nanos::from_millis(4_037 * number);
+            world.send(start, 3, 0, PACKET);
+            let arrivals = world.run(start + Nanos::from_secs(4));
+            taken.extend(arrivals.iter().map(|arrival| (arrival.at - start).as_secs_f64()));
+        }
+    }
+    assert_eq!(taken.len(), 1000);
+    // Two hops to nodes that sleep, the last to the border router, which does not.
+    let mean = taken.iter().sum::<f64>() / 1000.0;
+    assert!((0.45..0.58).contains(&mean), "{mean} s");
+}
+
 /// Energy adds up: all the time that a radio does not transmit it listens, and transmissions are as long as they are.
 fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
     let end = Nanos::from_secs(1000);
@@ -351,8 +377,9 @@ fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
         let sent = world.mesh().log.iter().filter(|sent| sent.from == number);
         let transmitted: u64 = sent.map(|sent| (sent.end - sent.start).0 + radio::TURNAROUND.0).sum();
         prop_assert!((record.transmit_s - transmitted as f64 / 1e9).abs() < 1e-6, "{record:?}");
-        prop_assert!((record.transmit_s + record.listen_s - end.as_secs_f64()).abs() < 1e-6, "{record:?}");
-        let energy = 3.0 * (17.4 * record.transmit_s + 18.8 * record.listen_s);
+        let all = record.transmit_s + record.listen_s + record.sleep_s;
+        prop_assert!((all - end.as_secs_f64()).abs() < 1e-6, "{record:?}");
+        let energy = 3.0 * (17.4 * record.transmit_s + 18.8 * record.listen_s + 0.02 * record.sleep_s);
         prop_assert!((record.energy_mj - energy).abs() < 1e-6 * energy, "{record:?}");
     }
     Ok(())
@@ -396,10 +423,11 @@ proptest! {
     fn in_every_mesh(
         places in places(),
         sends in prop::collection::vec((0u32..4000, 1usize..13, any::<bool>(), 40u32..400), 1..200),
-        (retries, backoffs, limit) in (0u32..4, 0u32..5, 1u32..16),
+        (retries, backoffs, limit, sleeps) in (0u32..4, 0u32..5, 1u32..16, any::<bool>()),
         seed in any::<u32>(),
     ) {
         let keys = format!("path_loss = 2.5\nmax_retries = {retries}\nmax_backoffs = {backoffs}\nqueue = {{ limit = \"{limit}p\" }}");
+        let keys = keys + if sleeps { "\nwake_interval = \"250ms\"" } else { "" };
         let mut world = World::new(&scenario(&at_places(&places), &keys, seed.into()));
         let mut sends = sends;
         sends.sort_by_key(|send| send.0);
@@ -415,7 +443,7 @@ proptest! {
             prop_assert_eq!(arrived.len() + world.gone + under_way, offered);
         }
         arrived.extend(world.run(Nanos::from_secs(900)));
-        prop_assert_eq!(world.medium.next(), Nanos::NEVER, "all is over");
+        prop_assert!(sleeps || world.medium.next() == Nanos::NEVER, "all is over");
         prop_assert_eq!((arrived.len() + world.gone, world.packets.count()), (offered, 0));
         let mut numbers: Vec<_> = arrived.iter().map(|arrival| arrival.number).collect();
         numbers.sort_unstable();

@@ -25,9 +25,12 @@ const CASES: &[(&str, &str, &str)] = &[
      "base.toml:4: mesh.office.border_router: there is no node lrb; there is lbr, a, b (did you mean lbr?)"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nchannel = 11",
      "base.toml:5: mesh.office.channel: no such key; here may stand border_router, nodes, queue, tx_power, path_loss, \
-      min_be, max_be, max_backoffs, max_retries, transmit_ma, receive_ma, volts"),
+      min_be, max_be, max_backoffs, max_retries, retry_delay, wake_interval, listen_for, transmit_ma, receive_ma, \
+      sleep_ma, volts"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nmin_be = 6",
      "base.toml:5: mesh.office.min_be: 6 is more than max_be, 5"),
+    ("border_router = \"lbr\"", "border_router = \"lbr\"\nwake_interval = \"100ms\"\nlisten_for = \"200ms\"",
+     "base.toml:6: mesh.office.listen_for: 200ms is no part of wake_interval, 100ms"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nqueue = { kind = \"kernel:codel\" }",
      "base.toml:5: mesh.office.queue.kind: kernel:codel cannot share the air; take one of this program's own"),
     ("a = { x = 25, parent", "a = { y = 25, parent",
@@ -85,7 +88,10 @@ fn each_mistake_has_its_sentence() {
 fn what_a_node_hears_is_a_strength_of_another() {
     let text = BASE
         .replace("{ x = 0 }", "{ hears = { a = \"-60dbm\" } }")
-        .replace("{ x = 25, parent = \"lbr\" }", "{ hears = { lbr = \"60\", b = \"-60dbm\", c = \"-60dbm\" }, parent = \"lbr\" }")
+        .replace(
+            "{ x = 25, parent = \"lbr\" }",
+            "{ hears = { lbr = \"60\", b = \"-60dbm\", c = \"-60dbm\" }, parent = \"lbr\" }",
+        )
         .replace("{ x = 50, parent = \"a\" }", "{ hears = { a = \"-60dbm\", b = \"-60dbm\" }, parent = \"a\" }");
     assert_eq!(
         sentence(&text, &[]),
