@@ -48,8 +48,7 @@ static __always_inline void dtpa_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	*(struct dtpa *)inet_csk_ca(sk) =
-		(struct dtpa){.data_segs_out = tp->data_segs_out, .acked_to = tp->snd_una};
+	*(struct dtpa *)inet_csk_ca(sk) = (struct dtpa){.data_segs_out = tp->data_segs_out, .acked_to = tp->snd_una};
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = NO_PACING;

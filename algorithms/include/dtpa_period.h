@@ -11,10 +11,10 @@
 #include "integers.h"
 #include "roots.h"
 
-#define DTPA_A 1224745ULL	   /* sqrt(3/2), millionths: in us if c is in segments a second */
+#define DTPA_A 1224745ULL	    /* sqrt(3/2), millionths: in us if c is in segments a second */
 #define DTPA_MOST_SENT_A_LOSS 10000 /* p counts as 1/10000 at least */
-#define DTPA_LONGEST_US 30000000   /* the longest period */
-#define DTPA_RATIO_BITS 16	   /* 1/p is in 1/65536, so its root is in 1/256 */
+#define DTPA_LONGEST_US 30000000    /* the longest period */
+#define DTPA_RATIO_BITS 16	    /* 1/p is in 1/65536, so its root is in 1/256 */
 
 /*
  * The period in us of a node that has sent so many segments, retransmissions included, and found so many losses by

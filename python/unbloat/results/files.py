@@ -170,9 +170,7 @@ def _read_tables(folder: Path) -> Saved:
     # Nodes are there only if there is a mesh.
     files = {part: folder / f"{part}.parquet" for part in PARTS}
     there = {part: file for part, file in files.items() if part != "nodes" or file.exists()}
-    parts = {
-        part: _by_run(pyarrow.parquet.ParquetFile(file).read(), about.axes) for part, file in there.items()
-    }
+    parts = {part: _by_run(pyarrow.parquet.ParquetFile(file).read(), about.axes) for part, file in there.items()}
     outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
     has_series = all((folder / f"{name}.parquet").exists() for name in SERIES.values())
     return Saved(outcomes, about, (lambda kind: _series(folder, kind)) if has_series else None)

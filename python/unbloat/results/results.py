@@ -340,8 +340,8 @@ class Results:
         Returns
         -------
         list of Path
-            The files: `runs`, `flows`, `links`, `stats`, with a mesh `nodes`, and where there are series `flow_series`, `link_series`,
-            `rtt_distribution`, `queue_delay_distribution`.
+            The files: `runs`, `flows`, `links`, `stats`, with a mesh `nodes`, and where there are series `flow_series`,
+            `link_series`, `rtt_distribution`, `queue_delay_distribution`.
 
         """
         tables = {

@@ -23,6 +23,7 @@ Width = Literal["page", "slide", "column"]
 
 ABOUT = (
     f"Over time: {', '.join(OVER_TIME)}. Within runs: {', '.join((*WITHIN_RUNS, *SHORT))}. Over a sweep: "
-    f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Of nodes: {', '.join(OF_NODES)}. Default: {', '.join(DEFAULT)}."
+    f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Of nodes: {', '.join(OF_NODES)}. "
+    f"Default: {', '.join(DEFAULT)}."
 )
 """What can be drawn of one set of results, in words."""
