@@ -37,17 +37,22 @@ def test_nodes_are_saved_and_read_back(results: ub.Results, tmp_path: Path) -> N
     assert len(ub.read(printed).nodes) == 22
 
 
-def test_without_a_mesh_there_is_no_table(tmp_path: Path) -> None:
-    files = ub.run("home-dsl", {"duration": "2s", "warmup": "0s", "flows.0.stop": "1s"}).save(tmp_path)
-    assert tmp_path / "nodes.parquet" not in files
+def test_without_a_mesh_there_is_no_table(small: Path, tmp_path: Path) -> None:
+    plain = ub.run(small)
+    assert tmp_path / "nodes.parquet" not in plain.save(tmp_path)
     assert ub.read(tmp_path).nodes.empty
+    with pytest.raises(ub.InputError, match="no run of these results has a mesh"):
+        plain.plot("mesh")
 
 
-def test_a_mesh_is_drawn_as_its_tree(results: ub.Results, tmp_path: Path) -> None:
-    picture = tmp_path / "mesh.svg"
-    results.plot("mesh").savefig(picture)
-    text = picture.read_text()
-    assert all(name in text for name in ("gateway", "roof", "store4", "hops from the border router"))
+def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
+    panels = results.plot("mesh").axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["reno", "dtpa"]
+    for axes in panels:
+        told = [text.get_text() for text in axes.texts]
+        assert len(told) == 11
+        assert told[0] == "gateway"
+        assert all(text.split()[1].strip(",").replace(".", "").isdigit() for text in told[1:])
 
 
 @pytest.mark.parametrize("on", ["kernel", "vm"])
