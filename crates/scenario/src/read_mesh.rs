@@ -136,7 +136,7 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
         let parent = node.read::<String>("parent").and_then(|name| node_named(node, "parent", &name, names));
         if say(node) && Some(place) == root {
             node.complain("parent", "stands in the border router, which has none");
-        } else if !say(node) && Some(place) != root {
+        } else if !say(node) && root.is_some_and(|root| root != place) {
             node.complain("parent", "is missing; either all nodes but the border router say theirs, or none does");
         }
         parents.push(parent);

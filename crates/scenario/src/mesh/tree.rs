@@ -8,7 +8,9 @@ const MOST: f64 = 4.0;
 
 /// How often a full frame is sent until it is acknowledged, if nobody else transmits; none over a link that is too bad.
 fn etx(there: Option<f64>, back: Option<f64>) -> Option<f64> {
-    let delivery = radio::delivery(there?, frames::LARGEST_FRAME) * radio::delivery(back?, radio::ACK_BYTES);
+    let heard = |signal: Option<f64>| signal.filter(|dbm| *dbm >= radio::SENSITIVITY);
+    let (there, back) = (heard(there)?, heard(back)?);
+    let delivery = radio::delivery(there, frames::LARGEST_FRAME) * radio::delivery(back, radio::ACK_BYTES);
     Some(1.0 / delivery).filter(|etx| *etx <= MOST)
 }
 

@@ -135,7 +135,9 @@ impl Scenario {
     /// The links from the node of a flow of `group` up to the border router; none outside a mesh.
     pub fn way_up(&self, group: &FlowGroup, flow: u32) -> Vec<usize> {
         let Some(origin) = &group.origin else { return vec![] };
-        let way = self.meshes[origin.mesh].way_up(origin.nodes[flow as usize]);
+        // There is none while the file is read that names no node.
+        let Some(node) = origin.nodes.get(flow as usize) else { return vec![] };
+        let way = self.meshes[origin.mesh].way_up(*node);
         way.filter_map(|node| self.link_of_node(origin.mesh, node)).collect()
     }
 
