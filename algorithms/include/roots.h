@@ -2,13 +2,12 @@
 /*
  * Roots of 64-bit integers, rounded down: Newton's steps from a power of two above the root, until they no longer fall.
  * Without branches, for the kernel's verifier follows each side of every one: a root found bit by bit would be more
- * than it is willing to look at.
+ * than it is willing to look at. They need nothing of a kernel.
  */
 #ifndef UNBLOAT_ROOTS_H
 #define UNBLOAT_ROOTS_H
 
-#include "bpf/bpf_helpers.h"
-#include "vmlinux.h"
+#include "integers.h"
 
 #define SQUARE_ROOT_STEPS 6 /* from twice the root down to it, for any 64-bit number */
 #define CUBE_ROOT_STEPS 7   /* likewise */

@@ -310,6 +310,7 @@ struct tcp_sock {
 		void *storage;		/* head of the socket's local storage */
 		__u32 send_ack_pending; /* bpf_tcp_send_ack() was called ... */
 		__u32 send_ack_rcv_nxt; /* ... with this */
+		__u32 period_us;	/* wait so long before each window */
 	} sim;
 #endif
 };

@@ -160,7 +160,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         for (arrival, place) in arrivals.iter().zip(0..) {
             let flow = self.senders.len() as u32;
             let group = &whole.of_flow(place);
-            let meter = SenderMeter::new(Interval::new(self.scenario, None), arrival.at);
+            let mut meter = SenderMeter::new(Interval::new(self.scenario, None), arrival.at);
+            meter.loss_events = group.origin.is_some().then_some(0);
             let ahead = self.scenario.written_ahead(group);
             let mut sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
@@ -445,6 +446,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             lateness_us_p99: None,
             cpu_idle_percent: None,
             links: self.network.records(),
+            nodes: self.network.node_records(),
             flows,
         };
         let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();

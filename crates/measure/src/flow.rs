@@ -25,6 +25,8 @@ pub fn flow_record(
         lost_packets: lost,
         retransmitted_packets: sender.retransmitted,
         timeouts: sender.timeouts,
+        loss_events: sender.loss_events,
+        wait_ms_mean: sender.wait_ms_mean(),
         loss_percent: if sender.sent > 0 { 100.0 * lost as f64 / sender.sent as f64 } else { 0.0 },
         cwnd_packets_mean,
         completion_s: sender.completion.map(Nanos::as_secs_f64),

@@ -16,6 +16,10 @@ pub struct SenderMeter {
     pub total_retransmitted: u64,
     /// Retransmission timeouts in the interval.
     pub timeouts: u64,
+    /// How often losses were found in the interval, by timeouts and otherwise; none if nobody wants to know.
+    pub loss_events: Option<u64>,
+    /// How long the control has it wait before a window, over time; none if it never has.
+    wait: Option<TimeAverage>,
     /// Round-trip times in the interval.
     pub rtt: Histogram,
     /// The latest round-trip time.
@@ -31,6 +35,34 @@ pub struct SenderMeter {
     pub completion: Option<Nanos>,
 }
 
+/// The average of a value over time.
+#[derive(Clone, Copy, Debug)]
+struct TimeAverage {
+    value: u64,
+    since: Nanos,
+    sum: u128,
+}
+
+impl TimeAverage {
+    /// Of one that is 0 and counts from `from` on.
+    fn new(from: Nanos) -> TimeAverage {
+        TimeAverage { value: 0, since: from, sum: 0 }
+    }
+
+    fn set(&mut self, now: Nanos, value: u64) {
+        if now > self.since {
+            self.sum += u128::from((now - self.since).0) * u128::from(self.value);
+            self.since = now;
+        }
+        self.value = value;
+    }
+
+    fn mean(mut self, from: Nanos, to: Nanos) -> f64 {
+        self.set(to, self.value);
+        if to > from { self.sum as f64 / (to - from).0 as f64 } else { 0.0 }
+    }
+}
+
 impl SenderMeter {
     /// For a flow that opens at `opened`.
     pub fn new(interval: Interval, opened: Nanos) -> SenderMeter {
@@ -41,6 +73,8 @@ impl SenderMeter {
             total_sent: 0,
             total_retransmitted: 0,
             timeouts: 0,
+            loss_events: None,
+            wait: None,
             rtt: Histogram::default(),
             latest_rtt_us: None,
             cwnd: 0,
@@ -94,6 +128,26 @@ impl SenderMeter {
     /// The retransmission timer fired.
     pub fn timeout(&mut self, now: Nanos) {
         self.timeouts += self.covers(now) as u64;
+    }
+
+    /// Losses were found.
+    pub fn finds_losses(&mut self, now: Nanos) {
+        let counts = self.covers(now) as u64;
+        self.loss_events.iter_mut().for_each(|events| *events += counts);
+    }
+
+    /// From `now` on the control has it wait for `wait` before each window.
+    pub fn waits(&mut self, now: Nanos, wait: Nanos) {
+        if self.wait.is_some() || wait > Nanos::ZERO {
+            let from = self.interval.from.max(self.opened);
+            self.wait.get_or_insert(TimeAverage::new(from)).set(now, wait.0);
+        }
+    }
+
+    /// The mean of that over time, in milliseconds.
+    pub fn wait_ms_mean(&self) -> Option<f64> {
+        let active = self.active();
+        self.wait.as_ref().map(|wait| wait.mean(active.from, active.to) / 1e6)
     }
 
     /// The application stopped writing.

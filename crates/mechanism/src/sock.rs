@@ -270,6 +270,8 @@ pub struct SimSock {
     /// `bpf_tcp_send_ack` was called: the engine sends an ACK with `send_ack_rcv_nxt` and clears it.
     pub send_ack_pending: u32,
     pub send_ack_rcv_nxt: u32,
+    /// A control asks the engine to wait so long before each window (`Gate`), us.
+    pub period_us: u32,
 }
 
 // SAFETY: the storage belongs to this socket alone and goes where it goes.

@@ -186,6 +186,11 @@ impl<P: Packet, X> Network<P, X> {
         self.counting.iter().filter_map(record).collect()
     }
 
+    /// The records of the nodes of meshes.
+    pub fn node_records(&self) -> Vec<records::Node> {
+        self.media.iter().flat_map(Medium::node_records).collect()
+    }
+
     /// The same ports at this instant, for the series.
     pub fn samples(&mut self, now: Nanos) -> Vec<LinkSample>
     where

@@ -67,8 +67,9 @@ impl<'a> Topology<'a> {
         let mut routes = Routes::default();
         for (number, (group, count)) in groups() {
             for flow in 0..*count {
-                let forward = group.path.iter().map(|link| forward(*link));
-                let reverse = group.reverse_path.iter().map(|link| reverse(*link));
+                let way_up = scenario.way_up(group, flow);
+                let forward = way_up.iter().chain(&group.path).map(|link| forward(*link));
+                let reverse = group.reverse_path.iter().chain(way_up.iter().rev()).map(|link| reverse(*link));
                 let access = access[number].map(|access| access.of_flow(flow));
                 if group.reverse ^ group.is_response(flow) {
                     routes.add(access.into_iter().chain(reverse));

@@ -33,6 +33,7 @@ impl Transmitter {
             Service::Rates(rates) => Transmitter::Varying(Varying::new(&rates.steps, &outages, from, to)),
             Service::Wifi(_) => unreachable!("the air of a Wi-Fi cell is a medium"),
             Service::Lte(_) => unreachable!("the subframes of an LTE cell are a medium"),
+            Service::Mesh(_) => unreachable!("the air of a mesh is a medium"),
             Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), outages, from, to)),
         }
     }

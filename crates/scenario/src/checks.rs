@@ -165,7 +165,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
             section.complain("wifi", format!("is nothing that the kernel has here; {whose} needs a rate"))
         }
         Service::Lte(_) => not_in_a_cell(section, link, &whose),
-        Service::Rate(_) => {}
+        Service::Rate(_) | Service::Mesh(_) => {}
     }
     if link.impairments.waiting_outages().next().is_some() {
         let message = format!("cannot stop the kernel's shaper; {whose} can have outages with lose = true only");

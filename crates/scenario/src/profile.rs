@@ -6,15 +6,36 @@ use crate::model::TcpProfile;
 use crate::register::PROFILES;
 use crate::section::{Readable, Section};
 use crate::tree::Value;
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
+
+/// The name of a sensor's profile.
+const LLN: &str = "lln";
 
 /// Line and dotted key of a switch.
 type Written = (Location, String);
+
+/// IP length of a full data packet where nothing is said.
+const PACKET: Bytes = Bytes(1500);
+/// The same of a sensor: 64 bytes of payload, which fit a frame of IEEE 802.15.4 with all headers.
+const SENSOR_PACKET: Bytes = Bytes(104);
+/// Segments that a sensor's peer takes at a time (RFC 9006 advises a few).
+const SENSOR_WINDOW: u64 = 4;
+
+/// A group's stack, and what its profile says of packets and windows.
+pub(crate) struct GroupProfile {
+    pub stack: TcpProfile,
+    /// IP length of a full data packet if the group does not say it.
+    pub packet: Bytes,
+    /// Segments that fit the receiver's window if the group does not say it; none: as many as can be advertised.
+    pub window: Option<u64>,
+}
 
 /// A stack under construction.
 #[derive(Clone)]
 pub(crate) struct Profile {
     stack: TcpProfile,
+    /// It is a sensor's.
+    is_small: bool,
     /// Where `rack = true` is written; none if a base says it.
     asked_for_rack: Option<Written>,
     /// Likewise `tlp = true`.
@@ -29,9 +50,10 @@ impl Profile {
             "sack" => TcpProfile::SACK,
             "newreno" => TcpProfile::NEWRENO,
             "ns2-linux" => TcpProfile::NS2_LINUX,
+            LLN => TcpProfile::LLN,
             _ => TcpProfile::LINUX,
         };
-        Profile { stack, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }
+        Profile { stack, is_small: name == LLN, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }
     }
 
     /// The experiment's profile.
@@ -40,10 +62,14 @@ impl Profile {
     }
 
     /// A group's stack: the experiment's, changed by its `profile` and by the switches that stand in the group itself.
-    pub fn of_group(&self, group: &Section) -> TcpProfile {
+    pub fn of_group(&self, group: &Section) -> GroupProfile {
         let mut profile = self.changed_by(group);
         profile.read_common(group);
-        profile.finish(group)
+        GroupProfile {
+            packet: if profile.is_small { SENSOR_PACKET } else { PACKET },
+            window: profile.is_small.then_some(SENSOR_WINDOW),
+            stack: profile.finish(group),
+        }
     }
 
     /// `self`, replaced or changed by the key `profile` of `section`.
@@ -60,7 +86,7 @@ impl Profile {
             Some(base) => Profile::named(&base),
             None => self.clone(),
         };
-        let Profile { stack, asked_for_rack, asked_for_tlp, asked_for_usec } = &mut profile;
+        let Profile { stack, asked_for_rack, asked_for_tlp, asked_for_usec, .. } = &mut profile;
         for (name, field) in [
             ("sack", &mut stack.sack),
             ("timestamps", &mut stack.timestamps),
@@ -72,6 +98,7 @@ impl Profile {
             ("sack_compression", &mut stack.sack_compression),
             ("limited_transmit", &mut stack.limited_transmit),
             ("cwnd_validation", &mut stack.cwnd_validation),
+            ("gate", &mut stack.gate),
         ] {
             replace(field, switches, name);
         }

@@ -5,18 +5,19 @@ use crate::checks;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use crate::lte;
+use crate::mesh::Mesh;
 use crate::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, ParamValue,
     Queue, Scenario, Service, TcpRmem, Trace, WifiCell,
 };
-use crate::profile::Profile;
+use crate::profile::{GroupProfile, Profile};
 use crate::quantity::{Number, Share, Start};
 use crate::register::OF_THE_KERNEL;
 use crate::section::{Names, Section};
 use crate::tree::{Table, Value};
-use crate::units::{Nanos, Rate};
+use crate::units::{Bytes, Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
-use crate::{read_app, read_host, read_lte, read_queue, read_wifi};
+use crate::{read_app, read_host, read_lte, read_mesh, read_queue, read_wifi};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,8 @@ impl Reader {
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
         let duration = top.need("duration");
         let lte = read_lte::cells(&top);
+        let mesh = top.child("mesh", "mesh").named_children("mesh.NAME");
+        let meshes: Vec<_> = mesh.iter().map(read_mesh::mesh).collect();
         let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration, &cells, &lte);
         let links: Vec<_> = sections.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
@@ -76,13 +79,15 @@ impl Reader {
                 "netem" => Emulator::Netem,
                 _ => Emulator::Unbloat,
             },
-            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts)).collect(),
+            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts, &meshes)).collect(),
             wifi: cells,
             links,
             lte,
             hosts,
+            meshes,
         };
         read_host::find_uplinks(&mut scenario, &groups);
+        read_mesh::add_links(&mut scenario, &mesh);
         read_wifi::queues(&mut scenario, &wifi, &sections);
         for (number, (reverse, forward)) in sections.iter().enumerate() {
             for (section, is_reverse) in [(forward, false), (reverse, true)] {
@@ -109,6 +114,7 @@ impl Reader {
             checks::groups(&groups, &scenario);
             read_wifi::check(&wifi, &sections, &groups, &scenario);
             read_host::check(&host_sections, &sections, &groups, &scenario);
+            read_mesh::check(&mesh, &groups, &scenario);
         }
         scenario
     }
@@ -159,7 +165,7 @@ impl Reader {
         let as_forward = match &forward.service {
             Service::Rate(rate) => *rate,
             Service::Rates(rates) => rates.steps[0].1,
-            Service::Trace(_) | Service::Wifi(_) | Service::Lte(_) => REVERSE_OF_TRACE,
+            Service::Trace(_) | Service::Wifi(_) | Service::Lte(_) | Service::Mesh(_) => REVERSE_OF_TRACE,
         };
         Link {
             name: format!("{}.reverse", forward.name),
@@ -218,7 +224,14 @@ impl Reader {
         }
     }
 
-    fn flow_group(&self, group: &Section, profile: &Profile, links: &[DuplexLink], hosts: &[Host]) -> FlowGroup {
+    fn flow_group(
+        &self,
+        group: &Section,
+        profile: &Profile,
+        links: &[DuplexLink],
+        hosts: &[Host],
+        meshes: &[Mesh],
+    ) -> FlowGroup {
         let access = group.child("access", "access");
         let clock = group.child("clock", "clock");
         let sizes = sizes(group);
@@ -226,7 +239,9 @@ impl Reader {
         let start: Start = group.need("start");
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);
-        FlowGroup {
+        let GroupProfile { stack, packet, window } = profile.of_group(group);
+        let origin = read_mesh::origin(group, meshes);
+        let mut group = FlowGroup {
             name: group.read("name"),
             cc: match &app {
                 Some(app) if app.is_datagrams() => CongestionControl::none(),
@@ -234,7 +249,8 @@ impl Reader {
             },
             receiver: self.mechanism(group, "receiver", "receiver_params"),
             app,
-            count: group.need::<u64>("count") as u32,
+            count: origin.as_ref().map_or_else(|| group.need::<u64>("count") as u32, |from| from.nodes.len() as u32),
+            origin,
             arrivals: arrivals(group),
             host: read_host::of_group(group, hosts),
             reverse: group.need("reverse"),
@@ -248,13 +264,18 @@ impl Reader {
             stop: group.read("stop"),
             size: if sizes.is_none() { group.read("size") } else { None },
             sizes,
-            packet: group.need("packet"),
+            packet: group.read("packet").unwrap_or(packet),
             tos: group.need::<u64>("tos") as u8,
             receive_window: group.read("receive_window"),
             tcp_rmem: tcp_rmem(group),
             read_rate: group.read("read_rate"),
-            stack: profile.of_group(group),
+            write_rate: group.read("write_rate"),
+            stack,
+        };
+        if group.tcp_rmem.is_none() && group.receive_window.is_none() {
+            group.receive_window = window.map(|segments| Bytes(segments * group.mss().0));
         }
+        group
     }
 
     fn congestion_control(&self, group: &Section) -> CongestionControl {

@@ -71,20 +71,16 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// One per link, the bottleneck first.
     pub links: Vec<Link>,
+    /// One per node of each mesh; none without a mesh.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
 }
 
 impl Run {
     /// Fills in what the scenario says about each flow and link.
     pub fn describe(&mut self, scenario: &Scenario) {
         let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
-        let setups = groups.flat_map(|(group, arrivals)| {
-            let base_rtt_ms = scenario.propagation_rtt(group).as_millis_f64();
-            let name = |flow: u32| match (&group.name, group.is_response(flow)) {
-                (Some(name), true) => Some(format!("{name}: responses")),
-                (name, _) => name.clone(),
-            };
-            (0..arrivals.len() as u32).map(|flow| FlowSetup { name: name(flow), base_rtt_ms }).collect::<Vec<_>>()
-        });
+        let setups = groups.flat_map(|(group, arrivals)| scenario.flow_setups(group, arrivals.len()));
         self.flows.iter_mut().zip(setups).for_each(|(flow, setup)| flow.setup = setup);
         self.links.iter_mut().zip(scenario.directions()).for_each(|(link, model)| link.setup = model.setup());
     }
@@ -110,6 +106,12 @@ pub struct Flow {
     pub retransmitted_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// How often losses were found, by timeouts and otherwise; of flows from a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_events: Option<u64>,
+    /// How long its control has it wait before a window, over time; none if it never has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_ms_mean: Option<f64>,
     /// `lost_packets` over `sent_packets`.
     pub loss_percent: f64,
     /// Time average of the congestion window.
@@ -202,6 +204,37 @@ pub struct SendBufferStats {
     pub buffered_windows_p10: Option<f64>,
     /// 90th percentile.
     pub buffered_windows_p90: Option<f64>,
+}
+
+/// A node of a mesh, after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Node {
+    /// The mesh that it is in.
+    pub mesh: String,
+    /// Its name there.
+    pub node: String,
+    /// The next node towards the border router, which has none.
+    pub parent: Option<String>,
+    /// How many hops away that is.
+    pub hops: u32,
+    /// Packets that its queue dropped, its own and others.
+    pub overflows: u64,
+    /// Frames with data that it sent.
+    pub frames: u64,
+    /// Those of them that it had sent before.
+    pub frame_retries: u64,
+    /// Packets given up because the channel was busy too often.
+    pub channel_failures: u64,
+    /// Packets given up because a frame was not acknowledged, whether it came or not.
+    pub unacknowledged: u64,
+    /// Time in which its radio transmitted or turned round to.
+    pub transmit_s: f64,
+    /// Time in which it received or listened.
+    pub listen_s: f64,
+    /// Time in which it slept.
+    pub sleep_s: f64,
+    /// What its radio used.
+    pub energy_mj: f64,
 }
 
 /// One direction of one link, after the warm-up.

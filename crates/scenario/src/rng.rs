@@ -32,6 +32,12 @@ pub mod stream {
     pub const WIFI_ERROR: u64 = 1 << 42;
     /// Which transport blocks of an LTE cell have errors, by cell and user.
     pub const HARQ: u64 = 1 << 43;
+    /// How long nodes of a mesh back off, by mesh and node.
+    pub const MESH_BACK_OFF: u64 = 1 << 44;
+    /// Which of its frames are understood, by mesh.
+    pub const MESH_ERROR: u64 = 1 << 45;
+    /// When they wake up, by mesh.
+    pub const MESH_WAKING: u64 = 1 << 46;
 }
 
 /// A generator of its own for one purpose of one run, so that a draw more here changes nothing there.

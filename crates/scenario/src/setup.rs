@@ -1,6 +1,6 @@
 //! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
 
-use crate::model::{Limit, Link, Queue, Service, Trace};
+use crate::model::{FlowGroup, Limit, Link, Queue, Scenario, Service, Trace};
 use crate::units::Nanos;
 use serde::Serialize;
 
@@ -15,6 +15,12 @@ pub struct FlowSetup {
     pub name: Option<String>,
     /// Propagation from its sender to its receiver and back.
     pub base_rtt_ms: f64,
+    /// The node of a mesh that it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// How many hops that is from the border router.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
 }
 
 /// Of a direction of a link.
@@ -30,6 +36,26 @@ pub struct LinkSetup {
     pub limit_bytes: Option<u64>,
     /// The same in packets.
     pub limit_packets: Option<u64>,
+}
+
+impl Scenario {
+    /// What stands beside the records of a group's flows, which are so many.
+    pub(crate) fn flow_setups(&self, group: &FlowGroup, count: usize) -> Vec<FlowSetup> {
+        let base_rtt_ms = self.propagation_rtt(group).as_millis_f64();
+        let name = |flow: u32| match (&group.name, group.is_response(flow)) {
+            (Some(name), true) => Some(format!("{name}: responses")),
+            (name, _) => name.clone(),
+        };
+        let setup = |flow: u32| FlowSetup { name: name(flow), base_rtt_ms, ..FlowSetup::default() };
+        let Some(origin) = &group.origin else { return (0..count as u32).map(setup).collect() };
+        let mesh = &self.meshes[origin.mesh];
+        let of_node = |node: &usize| FlowSetup {
+            node: Some(mesh.nodes[*node].name.clone()),
+            hops: Some(mesh.hops(*node)),
+            ..setup(0)
+        };
+        origin.nodes.iter().map(of_node).collect()
+    }
 }
 
 impl Link {
@@ -73,7 +99,7 @@ impl Service {
                 let steps = rates.steps.iter().zip(ends);
                 steps.map(|((at, rate), end)| rate.0 as f64 * end.min(to).since(from.max(*at)).as_secs_f64()).sum()
             }
-            Service::Wifi(station) => station.carries().0 as f64 * to.since(from).as_secs_f64(),
+            Service::Wifi(_) | Service::Mesh(_) => self.bits_per_second() * to.since(from).as_secs_f64(),
             Service::Trace(trace) => {
                 (trace.opportunities_until(to) - trace.opportunities_until(from)) * OPPORTUNITY_BITS
             }

@@ -120,6 +120,7 @@ pub fn run_with(
         cpu_idle_percent,
         flows,
         links: network.records(),
+        nodes: vec![],
     };
     Ok(Outcome { run, series, data_packets })
 }

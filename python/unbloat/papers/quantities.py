@@ -54,15 +54,15 @@ RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
 
 
 def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[RunRecord]:
-    """Give the flows that `flow=` (from 1, as papers count) and `cc=` leave; `numbers` are not about flows."""
+    """Give the flows that `flow=` (from 1, as papers count), `cc=` and `hops=` leave; `numbers` are not about flows."""
     flows: list[RunRecord] = list(run.record["flows"])
     for key, value in selectors.items():
         if key == "flow":
             flows = [flow for flow in flows if flow["flow"] + 1 == value]
-        elif key == "cc":
-            flows = [flow for flow in flows if flow["cc"] == value]
+        elif key in ("cc", "hops"):
+            flows = [flow for flow in flows if flow.get(key) == value]
         elif key not in numbers:
-            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', 'cc', *numbers])}")
+            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', 'cc', 'hops', *numbers])}")
     if not flows:
         chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
         raise ClaimError(f"no flow of the run has {chosen}")
@@ -119,6 +119,50 @@ def _rtt_fairness(run: MeasuredRun, _: dict[str, Selector]) -> float:
 
 def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
     return float(lines_of(_flows(run, selectors)[0]["cc"]))
+
+
+# What the nodes of a mesh and their flows do.
+
+
+def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
+    """Give the nodes that `node=` leaves."""
+    if unknown := selectors.keys() - {"node"}:
+        raise ClaimError(f"no selector `{unknown.pop()}` here; there is node")
+    nodes = [node for node in run.record.get("nodes", []) if node["node"] == selectors.get("node", node["node"])]
+    if not nodes:
+        raise ClaimError(f"no node of a mesh is called {selectors['node']}" if selectors else "there is no mesh")
+    return nodes
+
+
+def _overflows(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return float(sum(node["overflows"] for node in _nodes(run, selectors)))
+
+
+def _seconds(run: MeasuredRun) -> float:
+    return float(run.record["duration_s"] - run.record.get("warmup_s", 0))
+
+
+def _energy_per_byte(run: MeasuredRun, _: dict[str, Selector]) -> float:
+    """Give what all radios have used, in microjoule, for each byte that was delivered."""
+    energy = 1e3 * sum(node["energy_mj"] for node in _nodes(run, {}))
+    delivered = sum(flow["goodput_mbps"] for flow in run.record["flows"]) * 1e6 / 8 * _seconds(run)
+    return float(energy / delivered) if delivered else math.inf
+
+
+def _model_error(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Give how far the square-root law is from what was sent, in the mean over the flows that have lost something.
+
+    Each flow sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each
+    segment sent.
+    """
+    errors = []
+    for flow in _flows(run, selectors):
+        if flow["loss_events"] and flow["rtt_ms_mean"]:
+            turn_s = ((flow.get("wait_ms_mean") or 0) + flow["rtt_ms_mean"]) / 1e3
+            law = math.sqrt(1.5 * flow["sent_packets"] / flow["loss_events"]) / turn_s
+            sent = (flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(run)
+            errors.append(100 * abs(law / sent - 1) if sent else math.inf)
+    return fmean(errors) if errors else math.nan
 
 
 def _number(selectors: dict[str, Selector], key: str) -> float:
@@ -228,6 +272,11 @@ QUANTITIES: dict[str, Quantity] = {
     "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
     "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
     "system_throughput": Quantity("Mb/s", _system_throughput),
+    "goodput_mean": Quantity("Mb/s", _mean("goodput_mbps")),
+    "wait": Quantity("ms", lambda run, chosen: fmean(flow.get("wait_ms_mean") or 0 for flow in _flows(run, chosen))),
+    "overflows": Quantity("packets", _overflows),
+    "energy_per_byte": Quantity("uJ", _energy_per_byte),
+    "model_error": Quantity("%", _model_error),
     "share": Quantity("%", _share, most=100),
     "loss": Quantity("%", _loss, most=100),
     "retransmissions": Quantity("packets", _sum("retransmitted_packets")),

@@ -12,7 +12,7 @@ from unbloat._core import InputError
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
-from unbloat.results.record import SEED, Failure, Outcome, Record
+from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import content
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SERIES = {
     "queue_delay": "queue_delay_distribution",
 }
 """The files of the time series, by their kind."""
-TABLES = (RUNS, "flows", "links", "stats", *SERIES.values())
+TABLES = (RUNS, *PARTS, "stats", *SERIES.values())
 """Every file of a set of results."""
 KEY = b"unbloat"
 """Where `About` stands in the metadata of each file's Arrow schema."""
@@ -163,12 +163,14 @@ def _read_tables(folder: Path) -> Saved:
     import pyarrow.parquet
 
     # `read_table` would load pandas, which takes longer than the reading.
-    files = [pyarrow.parquet.ParquetFile(folder / f"{name}.parquet") for name in (RUNS, "flows", "links")]
-    runs, flows, links = (file.read() for file in files)
+    runs = pyarrow.parquet.ParquetFile(folder / f"{RUNS}.parquet").read()
     if KEY not in (runs.schema.metadata or {}):
         raise ValueError("it does not say what was run: perhaps an older version wrote it")
     about = About.of_json(runs.schema.metadata[KEY])
-    parts = {"flows": _by_run(flows, about.axes), "links": _by_run(links, about.axes)}
+    # Nodes are there only if there is a mesh.
+    files = {part: folder / f"{part}.parquet" for part in PARTS}
+    there = {part: file for part, file in files.items() if part != "nodes" or file.exists()}
+    parts = {part: _by_run(pyarrow.parquet.ParquetFile(file).read(), about.axes) for part, file in there.items()}
     outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
     has_series = all((folder / f"{name}.parquet").exists() for name in SERIES.values())
     return Saved(outcomes, about, (lambda kind: _series(folder, kind)) if has_series else None)
@@ -225,8 +227,9 @@ def _checked(record: Record) -> Record:
     _require(is_number(run.get("jain_index")), "jain_index")
     _require(isinstance(run["flows"], list), "flows")
     _require(isinstance(run["links"], list) and run["links"] != [], "links")
-    for part, needed in (("flows", COUNTED), ("links", ("queue_delay_ms_mean",))):
-        for row in run[part]:
+    _require(isinstance(run.get("nodes", []), list), "nodes")
+    for part, needed in (("flows", COUNTED), ("links", ("queue_delay_ms_mean",)), ("nodes", ("node", "energy_mj"))):
+        for row in run.get(part, []):
             for name, value in row.items():
                 right = isinstance(value, NAMES[name]) if name in NAMES else is_number(value)
                 _require(right, f"{part}: {name}")
@@ -237,8 +240,11 @@ def _checked(record: Record) -> Record:
     return record
 
 
-NAMES: dict[str, Any] = {"cc": str, "link": str, "name": str | None, "queue_kind": str | None}
-"""What in the rows of flows and links is a word."""
+NAMES: dict[str, Any] = {
+    **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
+    **{"mesh": str, "node": str | None, "parent": str | None},
+}
+"""What in the rows of flows, links and nodes is a word."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 """What every flow has."""
 

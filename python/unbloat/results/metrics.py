@@ -73,7 +73,7 @@ class Metric:
     heading: str
     """What tables call it; a percentile or a maximum stands beside the mean of the same metric."""
     unit: str
-    of: Literal["flow", "link", "run"]
+    of: Literal["flow", "link", "run", "node"]
     definition: str
     fold: Fold | None = None
     """How flows fold; None for what is not a flow's."""
@@ -100,6 +100,10 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("retransmissions", "retransmitted_packets", "retransmits", "packets", SUM,
      "Data packets sent after the warm-up that had been sent before."),
     ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
+    ("loss_events", "loss_events", "loss events", "", SUM,
+     "How often losses were found after the warm-up, by timeouts and otherwise; absent but for flows from a mesh."),
+    ("wait", "wait_ms_mean", "wait mean", "ms", MEAN,
+     "Time average of how long the control has the flow wait before each window; absent if it never has."),
     ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),
     ("cwnd", "cwnd_packets_mean", "cwnd", "packets", MEAN,
      "Time average of the congestion window over the flow's active time after the warm-up."),
@@ -197,6 +201,22 @@ _RUNS: Sequence[tuple[str, str, str, str, str]] = (
      "Share of the machine's processor time that was left over; empty where time is simulated."),
 )  # fmt: skip
 
+_NODES: Sequence[tuple[str, str, str, str, str]] = (
+    ("overflows", "overflows", "overflows", "packets",
+     "Packets that the node's queue dropped after the warm-up, its own and those that it forwards."),
+    ("frames", "frames", "frames", "", "Frames with data that the node sent after the warm-up."),
+    ("frame_retries", "frame_retries", "retries", "", "Those of them that it had sent before."),
+    ("channel_failures", "channel_failures", "channel failures", "packets",
+     "Packets given up because the channel was busy too often."),
+    ("unacknowledged", "unacknowledged", "unacknowledged", "packets",
+     "Packets given up because a frame was not acknowledged, whether it had come or not."),
+    ("transmit", "transmit_s", "transmits", "s",
+     "Time after the warm-up in which the node's radio transmitted, or turned round to."),
+    ("listen", "listen_s", "listens", "s", "Time in which it received or listened."),
+    ("sleep", "sleep_s", "sleeps", "s", "Time in which it slept."),
+    ("energy", "energy_mj", "energy", "mJ", "What the radio used in all three."),
+)  # fmt: skip
+
 FLOW_METRICS = tuple(
     Metric(key, name, heading, unit, "flow", definition, fold)
     for key, name, heading, unit, fold, definition in (*_FLOWS, *_FELT)
@@ -209,11 +229,14 @@ LINK_METRICS = tuple(
 RUN_METRICS = tuple(
     Metric(key, name, heading, unit, "run", definition) for key, name, heading, unit, definition in _RUNS
 )
-METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS)}
+NODE_METRICS = tuple(
+    Metric(key, name, heading, unit, "node", definition) for key, name, heading, unit, definition in _NODES
+)
+METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS, *NODE_METRICS)}
 """Every metric by the name of its column."""
 NUMBERS = METRICS.keys() | {
     *("duration_s", "warmup_s", "packet_ms", "data_packets", "base_rtt_ms"),
-    *("rate_mbps", "rate_mbps_mean", "limit_bytes", "limit_packets"),
+    *("rate_mbps", "rate_mbps_mean", "limit_bytes", "limit_packets", "hops"),
     *("mean", "deviation", "ci95_low", "ci95_high"),
 }
 """Columns that hold numbers, or nothing."""
@@ -263,6 +286,14 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
         Column("name", "Name of its group in the scenario; absent where none has one."),
         Column("base_rtt_ms", "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells."),
+        Column("node", "Node of a mesh that the flow comes from; absent where none does. Likewise `hops`."),
+        Column("hops", "How many hops that is from the border router."),
+    ),
+    "nodes": (
+        Column("mesh", "Name of the mesh in the scenario."),
+        Column("node", "Name of the node."),
+        Column("parent", "The next node towards the border router; empty for the border router."),
+        Column("hops", "How many hops the node is from the border router."),
     ),
     "links": (
         Column("link", "Name of the link in the scenario; `NAME.reverse` is its reverse direction."),

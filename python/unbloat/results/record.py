@@ -9,7 +9,7 @@ from typing import Any
 
 SEED = "seed"
 """The axis along which runs are repeats."""
-PARTS = ("flows", "links")
+PARTS = ("flows", "links", "nodes")
 """What of a run has rows of its own."""
 
 
@@ -53,7 +53,7 @@ Outcome = Record | Failure
 
 
 def scalars(record: Record) -> dict[str, Any]:
-    """Give a run's own columns, without those of its flows and links."""
+    """Give a run's own columns, without those of its flows, links and nodes."""
     return {name: value for name, value in record.run.items() if name not in PARTS}
 
 

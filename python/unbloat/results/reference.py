@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from unbloat.results.metrics import COLUMNS, FLOW_METRICS, LINK_METRICS, RUN_METRICS, Metric
+from unbloat.results.metrics import COLUMNS, FLOW_METRICS, LINK_METRICS, NODE_METRICS, RUN_METRICS, Metric
 
 ABOUT = {
     "every table": "Columns of every table",
     "runs": "`runs`: one row per run",
     "flows": "`flows`: one row per flow of every run",
+    "nodes": "`nodes`: one row per node of every mesh; absent without a mesh",
     "links": "`links`: one row per direction of every link, the bottleneck first",
     "stats": "`stats()`, `stats.parquet`: one row per cell and metric",
     "flow_series": '`series("flows")`, `flow_series.parquet`: one row per flow and step',
@@ -17,7 +18,7 @@ ABOUT = {
     "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',
     "queue_delay_distribution": '`series("queue_delay")`, `queue_delay_distribution.parquet`: one row per link and bin',
 }
-METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS}
+METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS, "nodes": NODE_METRICS}
 
 
 def markdown() -> str:

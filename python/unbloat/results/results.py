@@ -14,7 +14,7 @@ from unbloat.results import files
 from unbloat.results.about import About
 from unbloat.results.axes import axis_named, columns_of
 from unbloat.results.metrics import NUMBERS
-from unbloat.results.record import SEED, Failure, Outcome, Record, scalars, why_unsound
+from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 from unbloat.scenario.checks import count_of
@@ -137,6 +137,11 @@ class Results:
         """
         self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
         return self._rows("links")
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node of every mesh: `node`, `hops`, `overflows`, `energy_mj` and more; empty without a mesh."""
+        return self._rows("nodes")
 
     def series(self, kind: SeriesKind = "flows") -> pd.DataFrame:
         """Give time series or distributions of all runs.
@@ -335,18 +340,22 @@ class Results:
         Returns
         -------
         list of Path
-            The files: `runs`, `flows`, `links`, `stats`, and where there are series `flow_series`, `link_series`,
-            `rtt_distribution`, `queue_delay_distribution`.
+            The files: `runs`, `flows`, `links`, `stats`, with a mesh `nodes`, and where there are series `flow_series`,
+            `link_series`, `rtt_distribution`, `queue_delay_distribution`.
 
         """
         tables = {
             "runs": (self._heads, self._own_columns()),
-            **{part: self._part(part) for part in ("flows", "links")},
+            **{part: self._part(part) for part in PARTS if part != "nodes" or self._has_nodes},
             "stats": (self._stats(), {}),
         }
         if self.has_series:
             tables |= {files.SERIES[kind]: (self.series(kind), {}) for kind in KINDS}
         return files.write(Path(folder), tables, self.about)
+
+    @property
+    def _has_nodes(self) -> bool:
+        return any(record.run.get("nodes") for record in self.records)
 
     @property
     def has_series(self) -> bool:
@@ -418,8 +427,8 @@ class Results:
         return _joined(*self._part(part))
 
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
-        """Give the heads and the own columns of the rows of flows or links."""
-        numbered = [(number, row) for number, record in self.by_number.items() for row in record.run[part]]
+        """Give the heads and the own columns of the rows of flows, links or nodes."""
+        numbered = [(number, row) for number, record in self.by_number.items() for row in record.run.get(part, [])]
         heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
         return heads, _columns([row for _, row in numbered])
 

@@ -20,6 +20,7 @@ LINKS = {
     "rate": "a transmitter of constant rate",
     "trace": "recorded delivery opportunities, as of a cellular link",
     "wifi": "the air of a Wi-Fi cell, which an access point and its stations share frame by frame",
+    "mesh": "the air of a mesh of IEEE 802.15.4 radios, whose nodes forward packets along a tree",
     "lte": "an LTE cell, whose base station divides subframes among its users and repeats what was not decoded",
 }
 OF_MEMBERS = {"wifi": ("signal", "phy_rate", "frame_errors"), "lte": ("snr", "cqi")}

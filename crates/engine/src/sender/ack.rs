@@ -485,6 +485,8 @@ impl Sender {
             // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence
             // the flow for good.
             self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
+            self.meter.waits(env.now, Nanos::from_micros(self.sk.sim.period_us.into()));
+            self.close_gate(env.now);
             return;
         }
         if self.in_cwnd_reduction() {

@@ -7,12 +7,15 @@
 //! * `transmit`: what is sent when
 //! * `small_queues`: how much of that may wait in the sender's own host, and in which band
 //! * `send_buffer`: what the application of a sender on a host finds room for
+//! * `gate`: waiting before each window
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
 //! * `writing`: how far the application is ahead, and which segments it pushes
+//! * `slow_writer`: an application that writes at a rate of its own
 //! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
+mod gate;
 #[cfg(debug_assertions)]
 mod invariants;
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod rate;
 mod recovery;
 mod rtt;
 mod send_buffer;
+mod slow_writer;
 mod small_queues;
 mod timers;
 mod transmit;
@@ -34,6 +38,7 @@ use crate::monitor::Monitor;
 use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
 use crate::tap::{Event, Tap};
+use gate::Gate;
 use measure::SenderMeter;
 use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
@@ -44,6 +49,7 @@ use scenario::stream;
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
 use send_buffer::SendBuffer;
+use slow_writer::SlowWriter;
 use small_queues::SmallQueue;
 use std::ops::Range;
 use timers::Timer;
@@ -113,17 +119,23 @@ pub struct Sender {
     first_seq: u32,
     /// The same of the other end.
     peer_first_seq: u32,
-    /// Segments that the application will write.
+    /// Segments that the application will write, or if it is slow has written.
     segments: u32,
     /// Payload of the last of them.
     last_payload: u32,
     writing: Writing,
     /// Of a sender on a host.
     send_buffer: Option<Box<SendBuffer>>,
+    /// If the application writes at a rate of its own.
+    slow_writer: Option<SlowWriter>,
+    /// If it waits before each window where the control asks for that.
+    gate: Option<Gate>,
     /// If it is told when a packet has left its host.
     small_queue: Option<SmallQueue>,
     start: Nanos,
     stop: Option<Nanos>,
+    /// When the application writes or stops of itself.
+    application_at: Option<Nanos>,
     timer: Timer,
     /// When the pacer lets the next segment go; `Nanos::NEVER` when nobody waits for it.
     pace_at: Nanos,
@@ -168,6 +180,8 @@ impl Sender {
                 (segments, ((size.0 - 1) % mss as u64 + 1) as u32)
             }
         };
+        let slow_writer = group.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at));
+        let (segments, last_payload) = if slow_writer.is_some() { (0, mss) } else { (segments, last_payload) };
         let isn = InitialSequence::draw(seed, flow);
         let mut sender = Sender {
             sk: TcpSock::default(),
@@ -185,9 +199,12 @@ impl Sender {
             last_payload,
             writing: Writing::new(ahead, mss),
             send_buffer: None,
+            slow_writer,
+            gate: stack.gate.then(Gate::default),
             small_queue: group.access.small_queues.then(|| SmallQueue::new(true, None)),
             start: arrival.at,
             stop: group.stop,
+            application_at: None,
             timer: Timer::none(),
             pace_at: Nanos::NEVER,
             free_retransmission: false,
@@ -202,6 +219,7 @@ impl Sender {
             meter,
         };
         sender.fill_socket(&stack);
+        sender.application_at = sender.next_act();
         sender
     }
 
@@ -242,9 +260,9 @@ impl Sender {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         let due = self.timer.at.min(self.pace_at);
-        match (self.phase, self.stop) {
+        match (self.phase, self.application_at) {
             (Phase::Closed, _) => self.start,
-            (Phase::Established, Some(stop)) => due.min(stop),
+            (Phase::Established, Some(at)) => due.min(at),
             _ => due,
         }
     }
@@ -279,8 +297,8 @@ impl Sender {
         if self.phase == Phase::Closed && self.start <= env.now {
             return self.open(env);
         }
-        if self.phase == Phase::Established && self.stop.is_some_and(|stop| stop <= env.now) {
-            return self.stop_writing(env.now);
+        if self.phase == Phase::Established && self.application_at.is_some_and(|at| at <= env.now) {
+            return self.application_acts(env);
         }
         if self.timer.at <= env.now {
             self.timer_expired(env);
@@ -303,9 +321,24 @@ impl Sender {
         self.send_syn(env);
     }
 
+    /// When the application next writes or stops of itself.
+    fn next_act(&self) -> Option<Nanos> {
+        let writes = self.slow_writer.as_ref().and_then(SlowWriter::next);
+        self.stop.into_iter().chain(writes).min()
+    }
+
+    /// What is due of that.
+    fn application_acts<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.stop.is_some_and(|stop| stop <= env.now) {
+            self.stop_writing(env.now);
+        } else if self.write_slowly(env) {
+            self.transmit_new(env);
+        }
+    }
+
     /// The application stops: what is in flight is still delivered.
     fn stop_writing(&mut self, now: Nanos) {
-        self.stop = None;
+        (self.stop, self.slow_writer, self.application_at) = (None, None, None);
         if !self.stop_writing_to_buffer() && self.board.nxt < self.segments {
             self.segments = self.board.nxt;
             self.last_payload = self.mss;
@@ -353,6 +386,7 @@ impl Sender {
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }
+        self.write_slowly(env);
         // The first segments leave while the application writes.
         let at_once = self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once());
         self.let_application_write(env, at_once);
@@ -364,6 +398,9 @@ impl Sender {
     }
 
     fn set_ca_state(&mut self, control: &Control, state: u8) {
+        if matches!(state, ca_state::CWR | ca_state::RECOVERY | ca_state::LOSS) {
+            self.meter.finds_losses(Nanos(self.sk.tcp_clock_cache) - clock::BOOT);
+        }
         control.set_state(&mut self.sk, state);
         self.sk.inet_conn.icsk_ca_state = state;
     }

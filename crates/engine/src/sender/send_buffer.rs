@@ -123,8 +123,10 @@ impl Sender {
     }
 
     /// Has the application written all that it ever will?
+    #[cold]
     pub(super) fn has_written_all(&self) -> bool {
         self.send_buffer.as_ref().is_none_or(|buffer| buffer.closed && self.segments == buffer.wanted)
+            && self.slow_writer.is_none_or(|writer| writer.next().is_none())
     }
 
     /// The application will write no more than it has.

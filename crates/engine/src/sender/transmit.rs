@@ -34,7 +34,7 @@ impl Sender {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
         }
-        let quota = self.quota();
+        let quota = if self.gate_holds(env) { 0 } else { self.quota() };
         let sent = if self.keeps_small_queue() {
             self.send_through_small_queue(env, quota)
         } else {
@@ -307,7 +307,8 @@ impl Sender {
         // A retransmission that did not ask the pacer puts the next segment off nevertheless.
         let departure = due.max(clock::ktime(now).0);
         self.sk.tcp_wstamp_ns = departure;
-        if rate == 0 || rate == u64::MAX || self.sk.data_segs_out < UNPACED_SEGMENTS {
+        let unpaced = self.gate.is_some() || self.sk.data_segs_out < UNPACED_SEGMENTS;
+        if rate == 0 || rate == u64::MAX || unpaced {
             return;
         }
         let length = payload as u64 * 1_000_000_000 / rate;

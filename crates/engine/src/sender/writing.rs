@@ -70,6 +70,11 @@ impl Writing {
         self.goes_on_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
     }
 
+    /// There is more to write than there was.
+    pub fn goes_on(&mut self) {
+        self.goes_on_at = 0;
+    }
+
     fn push_last(&mut self) {
         self.pushed.push_back(self.written - 1);
         self.pushed_to = self.written;

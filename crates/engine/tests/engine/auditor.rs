@@ -7,6 +7,7 @@ use crate::under_way::UnderWay;
 use engine::packet::{Ack, Data, flag};
 use engine::tap::{Event, Tap};
 use scenario::lte::{DECODING, PREPARATION, SUBFRAME};
+use scenario::mesh;
 use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
@@ -111,6 +112,7 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
         Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
         Service::Wifi(station) => station.phy_rate.time_to_send(Bytes(bytes)),
         Service::Trace(_) => Nanos::ZERO,
+        Service::Mesh(_) => mesh::radio::air_time(mesh::frames::bytes(bytes as u32, 0)),
         Service::Lte(_) => PREPARATION + SUBFRAME + DECODING,
     }
 }

@@ -43,6 +43,7 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
             Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
         }
         Service::Wifi(station) => station.phy_rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Mesh(_) => 250_000.0 / 8.0 * over.as_secs_f64(),
         // In a short run there may be fewer repeats than in the mean.
         Service::Lte(user) => user.most.0 as f64 / 8.0 * over.as_secs_f64() * Harq::MOST_TRIES as f64,
         Service::Trace(trace) => {

@@ -13,6 +13,7 @@ mod hosts;
 mod impairments;
 mod invariants;
 mod kernel_examples;
+mod mesh;
 mod networks;
 mod pcap;
 mod properties;

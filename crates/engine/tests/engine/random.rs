@@ -52,6 +52,7 @@ prop_compose! {
             cwnd_validation,
             ecn,
             pacing,
+            gate: false,
             initial_window,
             rto_min: Nanos::from_millis(rto_min),
         }
@@ -89,6 +90,7 @@ prop_compose! {
         FlowGroup {
             name: None,
             cc: control(&cc),
+            origin: None,
             count,
             arrivals: None,
             reverse: false,
@@ -109,6 +111,7 @@ prop_compose! {
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
             tcp_rmem: None,
             read_rate: None,
+            write_rate: None,
             receiver: None,
             stack,
         }
@@ -196,6 +199,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
             links: vec![DuplexLink { forward: bottleneck, reverse }],
             lte: vec![],
             hosts: vec![],
+            meshes: vec![],
             flows,
         }
     })

@@ -82,6 +82,7 @@ pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup {
         name: None,
         cc: control(cc),
+        origin: None,
         count: 1,
         arrivals: None,
         reverse: false,
@@ -102,6 +103,7 @@ pub fn flow(cc: &str) -> FlowGroup {
         receive_window: None,
         tcp_rmem: None,
         read_rate: None,
+        write_rate: None,
         receiver: None,
         stack: TcpProfile::LINUX,
     }
@@ -122,6 +124,7 @@ pub fn scenario(seconds: u64) -> Scenario {
         }],
         lte: vec![],
         hosts: vec![],
+        meshes: vec![],
         flows: vec![flow("reno")],
     }
 }

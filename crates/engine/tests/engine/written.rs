@@ -107,7 +107,7 @@ fn transmitter(link: &Link, service: &Service) -> Vec<String> {
             vec![format!("rate = \"{}bit\"", rates.steps[0].1.0), format!("rates = [{}]", changes.join(", "))]
         }
         Service::Trace(_) => vec![format!("trace = {:?}", trace_file(link))],
-        Service::Wifi(_) | Service::Lte(_) => unreachable!("it has none"),
+        Service::Wifi(_) | Service::Lte(_) | Service::Mesh(_) => unreachable!("it has none"),
     }
 }
 

@@ -8,6 +8,7 @@ mod compound;
 mod compound_ns2;
 mod cubic;
 mod delayed_window_update;
+mod dtpa;
 mod elastic;
 mod errors;
 mod harness;

@@ -2,10 +2,11 @@
 
 use super::member::{Member, MemberId, MemberPort};
 use super::members::Members;
-use super::{lte, wifi};
+use super::{lte, mesh, wifi};
 use crate::channel::PortId;
 use crate::direction::{self, discipline_of, purpose};
 use scenario::lte::Cqi;
+use scenario::mesh::Hop;
 use scenario::model::{Link, Scenario, Service, WifiCell};
 
 /// Which member a port is; none if its link has a transmitter of its own.
@@ -16,6 +17,10 @@ pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPor
         Service::Lte(user) => {
             let place = lte_users(scenario, user.cell).position(|(link, _)| link == number)?;
             (scenario.wifi.len() + user.cell, place)
+        }
+        Service::Mesh(hop) => {
+            let place = scenario.links_of_mesh(hop.mesh).position(|(link, _)| link == number)?;
+            (scenario.wifi.len() + scenario.lte.len() + hop.mesh, place)
         }
         _ => return None,
     };
@@ -71,4 +76,28 @@ pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &scenario::lte:
         queues.push(discipline_of(link, scenario, purpose(port)));
     }
     (lte::Cell::new(cell, &qualities, seed, number as u64), Members::new(members, queues))
+}
+
+/// A mesh, with a queue for each of its nodes, which the packets to all of the node's neighbours share.
+pub(super) fn mesh(scenario: &Scenario, number: usize, mesh: &scenario::mesh::Mesh) -> (mesh::Mesh, Members) {
+    let Scenario { seed, warmup, duration, .. } = *scenario;
+    let (mut members, mut hops) = (vec![], vec![]);
+    for (link, up) in scenario.links_of_mesh(number) {
+        let model = &scenario.links[link];
+        let down = Hop { mesh: number, from: up.to, to: up.from };
+        let both = [(&model.forward, direction::forward(link), up), (&model.reverse, direction::reverse(link), down)];
+        for (direction, port, hop) in both {
+            members.push(Member::new(direction, port, hop.from, seed, purpose(port), warmup, duration));
+            hops.push(hop);
+        }
+    }
+    let queue = |node: usize| {
+        let sends = hops.iter().position(|hop| hop.from == node).expect("each node has a neighbour in the tree");
+        let port = members[sends].port;
+        let link = scenario.links[port as usize / 2].direction(direction::is_reverse(port));
+        discipline_of(link, scenario, purpose(port))
+    };
+    let queues = (0..mesh.nodes.len()).map(queue).collect();
+    let control = mesh::Mesh::new(mesh, hops, seed, number as u64, warmup, duration);
+    (control, Members::new(members, queues))
 }

@@ -1,14 +1,16 @@
-//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell or the subframes of an LTE cell.
+//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell or of a mesh, or the subframes of an
+//! LTE cell.
 //!
 //! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
 //! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
-//! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
+//! A route may pass several members one after the other, as the hops of a mesh. [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
 
 mod access_control;
 mod from_scenario;
 pub mod lte;
 mod member;
 mod members;
+pub mod mesh;
 pub mod wifi;
 
 pub(crate) use from_scenario::member_port;
@@ -20,6 +22,7 @@ use crate::packet::{Packet, Pool};
 use crate::queued::Gone;
 use access_control::AccessControl;
 use scenario::model::Scenario;
+use scenario::records;
 use scenario::units::Nanos;
 
 /// A medium with its members.
@@ -32,6 +35,7 @@ pub struct Medium {
 enum Kind {
     Wifi(Box<wifi::Cell>),
     Lte(Box<lte::Cell>),
+    Mesh(Box<mesh::Mesh>),
 }
 
 macro_rules! each {
@@ -39,6 +43,7 @@ macro_rules! each {
         match $kind {
             Kind::Wifi($control) => $call,
             Kind::Lte($control) => $call,
+            Kind::Mesh($control) => $call,
         }
     };
 }
@@ -52,6 +57,11 @@ impl Medium {
     /// An LTE cell.
     pub fn lte(cell: lte::Cell, members: Members) -> Medium {
         Medium { members, kind: Kind::Lte(Box::new(cell)) }
+    }
+
+    /// A mesh.
+    pub fn mesh(mesh: mesh::Mesh, members: Members) -> Medium {
+        Medium { members, kind: Kind::Mesh(Box::new(mesh)) }
     }
 
     /// Hands a packet over to a member at `now`, which never decreases from call to call of `offer` and `step`. The
@@ -86,16 +96,26 @@ impl Medium {
         (0, Transit::NOTHING)
     }
 
+    /// The records of its nodes, if it is a mesh.
+    pub fn node_records(&self) -> Vec<records::Node> {
+        match &self.kind {
+            Kind::Mesh(mesh) => mesh.node_records(&self.members),
+            Kind::Wifi(_) | Kind::Lte(_) => vec![],
+        }
+    }
+
     /// A member, with what it counted.
     pub fn member(&self, member: MemberId) -> &Member {
         self.members.get(member)
     }
 }
 
-/// The media of a scenario: its Wi-Fi cells, in its order, and then its LTE cells.
+/// The media of a scenario: its Wi-Fi cells, in its order, then its LTE cells, then its meshes.
 pub(crate) fn media(scenario: &Scenario) -> Vec<Medium> {
     let cells = scenario.wifi.iter().enumerate().map(|(number, cell)| from_scenario::wifi_cell(scenario, number, cell));
     let wifi = cells.map(|(cell, members)| Medium::wifi(cell, members));
     let cells = scenario.lte.iter().enumerate().map(|(number, cell)| from_scenario::lte_cell(scenario, number, cell));
-    wifi.chain(cells.map(|(cell, members)| Medium::lte(cell, members))).collect()
+    let lte = cells.map(|(cell, members)| Medium::lte(cell, members));
+    let meshes = scenario.meshes.iter().enumerate().map(|(number, mesh)| from_scenario::mesh(scenario, number, mesh));
+    wifi.chain(lte).chain(meshes.map(|(mesh, members)| Medium::mesh(mesh, members))).collect()
 }

@@ -3,6 +3,7 @@
 use super::queue::Queue;
 use super::tcp_profile::TcpProfile;
 use crate::app::App;
+use crate::mesh::Origin;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,11 @@ pub struct FlowGroup {
     pub host: Option<usize>,
     /// The data takes the reverse path, and its acknowledgements take the forward one.
     pub reverse: bool,
-    /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on.
+    /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
+    /// from the border router of their mesh.
     pub path: Vec<usize>,
     /// Those whose reverse directions make up the reverse path, in the order in which packets pass them.
     pub reverse_path: Vec<usize>,
@@ -63,6 +68,9 @@ pub struct FlowGroup {
     /// What the receiving application reads at most; `None` = all that has come, at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_rate: Option<Rate>,
+    /// What the sending application writes a second, segment by segment; `None` = as much as TCP takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_rate: Option<Rate>,
     /// What lowers the window that the receiver shows; `None` = nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<CongestionControl>,

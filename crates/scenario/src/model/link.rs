@@ -4,6 +4,7 @@ use super::queue::Queue;
 use super::wifi::WifiStation;
 use crate::impairments::{Impairments, Rates};
 use crate::lte;
+use crate::mesh::{self, Csma, Hop};
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -103,6 +104,8 @@ pub enum Service {
     Wifi(WifiStation),
     /// The subframes of an LTE cell, which others share.
     Lte(lte::User),
+    /// The air of a mesh, which all its nodes share.
+    Mesh(Hop),
 }
 
 impl Service {
@@ -113,18 +116,21 @@ impl Service {
             Service::Rates(rates) => rates.extremes().1,
             Service::Wifi(station) => station.phy_rate,
             Service::Lte(user) => user.most,
+            Service::Mesh(_) => lone_hop(),
             Service::Trace(_) => return Bytes(0),
         };
         Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
     }
 
-    /// The rate, in the mean if it varies; on Wi-Fi and LTE what a station or user gets if nobody else has data.
+    /// The rate, in the mean if it varies; on Wi-Fi and LTE what a station or user gets if nobody else has data, in a
+    /// mesh what a hop carries of packets that fill a frame.
     pub fn bits_per_second(&self) -> f64 {
         match self {
             Service::Rate(rate) => rate.0 as f64,
             Service::Rates(rates) => rates.mean.0 as f64,
             Service::Wifi(station) => station.carries().0 as f64,
             Service::Lte(user) => user.most.0 as f64,
+            Service::Mesh(_) => lone_hop().0 as f64,
             Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
         }
     }
@@ -133,7 +139,9 @@ impl Service {
     pub fn idle_delay(&self) -> Nanos {
         match self {
             Service::Lte(user) => user.idle_delay,
-            Service::Rate(_) | Service::Rates(_) | Service::Trace(_) | Service::Wifi(_) => Nanos::ZERO,
+            Service::Rate(_) | Service::Rates(_) | Service::Trace(_) | Service::Wifi(_) | Service::Mesh(_) => {
+                Nanos::ZERO
+            }
         }
     }
 
@@ -145,6 +153,12 @@ impl Service {
             _ => self.bits_per_second(),
         }
     }
+}
+
+/// What a hop of a mesh carries if nobody else transmits, of packets that fill a frame.
+fn lone_hop() -> Rate {
+    const FILLS_A_FRAME: Bytes = Bytes(113);
+    mesh::radio::most_carried(Csma::STANDARD, FILLS_A_FRAME)
 }
 
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.

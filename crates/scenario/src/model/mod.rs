@@ -18,6 +18,7 @@ pub use tcp_profile::TcpProfile;
 pub use wifi::{WifiCell, WifiStation};
 
 use crate::lte;
+use crate::mesh::{Hop, Mesh};
 use crate::skb::{ReceiveBuffer, receive_memory};
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,10 @@ pub struct Scenario {
     /// The hosts that some of the groups are on, in the file's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
+    /// The meshes that some flows come from, in the file's order. Each of their nodes but the border router has a link
+    /// to its parent, behind the links of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meshes: Vec<Mesh>,
     /// The flow groups, in the file's order.
     pub flows: Vec<FlowGroup>,
 }
@@ -58,6 +63,7 @@ impl Scenario {
             Service::Rates(rates) => Some(rates.extremes().0),
             Service::Wifi(station) => Some(station.carries()),
             Service::Lte(user) => Some(user.most),
+            Service::Mesh(_) => Some(Rate(link.forward.service.bits_per_second() as u64)),
             Service::Trace(_) => None,
         });
         rates.min()
@@ -134,11 +140,40 @@ impl Scenario {
     }
 
     fn forward_directions(&self, group: &FlowGroup) -> Vec<&Link> {
-        group.path.iter().map(|link| &self.links[*link].forward).collect()
+        let in_mesh = self.way_up(group, self.farthest(group)).into_iter();
+        in_mesh.chain(group.path.iter().copied()).map(|link| &self.links[link].forward).collect()
     }
 
     fn reverse_directions(&self, group: &FlowGroup) -> Vec<&Link> {
-        group.reverse_path.iter().map(|link| &self.links[*link].reverse).collect()
+        let in_mesh = self.way_up(group, self.farthest(group)).into_iter().rev();
+        group.reverse_path.iter().copied().chain(in_mesh).map(|link| &self.links[link].reverse).collect()
+    }
+
+    /// The links from the node of a flow of `group` up to the border router; none outside a mesh.
+    pub fn way_up(&self, group: &FlowGroup, flow: u32) -> Vec<usize> {
+        let Some(origin) = &group.origin else { return vec![] };
+        // There is none while the file is read that names no node.
+        let Some(node) = origin.nodes.get(flow as usize) else { return vec![] };
+        let way = self.meshes[origin.mesh].way_up(*node);
+        way.filter_map(|node| self.link_of_node(origin.mesh, node)).collect()
+    }
+
+    /// The link between a node and its parent.
+    fn link_of_node(&self, mesh: usize, node: usize) -> Option<usize> {
+        self.links_of_mesh(mesh).find(|(_, hop)| hop.from == node).map(|(link, _)| link)
+    }
+
+    /// The links of a mesh, each with its forward direction, from a node to its parent.
+    pub fn links_of_mesh(&self, mesh: usize) -> impl Iterator<Item = (usize, Hop)> {
+        let hops = (0..).zip(&self.links).filter_map(|(link, model)| Some((link, Hop::up(model)?)));
+        hops.filter(move |(_, hop)| hop.mesh == mesh)
+    }
+
+    /// The flow of a group from a mesh that has most hops before it; of another its first.
+    fn farthest(&self, group: &FlowGroup) -> u32 {
+        let Some(origin) = &group.origin else { return 0 };
+        let hops = |flow: &u32| self.meshes[origin.mesh].hops(origin.nodes[*flow as usize]);
+        (0..origin.nodes.len() as u32).max_by_key(hops).unwrap_or_default()
     }
 
     /// The slowest link, in the mean, that the data of `group` passes; the first of equals.
@@ -197,6 +232,9 @@ impl Scenario {
         if let Some(host) = self.hosts.first() {
             return Some(OnlyInTheSimulator { key: format!("host.{}", host.name), what: OnlyThere::Host });
         }
+        if let Some(mesh) = self.meshes.first() {
+            return Some(OnlyInTheSimulator { key: format!("mesh.{}", mesh.name), what: OnlyThere::Mesh });
+        }
         let first = |(number, group): (usize, &FlowGroup)| {
             let key = |key| format!("flows.{number}.{key}");
             if group.clock.drift != Drift(0) {
@@ -205,6 +243,9 @@ impl Scenario {
             }
             if group.app.is_some() {
                 return Some(OnlyInTheSimulator { key: key("app"), what: OnlyThere::App });
+            }
+            if group.write_rate.is_some() {
+                return Some(OnlyInTheSimulator { key: key("write_rate"), what: OnlyThere::WriteRate });
             }
             let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
             group.access.small_queues.then_some(small_queues)

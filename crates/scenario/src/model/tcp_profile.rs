@@ -39,6 +39,9 @@ pub struct TcpProfile {
     /// Pace every flow at Linux's default rates, as with the `fq` queue discipline. A control that sets a rate is
     /// always paced.
     pub pacing: bool,
+    /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gate: bool,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
     /// Lower bound of the retransmission timeout's variance term (Linux: 200 ms).
@@ -64,6 +67,7 @@ impl TcpProfile {
         cwnd_validation: true,
         ecn: false,
         pacing: false,
+        gate: false,
         initial_window: 10,
         rto_min: Nanos::from_millis(200),
     };
@@ -87,4 +91,14 @@ impl TcpProfile {
         TcpProfile { rack: true, prr: true, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
+    /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at
+    /// once, because two never fill a small window; two segments at first, and a timeout of a second at least (RFC
+    /// 6298, section 2.4).
+    pub const LLN: TcpProfile = TcpProfile {
+        window_scaling: false,
+        delayed_ack: false,
+        initial_window: 2,
+        rto_min: Nanos::from_secs(1),
+        ..TcpProfile::NEWRENO
+    };
 }

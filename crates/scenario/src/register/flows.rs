@@ -24,6 +24,11 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "flows that come by a random process in place of count and stagger, from start until stop";
         "reverse" = Flag, Default("false") =>
             "the data takes the reverse path, whose links need queues then; acknowledgements take the forward one";
+        "mesh" = Text, Means("the senders are hosts at the first link") =>
+            "the mesh whose nodes are the senders, one flow each: their packets go along its tree to the border \
+            router, and from there along path";
+        "nodes" = Names, Means("all but the border router, in the file's order") =>
+            "the nodes of the mesh that send";
         "path" = Names, Means("every link, in the file's order") =>
             "the links between senders and receivers, from the senders on: the forward path passes their forward \
             directions";
@@ -45,15 +50,18 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "stop" = Time, Means("the end of the run"), SOME_TIME =>
             "when the applications stop writing, and no more flows arrive";
         "size" = Sizes, Means("without end"), SIZES_RANGE => "how much the application writes";
-        "packet" = Size, Default("1500b"), "100b..65535b" => "IP length of a full data packet";
+        "packet" = Size, Means("1500b, or 104b with profile lln"), "100b..65535b" => "IP length of a full data packet";
         "tos" = Integer, Default("0"), "0..252" =>
             "type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at";
-        "receive_window" = Size, Means("the largest that can be advertised"), "100b..1gib" =>
-            "room that the receiver offers";
+        "receive_window" = Size, Means("the largest that can be advertised; four segments with profile lln"),
+            "100b..1gib" => "room that the receiver offers";
         "tcp_rmem" = Table, Means("a buffer of fixed size, SO_RCVBUF, as large as receive_window needs") =>
             "the receiver's buffer is auto-tuned within net.ipv4.tcp_rmem";
         "read_rate" = Rate, Means("all that has come, at once"), RATES =>
             "how fast the receiving application reads at most, segment by segment";
+        "write_rate" = Rate, Means("as much as TCP takes"), RATES =>
+            "payload that the sending application writes, a segment at a time; what finds four segments unsent is lost; \
+            simulator only";
         "receiver" = Text, Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
         "receiver_params" = Table, Means("the receiver's own defaults") =>
@@ -137,6 +145,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "limited_transmit" = Flag, Means("as the base says") => "new data on the first two duplicates (RFC 3042)";
         "cwnd_validation" = Flag, Means("as the base says") =>
             "no growth of an unused window, decay when idle (RFC 7661 as Linux does it)";
+        "gate" = Flag, Means("as the base says") =>
+            "where a control asks for it, wait before each window and send that at once, in place of pacing; simulator \
+            only";
         "ecn" = Flag, Means("as the base says") => "negotiate ECN (RFC 3168)";
         "pacing" = Flag, Means("as the base says") => "pace every flow at Linux's default rates";
         "initial_window" = Integer, Means("as the base says"), "1..10000" => "initial window in segments (RFC 6928)";

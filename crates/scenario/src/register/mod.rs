@@ -6,6 +6,7 @@ mod flows;
 mod hosts;
 mod links;
 mod lte;
+mod mesh;
 mod queues;
 
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
-    /// direction, `lte.NAME` an LTE cell, `loss` a table in the place of either direction's share, `rates` and
+    /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either direction's share, `rates` and
     /// `outages` each one of either direction's, `codel` and others of [`QUEUES`] a queue of that kind, `access`,
     /// `tcp_rmem`, `clock` and `arrivals` those of a group, `pareto` and the others of [`SIZES`] a table in the place of
     /// its size, `profile` a table in the place of a profile's name.
@@ -105,7 +106,7 @@ use Kind::{Choice, Integer, Profile, Table, Tables, Text, Time};
 pub(crate) const OF_THE_KERNEL: &str = "kernel:";
 
 /// The names of `profile`.
-pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux"];
+pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
 /// The names of a queue's `kind`.
@@ -184,17 +185,27 @@ const TOP: &[Key] = keys! {
     "link" = Table, Required => "the links";
     "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
     "host" = Table, Means("senders write without a limit, and nothing waits in them") => "hosts with queues of their own";
+    "mesh" = Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
 };
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    [&[TOP], links::SECTIONS, lte::SECTIONS, queues::SECTIONS, hosts::SECTIONS, flows::SECTIONS, apps::SECTIONS]
-        .into_iter()
-        .flatten()
-        .copied()
-        .flatten()
+    [
+        &[TOP],
+        links::SECTIONS,
+        lte::SECTIONS,
+        mesh::SECTIONS,
+        queues::SECTIONS,
+        hosts::SECTIONS,
+        flows::SECTIONS,
+        apps::SECTIONS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+    .flatten()
 }
 
 /// The keys of one section.

@@ -5,6 +5,7 @@ mod errors;
 mod experiments;
 mod impairments;
 mod lte;
+mod mesh;
 mod properties;
 mod resolved;
 mod shipped;

@@ -30,6 +30,7 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
             stack.limited_transmit == linux.limited_transmit,
             "sends new data on the first duplicates",
         ),
+        ("gate", !stack.gate, "spreads a control's wait over the window, by pacing"),
         ("cwnd_validation", stack.cwnd_validation == linux.cwnd_validation, "does not let an unused window grow"),
         (
             "tcp_usec_ts",

@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
-from unbloat.report.figures import comparison, delay_throughput, distributions, names, series, sweeps
-from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
+from unbloat.report.figures import comparison, delay_throughput, distributions, mesh, names, series, sweeps
+from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_NODES, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
 from unbloat.report.figures.style import SIZES, Size, canvas, drawing, format_of, size_named
-from unbloat.report.figures.values import metrics_named, values_of
+from unbloat.report.figures.values import metrics_named, repeated, values_of
 from unbloat.results.metrics import Metric
+from unbloat.results.record import Record
 from unbloat.scenario.checks import one_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,19 @@ def _panels(kind: str, results: Results, choice: Choice, other: Results | None) 
     if kind == "delay_throughput":
         height = 1.0 if size.least > 2 * size.panel else 1.6
         return [Panel(kind, lambda axes, rows: delay_throughput.draw(records, axes, size, rows), height)]
+    if kind in OF_NODES:
+        mesh.check(records)
+        return [_mesh_panel(kind, runs, where, size) for where, runs in repeated(records)]
     return [_metric_panel(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
+
+
+def _mesh_panel(kind: str, runs: Sequence[Record], where: str, size: Size) -> Panel:
+    def drawn(axes: Axes, _: int) -> None:
+        mesh.draw(runs, axes, size)
+        axes.set_title(where, loc="left", fontsize=size.font)
+
+    leaves = 1 + max(mesh.rows_of(runs[0].run["nodes"]).values())
+    return Panel(kind, drawn, size.rows_of_text(int(2.5 * leaves)))
 
 
 def _metric_panel(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> Panel:

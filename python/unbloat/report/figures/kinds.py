@@ -8,8 +8,9 @@ OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput")
 WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
 OVER_A_SWEEP = ("lines", "bars", "heatmap", "delay_throughput")
 OVER_RUNS = ("box", "ecdf", "eccdf")
+OF_NODES = ("mesh",)
 OF_TWO = ("comparison",)
-KINDS = (*OVER_TIME, *WITHIN_RUNS, *OVER_A_SWEEP, *OVER_RUNS, *OF_TWO)
+KINDS = (*OVER_TIME, *WITHIN_RUNS, *OVER_A_SWEEP, *OVER_RUNS, *OF_NODES, *OF_TWO)
 SHORT = {
     "cdf": ("rtt_cdf", "queue_delay_cdf"),
     "ccdf": ("rtt_ccdf", "queue_delay_ccdf"),
@@ -22,6 +23,7 @@ Width = Literal["page", "slide", "column"]
 
 ABOUT = (
     f"Over time: {', '.join(OVER_TIME)}. Within runs: {', '.join((*WITHIN_RUNS, *SHORT))}. Over a sweep: "
-    f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Default: {', '.join(DEFAULT)}."
+    f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Of nodes: {', '.join(OF_NODES)}. "
+    f"Default: {', '.join(DEFAULT)}."
 )
 """What can be drawn of one set of results, in words."""

@@ -9,13 +9,13 @@ const KEYS_AND_SECTIONS: &[Case] = &[
          frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
          jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("\"linux\"", "\"linx\"",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not \"linx\" (did \
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not \"linx\" (did \
          you mean linux?)"),
     ("\"linux\"", "3",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, or a table of switches, not 3"),
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
      "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, \
-         tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, ecn, \
+         tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, gate, ecn, \
          pacing, initial_window, rto_min (did you mean sack?)"),
     ("\"0%\"", "{ r = \"30%\" }",
      "base.toml:11: link.bottleneck.loss.p: is missing; it is a percentage such as \"1%\": probability that a wire \
@@ -64,7 +64,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
     ("[[flows]]", "[[flow]]",
      "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, \
-         lte, host, flows, sweep (did you mean flows?)"),
+         lte, host, mesh, flows, sweep (did you mean flows?)"),
     ("count = 2", "path = [\"bottlenek\"]",
      "base.toml:15: flows.0.path: there is no [link.bottlenek]; there is bottleneck (did you mean bottleneck?)"),
     ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",

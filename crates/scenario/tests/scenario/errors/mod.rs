@@ -5,6 +5,7 @@ mod hosts;
 mod impairments;
 mod keys;
 mod lte;
+mod mesh;
 mod overrides;
 mod sweeps;
 mod syntax;

@@ -45,7 +45,7 @@ const VALUES: &[Case] = &[
     ("seed = 1", "seed = 99999999999999999999",
      "base.toml:4: seed: 99999999999999999999 is out of range; it may be 0 to 9223372036854775807"),
     ("\"linux\"", "{ base = \"lin\" }",
-     "base.toml:5: profile.base: must be one of linux, sack, newreno, ns2-linux, not \"lin\""),
+     "base.toml:5: profile.base: must be one of linux, sack, newreno, ns2-linux, lln, not \"lin\" (did you mean lln?)"),
     ("\"linux\"", "{ sack = 1 }",
      "base.toml:5: profile.sack: must be true or false, not 1"),
     ("droptail", "codl",

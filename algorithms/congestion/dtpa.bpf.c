@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * DTPA (dynamic TX period adjustment): Reno that waits before each window, so that every node of a multi-hop network
+ * of sensors sends c segments a second, the near ones too, which have fewer losses and shorter round trips.
+ *
+ * From H.-S. Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015,
+ * chapter 4. p is the share of the segments sent that timeouts and duplicates have found lost. At each sample of the
+ * RTT, whose average has the weight 1/8,
+ *
+ *    TXP = max(0, a / (c sqrt(p)) - RTT),  a = sqrt(3/2)
+ *
+ * and the node sends a window, waits until it is acknowledged, and waits TXP. Packets of others that it forwards never
+ * wait.
+ *
+ * Departures and choices (in brackets: the row of papers/dtpa/choices.toml):
+ *  - the wait is spread over the window: pacing at cwnd / (TXP + RTT), as kernels can; the simulator can hold whole
+ *    windows too, with gate = true in the profile [D4];
+ *  - without a loss p is 0 and TXP without bound: until the first one there is no wait; then p counts as 1/10000 at
+ *    least, and TXP is 30 s at most [D1];
+ *  - the paper counts over the life of the connection; with `memory` both counts are halved when more segments than
+ *    that were sent [D3];
+ *  - an ECN mark, and a loss that a probe has found, count like duplicates;
+ *  - the window grows in the paper by 1/cwnd with every ACK. Here only a window that is in use grows, as in Linux: one
+ *    that waits, with more data behind it, is in use.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+#include "control_programs.h"
+#include "dtpa_period.h"
+
+PARAM(u32, c, 2000, 1, 1000000000, "", "thousandths of a segment a second, which each node is to send");
+PARAM(u32, memory, 0, 0, 1000000000, "packets", "counts are halved when more were sent; 0 = counts of a lifetime");
+
+#define NO_PACING (~0UL)
+
+struct dtpa {
+	__u32 sent;	     /* segments, retransmissions included ... */
+	__u32 losses;	     /* ... and how often some of them were found lost */
+	__u32 data_segs_out; /* when they were counted last */
+	__u32 acked_to;	     /* sequence number */
+	__u32 period_us;     /* TXP */
+};
+
+static __always_inline void dtpa_init(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	*(struct dtpa *)inet_csk_ca(sk) = (struct dtpa){.data_segs_out = tp->data_segs_out, .acked_to = tp->snd_una};
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+	sk->sk_pacing_rate = NO_PACING;
+}
+
+static __always_inline void dtpa_count_sent(const struct tcp_sock *tp, struct dtpa *ca)
+{
+	ca->sent += tp->data_segs_out - ca->data_segs_out;
+	ca->data_segs_out = tp->data_segs_out;
+	if (memory && ca->sent > memory) {
+		ca->sent /= 2;
+		ca->losses = (ca->losses + 1) / 2;
+	}
+}
+
+/*
+ * Each time that segments are found lost, not each of them, counts: RTOcounter and FRcounter of the paper. At the end of
+ * a repair the window is what the loss has left of it, whatever the repair needed.
+ */
+static __always_inline void dtpa_set_state(struct sock *sk, __u8 new_state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct dtpa *ca = inet_csk_ca(sk);
+	__u8 state = inet_csk(sk)->icsk_ca_state;
+
+	if (new_state == TCP_CA_CWR || new_state == TCP_CA_Recovery || new_state == TCP_CA_Loss)
+		ca->losses++;
+	else if (new_state == TCP_CA_Open && (state == TCP_CA_CWR || state == TCP_CA_Recovery))
+		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
+}
+
+/* A kernel leaves the window in a repair to whoever paces. The first segment to be repaired always goes. */
+static __always_inline void dtpa_repair(struct tcp_sock *tp)
+{
+	tp->snd_cwnd = max(tp->snd_ssthresh, tcp_packets_in_flight(tp) + !tp->prr_out);
+}
+
+static __always_inline void dtpa_grow(struct sock *sk, const struct dtpa *ca, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 acked = rs->acked_sacked;
+
+	if (!tcp_is_cwnd_limited(sk) && (!ca->period_us || rs->is_app_limited))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+}
+
+/* A window in TXP + RTT. */
+static __always_inline void dtpa_pace(struct sock *sk, const struct dtpa *ca)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u64 turn_us = ca->period_us + (tp->srtt_us >> 3);
+	__u64 window = (__u64)tp->snd_cwnd * tp->mss_cache;
+
+	if (ca->period_us)
+		sk->sk_pacing_rate = max((window * USEC_PER_SEC + turn_us / 2) / turn_us, (__u64)1);
+	else
+		sk->sk_pacing_rate = NO_PACING;
+#ifndef __bpf__
+	tp->sim.period_us = ca->period_us; /* for the simulator's gate */
+#endif
+}
+
+static __always_inline void dtpa_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct dtpa *ca = inet_csk_ca(sk);
+	__u8 state = inet_csk(sk)->icsk_ca_state;
+
+	dtpa_count_sent(tp, ca);
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
+		dtpa_repair(tp);
+	else if (after(tp->snd_una, ca->acked_to))
+		dtpa_grow(sk, ca, rs);
+	ca->acked_to = tp->snd_una;
+	if (rs->rtt_us >= 0)
+		ca->period_us = dtpa_period_us(ca->sent, ca->losses, tp->srtt_us >> 3, c);
+	dtpa_pace(sk, ca);
+}
+
+INIT_PROGRAM(dtpa_init)
+
+SEC("struct_ops")
+void BPF_PROG(cong_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	dtpa_cong_control(sk, rs);
+}
+
+SET_STATE_PROGRAM(dtpa_set_state)
+SSTHRESH_PROGRAM(tcp_reno_ssthresh)
+UNDO_CWND_PROGRAM(tcp_reno_undo_cwnd)
+
+/* A burst of two segments is more than a sensor's share. */
+SEC("struct_ops")
+__u32 BPF_PROG(min_tso_segs, struct sock *sk)
+{
+	return 1;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops dtpa = {
+	.init = (void *)init,
+	.cong_control = (void *)cong_control,
+	.set_state = (void *)set_state,
+	.ssthresh = (void *)ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+	.min_tso_segs = (void *)min_tso_segs,
+	.name = "dtpa",
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,137 @@
+//! TCP over a mesh of sensors, and senders that wait before their windows.
+
+use crate::world::{Script, is_data, library, run, watch};
+use engine::Options;
+use engine::packet::{Data, flag};
+use scenario::load_text;
+use scenario::model::Scenario;
+use scenario::records::Run;
+use scenario::units::Nanos;
+use std::path::Path;
+
+/// Nodes in a chain, 25 m apart, of which a hop is heard; some of them send.
+fn chain(hops: usize, senders: &[usize], changes: &[(&str, &str)]) -> Scenario {
+    let mut text =
+        "duration = \"600s\"\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\npath_loss = 3.5\n".to_string();
+    for node in 0..=hops {
+        text += &format!("[mesh.m.nodes.n{node}]\nx = {}\n", 25 * node);
+    }
+    let nodes: Vec<_> = senders.iter().map(|node| format!("\"n{node}\"")).collect();
+    text += "[link.wire]\nrate = \"1mbit\"\ndelay = \"5ms\"\nqueue = { limit = \"15p\" }\n";
+    text += &format!("[[flows]]\ncc = \"reno\"\nmesh = \"m\"\nnodes = [{}]\n", nodes.join(", "));
+    let changes: Vec<_> = changes.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let experiment = load_text(&text, "mesh.toml", Path::new(""), &changes).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!library().names().is_empty());
+    experiment.cells[0].scenario.clone()
+}
+
+fn record(scenario: &Scenario) -> Run {
+    let mut record = run(scenario, &Options::default()).run;
+    record.describe(scenario);
+    record
+}
+
+/// A sensor that writes two segments a second delivers them, over any number of hops, and says where it is.
+#[test]
+fn a_reading_arrives_over_all_hops() {
+    for hops in [1, 3, 6] {
+        let record = record(&chain(hops, &[hops], &[("flows.0.write_rate", "1024bit")]));
+        let flow = &record.flows[0];
+        assert!((flow.goodput_mbps * 1e6 / 1024.0 - 1.0).abs() < 0.01, "{hops} hops: {} Mbit/s", flow.goodput_mbps);
+        assert_eq!((flow.setup.node.as_deref(), flow.setup.hops), (Some(&*format!("n{hops}")), Some(hops as u32)));
+        assert_eq!(record.nodes.len(), hops + 1);
+        // Each segment and its acknowledgement pass each hop once.
+        let frames: u64 = record.nodes.iter().map(|node| node.frames - node.frame_retries).sum();
+        let packets = flow.sent_packets + 1;
+        assert!(frames.abs_diff(2 * hops as u64 * packets) <= 2 * hops as u64 * 10, "{frames} for {packets} packets");
+    }
+}
+
+/// A node that has nothing to send but a segment now and then listens all the time.
+#[test]
+fn listening_costs_most_of_the_energy() {
+    let record = record(&chain(1, &[1], &[("flows.0.write_rate", "1024bit")]));
+    let node = &record.nodes[1];
+    assert!((node.transmit_s + node.listen_s - 600.0).abs() < 1e-6, "{node:?}");
+    assert!(node.transmit_s < 10.0 && node.energy_mj > 0.98 * 600.0 * 18.8 * 3.0, "{node:?}");
+}
+
+/// Data to a sensor, such as commands, arrives as well.
+#[test]
+fn data_goes_down_the_tree_as_well() {
+    let queue = ("link.wire.reverse.queue", "{ limit = \"15p\" }");
+    let down = [("flows.0.reverse", "true"), queue, ("flows.0.write_rate", "1024bit")];
+    let goodput = record(&chain(3, &[3], &down)).flows[0].goodput_mbps;
+    assert!((goodput * 1e6 / 1024.0 - 1.0).abs() < 0.01, "{goodput} Mbit/s");
+}
+
+/// The farther a node, the less it has of a chain in which all send all the time.
+#[test]
+fn far_nodes_get_less() {
+    let record = record(&chain(4, &[1, 2, 3, 4], &[]));
+    let goodput: Vec<_> = record.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    assert!(goodput[0] > 2.0 * goodput[3], "{goodput:?}");
+    assert!(record.flows.iter().all(|flow| flow.loss_events.is_some()));
+}
+
+/// Data segments of a flow that were sent for the first time.
+fn first_sent(scenario: &Scenario) -> (Vec<Nanos>, Run) {
+    let (outcome, script) = watch(scenario, &Options::default(), Script::new(|_, _| false));
+    let first = |data: &Data| is_data(data) && data.flags & flag::RETRANSMISSION == 0;
+    (script.sent.iter().filter(|(_, data)| first(data)).map(|(at, _)| *at).collect(), outcome.run)
+}
+
+/// A control that has the sender wait sends a window in the time of the wait and of a round trip, whether it spreads it
+/// or sends it at once. The receiver takes it all: of four segments at a time the gate would let no more through.
+#[test]
+fn a_window_in_the_wait_and_a_round_trip() {
+    for gate in ["false", "true"] {
+        let profile = format!("{{ base = \"lln\", gate = {gate} }}");
+        // Some frames are lost: without a loss there is no wait.
+        let changes = [
+            ("flows.0.cc", "dtpa"),
+            ("flows.0.params", "{ c = 1000 }"),
+            ("flows.0.receive_window", "64kb"),
+            ("link.wire.loss", "2%"),
+        ];
+        let (sent, run) = first_sent(&chain(1, &[1], &[&changes[..], &[("flows.0.profile", &*profile)]].concat()));
+        let flow = &run.flows[0];
+        let turn_s = (flow.wait_ms_mean.expect("it has waited") + flow.rtt.rtt_ms_mean.expect("samples")) / 1e3;
+        let expected = flow.cwnd_packets_mean / turn_s * 600.0;
+        let ratio = sent.len() as f64 / expected;
+        assert!((0.7..1.3).contains(&ratio), "gate {gate}: {} segments, not {expected}", sent.len());
+    }
+}
+
+/// With the gate a window is sent at once, and then nothing for the wait at least; spread, no two segments of the later
+/// run follow each other at once.
+#[test]
+fn the_gate_sends_windows_at_once_and_pacing_spreads_them() {
+    let gaps = |gate: &str| {
+        let profile = format!("{{ base = \"lln\", gate = {gate} }}");
+        let changes = [
+            ("flows.0.cc", "dtpa"),
+            ("flows.0.params", "{ c = 500 }"),
+            ("link.wire.loss", "2%"),
+            ("flows.0.profile", &*profile),
+        ];
+        let (sent, _) = first_sent(&chain(1, &[1], &changes));
+        let late = sent.iter().filter(|at| **at > Nanos::from_secs(300)).copied().collect::<Vec<_>>();
+        late.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+    };
+    let at_once = |gaps: &[Nanos]| gaps.iter().filter(|gap| **gap < Nanos::from_millis(1)).count();
+    let (gated, paced) = (gaps("true"), gaps("false"));
+    assert!(at_once(&gated) > gated.len() / 3, "{gated:?}");
+    assert!(at_once(&paced) * 10 < paced.len(), "{paced:?}");
+}
+
+/// A slow application is no reason for a window to grow, and its readings are lost where TCP cannot take them.
+#[test]
+fn a_slow_application_loses_what_finds_no_room() {
+    let run = record(&chain(1, &[1], &[("flows.0.write_rate", "64kbit"), ("flows.0.receive_window", "128b")]));
+    let flow = &run.flows[0];
+    assert!(flow.goodput_mbps < 0.06 && flow.goodput_mbps > 0.005, "{} Mbit/s", flow.goodput_mbps);
+    let run = record(&chain(1, &[1], &[("flows.0.write_rate", "1024bit"), ("flows.0.size", "6400b")]));
+    let done = run.flows[0].completion_s.expect("a hundred readings are over after 50 s");
+    assert!((49.0..52.0).contains(&done), "{done} s");
+}

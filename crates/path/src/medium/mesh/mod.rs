@@ -1,0 +1,371 @@
+//! A mesh of IEEE 802.15.4 radios on one channel, whose nodes forward packets along a tree.
+//!
+//! Members `2n` and `2n + 1` of its medium are the two directions between a node and its parent. All that a node sends,
+//! its own packets and those that it forwards, up and down, waits in the node's one queue. A packet is one frame, or
+//! several fragments one after the other, each by unslotted CSMA/CA and acknowledged (IEEE 802.15.4-2006, 7.5.1.4 and
+//! 7.5.6.4). A node has one radio: it transmits or listens, and what it does not hear from the beginning it does not
+//! receive. So hidden nodes collide, as on the air.
+//!
+//! With a duty cycle, nodes sleep and wake up now and then, and a frame is repeated until the receiver has woken up and
+//! answers (TinyOS's low-power listening, BoX-MAC-2).
+//!
+//! A node knows no more than it hears; what the receiver has got, though the acknowledgement was lost, is remembered
+//! with the sender's frame, because the receiver would know it by its sequence number.
+
+mod air;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use super::access_control::AccessControl;
+use super::member::MemberId;
+use super::members::Members;
+use crate::packet::{Packet, Pool};
+use crate::{Agenda, Rng, rng};
+use air::Air;
+use node::{Answer, Node, Outgoing, State};
+use scenario::mesh::{Csma, DutyCycle, Hop, frames, radio};
+use scenario::units::Nanos;
+use scenario::{mesh, records, stream};
+
+/// Who transmits when, and what of it arrives.
+pub struct Mesh {
+    model: mesh::Mesh,
+    /// By member, from whom to whom.
+    hops: Vec<Hop>,
+    nodes: Vec<Node>,
+    air: Air,
+    /// By the number of an event: when each node has something to do.
+    events: Agenda,
+    #[cfg(test)]
+    log: Vec<tests::Transmission>,
+}
+
+/// What a node has to do, each at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// To go on with what it sends.
+    Send = 0,
+    /// To begin or end the acknowledgement that it owes.
+    Answer = 1,
+    /// To wake up, or to fall asleep.
+    Turn = 2,
+}
+
+const EVENTS: u32 = 3;
+/// A node that has received something stays awake for more (TinyOS, `DELAY_AFTER_RECEIVE`).
+const AWAKE_AFTER_RECEPTION: Nanos = Nanos::from_millis(100);
+/// A node that cannot fall asleep yet tries again after this.
+const FALLS_ASLEEP_LATER: Nanos = Nanos::from_millis(1);
+/// Between two repetitions of a frame the channel is idle for so long.
+const BETWEEN_REPETITIONS: Nanos = Nanos(radio::ACK_WAIT.0 + radio::TURNAROUND.0);
+
+/// Why a packet is given up.
+enum Failure {
+    ChannelAccess,
+    NoAck,
+}
+
+impl Mesh {
+    /// A mesh in which nobody has sent yet, which measures from `from` to `to`. `number` keeps its draws apart from
+    /// those of others of the same seed.
+    pub fn new(model: &mesh::Mesh, hops: Vec<Hop>, seed: u64, number: u64, from: Nanos, to: Nanos) -> Mesh {
+        let count = model.nodes.len();
+        let purpose = |node: usize| stream::MESH_BACK_OFF + (number << 16) + node as u64;
+        let mut mesh = Mesh {
+            hops,
+            nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
+            air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
+            events: Agenda::new(EVENTS * count as u32),
+            model: model.clone(),
+            #[cfg(test)]
+            log: vec![],
+        };
+        mesh.draw_wakings(&mut rng(seed, stream::MESH_WAKING + number));
+        mesh
+    }
+
+    /// All nodes but the border router sleep at first, where they sleep at all, and wake up at times of their own.
+    fn draw_wakings(&mut self, rng: &mut Rng) {
+        let Some(DutyCycle { interval, .. }) = self.model.duty_cycle else { return };
+        for node in self.model.children().collect::<Vec<_>>() {
+            self.fall_asleep(node, Nanos::ZERO);
+            self.set_event(node, Event::Turn, Nanos(scenario::up_to(interval.0 - 1, rng)));
+        }
+    }
+
+    fn set_event(&mut self, node: usize, event: Event, at: Nanos) {
+        self.events.set(EVENTS * node as u32 + event as u32, at);
+    }
+
+    fn fall_asleep(&mut self, node: usize, now: Nanos) {
+        self.nodes[node].is_asleep = true;
+        self.nodes[node].counted.falls_asleep(now);
+        self.air.stop_listening(node);
+    }
+
+    fn wake_up(&mut self, node: usize, now: Nanos) {
+        self.nodes[node].is_asleep = false;
+        self.nodes[node].counted.wakes_up(now);
+        self.air.listen(node);
+    }
+
+    /// A node wakes up, or falls asleep if it has nothing to do. It wakes up again a whole number of intervals later.
+    fn turn(&mut self, node: usize, now: Nanos) {
+        let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle else { return };
+        let one = &mut self.nodes[node];
+        if one.is_asleep {
+            (one.awake_until, one.wakes_at) = (now + listens_for, now + interval);
+            self.wake_up(node, now);
+            return self.set_event(node, Event::Turn, now + listens_for);
+        }
+        if now < one.awake_until || !one.is_at_rest() || self.air.receives(node) {
+            let later = one.awake_until.max(now + FALLS_ASLEEP_LATER);
+            return self.set_event(node, Event::Turn, later);
+        }
+        while one.wakes_at <= now {
+            one.wakes_at += interval;
+        }
+        let at = one.wakes_at;
+        self.fall_asleep(node, now);
+        self.set_event(node, Event::Turn, at);
+    }
+
+    /// A node with nothing under way looks into its queue, which is its own by its number.
+    fn look_into_queue<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        let Some(frame) = members.dequeue(now, node, packets) else {
+            return self.set_event(node, Event::Send, members.next_of(node, now));
+        };
+        let (to, fragments) = (self.hops[frame.member as usize].to, frames::count(frame.bytes));
+        let outgoing =
+            Outgoing { frame, to, fragment: 0, fragments, retries: 0, is_received: false, repeats_until: None };
+        self.nodes[node].outgoing = Some(outgoing);
+        if self.nodes[node].is_asleep {
+            self.wake_up(node, now);
+            self.set_event(node, Event::Turn, now + FALLS_ASLEEP_LATER);
+        }
+        self.begin_access(node, now);
+    }
+
+    /// The first back-off of a frame.
+    fn begin_access(&mut self, node: usize, now: Nanos) {
+        self.nodes[node].busy = 0;
+        self.nodes[node].exponent = self.model.csma.min_be;
+        self.back_off(node, now);
+    }
+
+    fn back_off(&mut self, node: usize, now: Nanos) {
+        let one = &mut self.nodes[node];
+        one.state = State::BackOff;
+        let periods = scenario::up_to(Csma::most_periods(one.exponent), &mut one.back_off);
+        let assessed = Nanos(periods * radio::BACKOFF_PERIOD.0) + self.assessment();
+        self.set_event(node, Event::Send, now + assessed);
+    }
+
+    /// How long a node assesses the channel: where frames are repeated, until no repetition can have escaped it.
+    fn assessment(&self) -> Nanos {
+        if self.model.duty_cycle.is_some() { BETWEEN_REPETITIONS + radio::CCA } else { radio::CCA }
+    }
+
+    /// The channel was assessed until now.
+    fn assess(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        if !self.air.was_busy(node, now.since(self.assessment()), now) && self.nodes[node].answer.is_none() {
+            self.nodes[node].state = State::Turnaround;
+            self.air.stop_listening(node);
+            return self.set_event(node, Event::Send, now + radio::TURNAROUND);
+        }
+        let Csma { max_be, max_backoffs, .. } = self.model.csma;
+        let one = &mut self.nodes[node];
+        one.busy += 1;
+        one.exponent = (one.exponent + 1).min(max_be);
+        if one.busy > max_backoffs {
+            return self.give_up(node, now, Failure::ChannelAccess, members);
+        }
+        self.back_off(node, now);
+    }
+
+    /// Its radio has turned round.
+    fn transmit(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = self.nodes[node].outgoing else { return };
+        let Outgoing { frame, to, fragment, retries, repeats_until, .. } = outgoing;
+        let end = now + radio::air_time(frames::bytes(frame.bytes, fragment));
+        let one = &mut self.nodes[node];
+        one.state = State::Transmission;
+        one.counted.transmits(now, end);
+        one.counted.frames += u64::from(one.counted.covers(now));
+        if repeats_until.is_some() {
+            // It goes on with what it has begun.
+        } else if retries > 0 {
+            one.counted.retries += u64::from(one.counted.covers(now));
+            members.get_mut(frame.member).retries_at(now);
+        } else if fragment == 0 {
+            members.starts(now, &frame);
+        }
+        members.get_mut(frame.member).transmits(now, end);
+        let assessed = repeats_until.is_none().then_some(now - radio::TURNAROUND);
+        self.start_on_air(now, end, node, to, assessed);
+        self.set_event(node, Event::Send, end);
+    }
+
+    /// The end of its frame: the node that it is for answers if it has understood it.
+    fn end_transmission(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        self.nodes[node].state = State::AckWait;
+        self.set_event(node, Event::Send, now + radio::ACK_WAIT);
+        let understood = self.air.ends(now, node);
+        self.air.listen(node);
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        if !understood {
+            return;
+        }
+        let Outgoing { frame, to, fragment, fragments, is_received, .. } = *outgoing;
+        outgoing.is_received = true;
+        if !is_received && fragment + 1 == fragments {
+            members.deliver(now, &frame);
+        }
+        self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
+        self.nodes[to].awake_until = now + AWAKE_AFTER_RECEPTION;
+        self.air.stop_listening(to);
+        self.set_event(to, Event::Answer, now + radio::TURNAROUND);
+    }
+
+    /// The acknowledgement that a node owes begins, or ends.
+    fn answer(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(Answer { to, is_sent }) = self.nodes[node].answer else { return };
+        if !is_sent {
+            let end = now + radio::air_time(radio::ACK_BYTES);
+            self.nodes[node].answer = Some(Answer { to, is_sent: true });
+            self.nodes[node].counted.transmits(now, end);
+            self.start_on_air(now, end, node, to, None);
+            return self.set_event(node, Event::Answer, end);
+        }
+        self.nodes[node].answer = None;
+        self.set_event(node, Event::Answer, Nanos::NEVER);
+        let understood = self.air.ends(now, node);
+        if self.nodes[node].listens() {
+            self.air.listen(node);
+        }
+        if understood && self.nodes[to].state == State::AckWait {
+            self.acknowledged(to, now, members);
+        }
+    }
+
+    /// The frame has come: the next fragment, or the next packet, follows after a space.
+    fn acknowledged(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        let space = radio::space_after(frames::bytes(outgoing.frame.bytes, outgoing.fragment));
+        (outgoing.retries, outgoing.is_received, outgoing.repeats_until) = (0, false, None);
+        outgoing.fragment += 1;
+        if outgoing.fragment == outgoing.fragments {
+            self.nodes[node].outgoing = None;
+            self.rest(node, now, now + space, members);
+        } else {
+            self.begin_access(node, now + space);
+        }
+    }
+
+    /// No acknowledgement has come.
+    fn repeat(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
+        if let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle {
+            let until = *outgoing.repeats_until.get_or_insert(now + interval + listens_for);
+            if now < until {
+                self.nodes[node].state = State::Turnaround;
+                self.air.stop_listening(node);
+                return self.set_event(node, Event::Send, now + radio::TURNAROUND);
+            }
+        }
+        (outgoing.retries, outgoing.repeats_until) = (outgoing.retries + 1, None);
+        if outgoing.retries > self.model.csma.max_retries {
+            return self.give_up(node, now, Failure::NoAck, members);
+        }
+        self.begin_access(node, now + self.model.csma.retry_delay);
+    }
+
+    /// A packet is not tried any more, which may have come all the same.
+    fn give_up(&mut self, node: usize, now: Nanos, failure: Failure, members: &mut Members) {
+        let one = &mut self.nodes[node];
+        let counts = u64::from(one.counted.covers(now));
+        match failure {
+            Failure::ChannelAccess => one.counted.channel_failures += counts,
+            Failure::NoAck => one.counted.unacknowledged += counts,
+        }
+        let outgoing = one.outgoing.take();
+        if let Some(outgoing) = outgoing.filter(|packet| !packet.is_received || packet.fragment + 1 < packet.fragments)
+        {
+            members.give_up(&outgoing.frame);
+        }
+        self.rest(node, now, now, members);
+    }
+
+    /// A node is done with a packet, and looks for another at `next`.
+    fn rest(&mut self, node: usize, now: Nanos, next: Nanos, members: &mut Members) {
+        (self.nodes[node].state, self.nodes[node].rests_until) = (State::Idle, next);
+        members.find_empty(now, node);
+        self.set_event(node, Event::Send, members.next_of(node, now).max(next));
+    }
+
+    /// Puts a transmission on the air, before which the channel was assessed until `assessed`.
+    #[cfg_attr(not(test), allow(unused_variables))]
+    fn start_on_air(&mut self, now: Nanos, end: Nanos, from: usize, to: usize, assessed: Option<Nanos>) {
+        self.air.starts(now, end, from, to);
+        #[cfg(test)]
+        self.log.push(tests::Transmission { from, start: now, end, assessed });
+    }
+
+    /// The records of its nodes, which are in the file's order.
+    pub(super) fn node_records(&self, members: &Members) -> Vec<records::Node> {
+        let record = |(number, node): (usize, &Node)| {
+            let times = node.counted.times();
+            let drops = (0..).zip(&self.hops).filter(|(_, hop)| hop.from == number);
+            records::Node {
+                mesh: self.model.name.clone(),
+                node: self.model.nodes[number].name.clone(),
+                parent: self.model.nodes[number].parent.map(|parent| self.model.nodes[parent].name.clone()),
+                hops: self.model.hops(number),
+                overflows: drops.map(|(member, _)| members.get(member).stats.drops).sum(),
+                frames: node.counted.frames,
+                frame_retries: node.counted.retries,
+                channel_failures: node.counted.channel_failures,
+                unacknowledged: node.counted.unacknowledged,
+                transmit_s: times.transmitted.as_secs_f64(),
+                listen_s: times.listened.as_secs_f64(),
+                sleep_s: times.slept.as_secs_f64(),
+                energy_mj: self.model.energy.used_mj(&times),
+            }
+        };
+        self.nodes.iter().enumerate().map(record).collect()
+    }
+}
+
+impl AccessControl for Mesh {
+    fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members) {
+        let node = self.hops[member as usize].from;
+        let one = &self.nodes[node];
+        if one.state == State::Idle && one.outgoing.is_none() {
+            let ready = members.next_of(node, now);
+            let at = ready.max(one.rests_until);
+            self.set_event(node, Event::Send, at);
+        }
+    }
+
+    fn next(&self) -> Nanos {
+        self.events.first().0
+    }
+
+    fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        let (_, source) = self.events.first();
+        let node = (source / EVENTS) as usize;
+        match source % EVENTS {
+            event if event == Event::Answer as u32 => return self.answer(node, now, members),
+            event if event == Event::Turn as u32 => return self.turn(node, now),
+            _ => {}
+        }
+        match self.nodes[node].state {
+            State::Idle => self.look_into_queue(node, now, members, packets),
+            State::BackOff => self.assess(node, now, members),
+            State::Turnaround => self.transmit(node, now, members),
+            State::Transmission => self.end_transmission(node, now, members),
+            State::AckWait => self.repeat(node, now, members),
+        }
+    }
+}

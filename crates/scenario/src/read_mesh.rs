@@ -1,0 +1,276 @@
+//! Meshes, their nodes, and the flow groups that come from them, with the checks of all three.
+
+use crate::bdp::Product;
+use crate::checks;
+use crate::error::did_you_mean;
+use crate::impairments::Impairments;
+use crate::mesh::{Csma, DutyCycle, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
+use crate::model::{DuplexLink, Limit, Link, Loss, Queue, Scenario, Service};
+use crate::quantity::Number;
+use crate::read_queue;
+use crate::section::{Names, Section};
+use crate::units::{Bytes, Dbm, Nanos};
+
+/// A node's queue unless the file says otherwise: that of TinyOS's BLIP on a TelosB.
+const FIFO: Queue = Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None };
+/// The largest packet: an IPv6 datagram of 1280 bytes (RFC 4944, section 4), less the 20 bytes by which its header is
+/// longer than this program's.
+const LARGEST_PACKET: Bytes = Bytes(1260);
+
+/// A mesh, whose queue is not read yet.
+pub(crate) fn mesh(section: &Section) -> Mesh {
+    let nodes = section.child("nodes", "mesh.NAME.nodes");
+    let sections = nodes.named_children("mesh.NAME.nodes.NAME");
+    if nodes.is_there() && sections.len() < 2 {
+        section.complain("nodes", "must be a border router and at least one node more");
+    }
+    let names: Vec<_> = sections.iter().map(|node| node.name().to_string()).collect();
+    let border_router = section.read::<String>("border_router");
+    let border_router = border_router.and_then(|name| node_named(section, "border_router", &name, &names));
+    let signals = signals(section, &sections, &names);
+    let parents = parents(&sections, &names, border_router).unwrap_or_else(|| match border_router {
+        Some(root) => etx_tree(&signals, root),
+        None => vec![None; names.len()],
+    });
+    let count = |name| section.need::<u64>(name) as u32;
+    let number = |name| section.need::<Number>(name).0;
+    Mesh {
+        name: section.name().into(),
+        nodes: names.into_iter().zip(parents).map(|(name, parent)| Node { name, parent }).collect(),
+        border_router: border_router.unwrap_or_default(),
+        signals,
+        queue: FIFO,
+        csma: Csma {
+            min_be: count("min_be"),
+            max_be: count("max_be"),
+            max_backoffs: count("max_backoffs"),
+            max_retries: count("max_retries"),
+            retry_delay: section.need("retry_delay"),
+        },
+        energy: Energy {
+            transmit_ma: number("transmit_ma"),
+            receive_ma: number("receive_ma"),
+            sleep_ma: number("sleep_ma"),
+            volts: number("volts"),
+        },
+        duty_cycle: section
+            .read("wake_interval")
+            .map(|interval| DutyCycle { interval, listens_for: section.need("listen_for") }),
+    }
+}
+
+/// The place of a node, whose name stands under `key`.
+fn node_named(section: &Section, key: &str, name: &str, names: &[String]) -> Option<usize> {
+    let place = names.iter().position(|known| known == name);
+    if place.is_none() && !names.is_empty() {
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        section.complain(key, format!("there is no node {name}; there is {}{hint}", names.join(", ")));
+    }
+    place
+}
+
+/// How strongly each node is heard by each other: as all say what they hear, or as their places say.
+fn signals(mesh: &Section, nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
+    let have_places = nodes.iter().any(|node| node.get("x").is_some() || node.get("y").is_some());
+    for node in nodes {
+        if have_places && node.get("hears").is_some() {
+            node.complain("hears", "stands in a mesh whose nodes have places, which say it; leave one of the two out");
+        } else if have_places && node.get("x").is_none() {
+            node.complain("x", "is missing, the node's place in metres; other nodes have theirs");
+        }
+    }
+    match have_places {
+        true => by_places(mesh, nodes),
+        false => by_hearing(nodes, names),
+    }
+}
+
+fn by_places(mesh: &Section, nodes: &[Section]) -> Vec<Vec<Option<f64>>> {
+    let power = mesh.need::<Dbm>("tx_power").0 as f64;
+    let exponent = mesh.need::<Number>("path_loss").0;
+    let place = |node: &Section| {
+        let at = |key| node.read::<Number>(key).unwrap_or(Number(0.0)).0;
+        (at("x"), at("y"))
+    };
+    let places: Vec<_> = nodes.iter().map(place).collect();
+    let signal = |from: usize, to: usize| {
+        let ((x, y), (u, v)) = (places[from], places[to]);
+        let metres = ((x - u) * (x - u) + (y - v) * (y - v)).sqrt();
+        (from != to).then(|| radio::signal_at(metres, power, exponent))
+    };
+    (0..nodes.len()).map(|from| (0..nodes.len()).map(|to| signal(from, to)).collect()).collect()
+}
+
+fn by_hearing(nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
+    let mut signals = vec![vec![None; nodes.len()]; nodes.len()];
+    for (to, node) in nodes.iter().enumerate() {
+        let Some(hears) = node.get("hears") else { continue };
+        let Some(table) = hears.value.as_table() else {
+            let message = format!("must be a table such as {{ n2 = \"-80dbm\" }}, not {}", hears.value.kind());
+            node.complain("hears", message);
+            continue;
+        };
+        for (name, signal) in &table.0 {
+            let Some(from) = node_named(node, "hears", name, names) else { continue };
+            match signal.value.as_text().and_then(|text| text.parse::<Dbm>().ok()) {
+                _ if from == to => node.complain("hears", "has the node itself in it"),
+                Some(Dbm(strength)) => signals[from][to] = Some(strength as f64),
+                None => {
+                    let path = node.path_of(&format!("hears.{name}"));
+                    node.complain_about(&signal.place, path, "must be a signal strength such as \"-80dbm\"");
+                }
+            }
+        }
+    }
+    signals
+}
+
+/// The parents as the nodes say them; nothing if none says any.
+fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<Vec<Option<usize>>> {
+    let say = |node: &Section| node.get("parent").is_some();
+    if !nodes.iter().any(say) {
+        return None;
+    }
+    let mut parents = vec![];
+    for (place, node) in nodes.iter().enumerate() {
+        let parent = node.read::<String>("parent").and_then(|name| node_named(node, "parent", &name, names));
+        if say(node) && Some(place) == root {
+            node.complain("parent", "stands in the border router, which has none");
+        } else if !say(node) && root.is_some_and(|root| root != place) {
+            node.complain("parent", "is missing; either all nodes but the border router say theirs, or none does");
+        }
+        parents.push(parent);
+    }
+    Some(parents)
+}
+
+/// The nodes that a group's flows come from, if it says any.
+pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
+    let Some(name) = group.read::<String>("mesh") else {
+        if group.get("nodes").is_some() {
+            group.complain("nodes", "are of a mesh; write mesh with its name beside them");
+        }
+        return None;
+    };
+    let Some(number) = meshes.iter().position(|mesh| mesh.name == name) else {
+        let known: Vec<_> = meshes.iter().map(|mesh| mesh.name.as_str()).collect();
+        let there_is = match known.is_empty() {
+            true => format!("write one, as [mesh.{name}]"),
+            false => format!("there is {}{}", known.join(", "), did_you_mean(&name, known.iter().copied())),
+        };
+        group.complain("mesh", format!("there is no [mesh.{name}]; {there_is}"));
+        return None;
+    };
+    for key in ["count", "arrivals"].into_iter().filter(|key| group.get(key).is_some()) {
+        group.complain(key, "stands beside mesh, whose nodes have one flow each; leave it out");
+    }
+    let mesh = &meshes[number];
+    let Some(chosen) = group.read::<Names>("nodes") else {
+        return Some(Origin { mesh: number, nodes: mesh.children().collect() });
+    };
+    let names: Vec<_> = mesh.nodes.iter().map(|node| node.name.clone()).collect();
+    let mut nodes = vec![];
+    for name in &chosen.0 {
+        match node_named(group, "nodes", name, &names) {
+            Some(node) if node == mesh.border_router => {
+                group.complain("nodes", format!("{name} is the border router, which sends nothing of its own"));
+            }
+            Some(node) if nodes.contains(&node) => group.complain("nodes", format!("names {name} twice")),
+            Some(node) => nodes.push(node),
+            None => {}
+        }
+    }
+    Some(Origin { mesh: number, nodes })
+}
+
+/// Adds the links of meshes, each between a node and its parent, behind those of the file.
+pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
+    for (number, section) in sections.iter().enumerate() {
+        let first = scenario.links.len();
+        let mesh = &scenario.meshes[number];
+        let ends = mesh.children().filter_map(|node| Some((node, mesh.nodes[node].parent?)));
+        let links: Vec<_> = ends.map(|(node, parent)| link(mesh, number, node, parent)).collect();
+        scenario.links.extend(links);
+        if section.get("queue").is_some() && scenario.links.len() > first {
+            let queue = read_queue::queue(&section.queue(), &Product::at(scenario, first, false));
+            for link in &mut scenario.links[first..] {
+                (link.forward.queue, link.reverse.queue) = (queue.clone(), queue.clone());
+            }
+            scenario.meshes[number].queue = queue;
+        }
+    }
+}
+
+/// The link between a node and its parent.
+fn link(mesh: &Mesh, number: usize, node: usize, parent: usize) -> DuplexLink {
+    let name = format!("{}.{}", mesh.name, mesh.nodes[node].name);
+    let direction = |name: String, from, to| Link {
+        name,
+        service: Service::Mesh(Hop { mesh: number, from, to }),
+        delay: Nanos::ZERO,
+        queue: FIFO,
+        loss: Loss::NONE,
+        impairments: Impairments::default(),
+    };
+    DuplexLink { reverse: direction(format!("{name}.reverse"), parent, node), forward: direction(name, node, parent) }
+}
+
+/// Has each node a way to the border router, each mesh a flow, and each flow packets that a mesh can carry?
+pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenario) {
+    for (number, (section, mesh)) in sections.iter().zip(&scenario.meshes).enumerate() {
+        ways(section, mesh);
+        if mesh.csma.min_be > mesh.csma.max_be {
+            let Csma { min_be, max_be, .. } = mesh.csma;
+            section.complain("min_be", format!("{min_be} is more than max_be, {max_be}"));
+        }
+        if let Some(DutyCycle { interval, listens_for }) =
+            mesh.duty_cycle.filter(|duty| duty.listens_for >= duty.interval)
+        {
+            section.complain("listen_for", format!("{listens_for} is no part of wake_interval, {interval}"));
+        }
+        let of_mesh = |group: &&crate::model::FlowGroup| group.origin.as_ref().is_some_and(|from| from.mesh == number);
+        let largest = scenario.flows.iter().filter(of_mesh).map(|group| group.packet).max();
+        match (largest, &mesh.queue) {
+            (None, _) => {
+                section.complain("nodes", format!("no flow group has mesh = \"{}\", so that nobody sends", mesh.name));
+            }
+            (_, Queue::Kernel(kernels)) => {
+                let message =
+                    format!("kernel:{} cannot share the air; take one of this program's own", kernels.discipline);
+                section.queue().complain("kind", message);
+            }
+            (Some(largest), queue) => checks::queue(section, queue, largest),
+        }
+    }
+    for (section, group) in groups.iter().zip(&scenario.flows) {
+        if group.origin.is_some() && group.packet > LARGEST_PACKET {
+            let message = format!("{} do not fit a datagram of 6LoWPAN; a mesh takes {LARGEST_PACKET}", group.packet);
+            section.complain("packet", message);
+        }
+    }
+}
+
+/// Does each node's way end at the border router, over hops that are heard both ways?
+fn ways(section: &Section, mesh: &Mesh) {
+    let nodes = section.child("nodes", "mesh.NAME.nodes");
+    for node in mesh.children() {
+        let name = &mesh.nodes[node].name;
+        let root = &mesh.nodes[mesh.border_router].name;
+        let Some(parent) = mesh.nodes[node].parent else {
+            nodes.complain(
+                name,
+                format!("has no way to {root}: no neighbour on one hears it, and is heard, well enough"),
+            );
+            continue;
+        };
+        let hears = |from: usize, to: usize| mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY);
+        let to = &mesh.nodes[parent].name;
+        if !hears(node, parent) || !hears(parent, node) {
+            let least = radio::SENSITIVITY;
+            nodes.complain(name, format!("and its parent {to} do not hear each other with {least} dBm or more"));
+        }
+        if mesh.way_up(node).count() == mesh.nodes.len() {
+            nodes.complain(name, format!("has no way to {root}: its parents go round in a circle"));
+        }
+    }
+}

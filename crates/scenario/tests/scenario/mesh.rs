@@ -1,0 +1,99 @@
+//! Meshes, and flow groups that come from them, as a file says them.
+
+use scenario::load_text;
+use scenario::mesh::{Csma, Energy, Hop};
+use scenario::model::{Limit, OnlyThere, Queue, Scenario, Service, TcpProfile};
+use scenario::units::{Bytes, Nanos, Rate};
+use std::path::Path;
+
+const OFFICE: &str = r#"
+duration = "60s"
+profile = "lln"
+[mesh.office]
+border_router = "lbr"
+path_loss = 3.5
+[mesh.office.nodes]
+lbr = { x = 0 }
+a = { x = 25 }
+b = { x = 50 }
+c = { x = 50, y = 30 }
+[link.wire]
+rate = "1mbit"
+delay = "5ms"
+queue = { limit = "15p" }
+[[flows]]
+cc = "reno"
+mesh = "office"
+"#;
+
+fn load(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let experiment = load_text(OFFICE, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
+    Ok(experiment.cells.into_iter().next().expect("one").scenario)
+}
+
+fn read(overrides: &[(&str, &str)]) -> Scenario {
+    load(overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// 25 m are a hop, 50 m are not; from c at (50, 30) only b is less than 37 m away.
+#[test]
+fn a_tree_is_built_from_places() {
+    let s = read(&[]);
+    let [mesh] = &s.meshes[..] else { panic!("one mesh") };
+    let parents: Vec<_> = mesh.nodes.iter().map(|node| node.parent).collect();
+    assert_eq!(parents, [None, Some(0), Some(1), Some(2)]);
+    assert_eq!((1..4).map(|node| mesh.hops(node)).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((mesh.csma, mesh.energy), (Csma::STANDARD, Energy::CC2420));
+    assert_eq!(mesh.queue, Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None });
+}
+
+/// Behind the links of the file stand those of the mesh, one for each node but the border router.
+#[test]
+fn each_node_has_a_link_to_its_parent() {
+    let s = read(&[("mesh.office.queue", "{ limit = \"7p\" }")]);
+    let names: Vec<_> = s.links.iter().map(|link| (&*link.forward.name, &*link.reverse.name)).collect();
+    let expected = [("wire", "wire.reverse"), ("office.a", "office.a.reverse")];
+    assert_eq!((names.len(), &names[..2]), (4, &expected[..]));
+    assert_eq!(s.links[3].forward.service, Service::Mesh(Hop { mesh: 0, from: 3, to: 2 }));
+    assert_eq!(s.links[3].reverse.service, Service::Mesh(Hop { mesh: 0, from: 2, to: 3 }));
+    let limit = |link: &scenario::model::Link| link.queue.limit();
+    assert!(s.directions().skip(2).all(|link| limit(link) == Some(Limit::Packets(7))));
+}
+
+/// A flow from each node, up its way and over the links of path; of several groups each has its own nodes.
+#[test]
+fn flows_come_from_the_nodes() {
+    let s = read(&[]);
+    let group = &s.flows[0];
+    assert_eq!((group.count, &group.path), (3, &vec![0]));
+    assert_eq!((0..3).map(|flow| s.way_up(group, flow)).collect::<Vec<_>>(), [vec![1], vec![2, 1], vec![3, 2, 1]]);
+    let s = read(&[("flows.0.nodes", "[\"c\", \"a\"]")]);
+    assert_eq!((0..2).map(|flow| s.way_up(&s.flows[0], flow).len()).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(s.data_path(&s.flows[0]).len(), 4, "that of the node with most hops");
+}
+
+#[test]
+fn a_sensors_profile_has_small_segments_and_windows() {
+    let s = read(&[]);
+    let group = &s.flows[0];
+    assert_eq!((group.stack, group.packet, group.mss()), (TcpProfile::LLN, Bytes(104), Bytes(64)));
+    assert_eq!(group.receive_window, Some(Bytes(256)));
+    assert_eq!((group.stack.rto_min, group.stack.sack, group.stack.delayed_ack), (Nanos::from_secs(1), false, false));
+    let s = read(&[("flows.0.packet", "200b"), ("flows.0.receive_window", "1kb"), ("flows.0.write_rate", "1kbit")]);
+    let group = &s.flows[0];
+    assert_eq!((group.packet, group.receive_window), (Bytes(200), Some(Bytes(1000))));
+    assert_eq!(group.write_rate, Some(Rate(1000)));
+    let newreno = read(&[("flows.0.profile", "newreno"), ("flows.0.packet", "500b")]);
+    assert_eq!(newreno.flows[0].receive_window, None);
+}
+
+#[test]
+fn a_kernel_has_no_mesh() {
+    let only = read(&[]).only_in_the_simulator().expect("a mesh");
+    assert_eq!((&*only.key, only.what), ("mesh.office", OnlyThere::Mesh));
+    assert_eq!(
+        only.to_string(),
+        "cannot be had on a kernel yet, whose hosts the emulator joins by links only: leave it out, or simulate"
+    );
+}

@@ -1,0 +1,91 @@
+"""A mesh as a tree: each node with its goodput, and how often its queue overflowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from unbloat._core import InputError
+from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, small
+from unbloat.results.record import Record
+
+Node = Mapping[str, Any]
+LARGEST = 26
+"""Diameter of the largest circle, in widths of a line."""
+
+
+def draw(records: Sequence[Record], axes: Axes, size: Size) -> None:
+    """Draw the mesh of a cell's runs: hops to the right, circles as large as goodputs, in the mean over the runs."""
+    nodes = records[0].run["nodes"]
+    goodputs = {node["node"]: _goodput(records, node["node"]) for node in nodes}
+    overflows = {node["node"]: _overflows(records, node["node"]) for node in nodes}
+    heights = rows_of(nodes)
+    most = max(filter(None, goodputs.values()), default=1.0)
+    for node in nodes:
+        place = (node["hops"], heights[node["node"]])
+        if node["parent"] is not None:
+            parent = (node["hops"] - 1, heights[node["parent"]])
+            axes.plot(*zip(place, parent, strict=True), color=GREY, linewidth=0.8 * size.line, zorder=1)
+        _node(axes, place, node["node"], goodputs[node["node"]], overflows[node["node"]], most, size)
+    deepest = max(node["hops"] for node in nodes)
+    axes.set_xlim(-0.4, deepest + 0.6)
+    axes.set_ylim(max(heights.values()) + 0.8, -0.8)
+    axes.set_xticks(range(deepest + 1))
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.set_xlabel("hops from the border router; goodput in kbit/s, and packets that the node's queue dropped")
+
+
+def check(records: Sequence[Record]) -> None:
+    """Raise `InputError` where there is no mesh."""
+    if not all(record.run.get("nodes") for record in records):
+        raise InputError("mesh: no run of these results has a mesh; a scenario has one with [mesh.NAME]")
+
+
+def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
+    """Give each node a row: leaves one below another, a parent in the middle of its children."""
+    children: dict[str | None, list[str]] = {}
+    for node in nodes:
+        children.setdefault(node["parent"], []).append(node["node"])
+    rows: dict[str, float] = {}
+    left = 0
+
+    def place(name: str) -> None:
+        nonlocal left
+        below = children.get(name, [])
+        for child in below:
+            place(child)
+        if below:
+            rows[name] = fmean(rows[child] for child in below)
+        else:
+            rows[name] = float(left)
+            left += 1
+
+    for root in children.get(None, []):
+        place(root)
+    return rows
+
+
+def _goodput(records: Sequence[Record], node: str) -> float | None:
+    """Give the goodput of a node's flows in kbit/s, in the mean over the runs; None for one that sends nothing."""
+    flows = [[flow for flow in record.run["flows"] if flow.get("node") == node] for record in records]
+    return fmean(1e3 * sum(flow["goodput_mbps"] for flow in own) for own in flows) if any(flows) else None
+
+
+def _overflows(records: Sequence[Record], node: str) -> float:
+    return fmean(row["overflows"] for record in records for row in record.run["nodes"] if row["node"] == node)
+
+
+def _node(
+    axes: Axes, place: tuple[float, float], name: str, goodput: float | None, drops: float, most: float, size: Size
+) -> None:
+    share = (goodput / most) ** 0.5 if goodput else 0.15
+    hue = GREY if goodput is None else COLOURS[0]
+    axes.plot(*place, "o", color=hue, alpha=0.75, markersize=max(share * LARGEST * size.line * 0.6, 3), zorder=2)
+    told = name if goodput is None else f"{name}  {goodput:.2f}"
+    told += f", {drops:.0f} dropped" if drops >= 1 else ""
+    words: Style = {"fontsize": small(axes), "path_effects": HALO, "zorder": 3, "ha": "center", "va": "top"}
+    axes.annotate(told, place, xytext=(0, -0.32 * LARGEST * size.line), textcoords="offset points", **words)

@@ -1,0 +1,64 @@
+"""A mesh of sensors as a user meets it: the table of nodes, its files and picture, and where it cannot run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import unbloat as ub
+from pandas.testing import assert_frame_equal
+
+SHORT = {"duration": "60s", "warmup": "10s"}
+
+
+@pytest.fixture(scope="module")
+def results() -> ub.Results:
+    return ub.run("sensors-in-a-building", SHORT)
+
+
+def test_each_node_has_a_row(results: ub.Results) -> None:
+    nodes = results.nodes
+    assert len(nodes) == 2 * 11
+    assert nodes.query("parent.isna()")["node"].tolist() == ["gateway"] * 2
+    assert nodes.query("node == 'roof'")["hops"].tolist() == [6, 6]
+    seconds = nodes[["transmit_s", "listen_s", "sleep_s"]].sum(axis="columns")
+    assert seconds.tolist() == pytest.approx([50.0] * 22)
+    assert results.flows["node"].tolist()[:2] == ["hall", "lab1"]
+
+
+def test_nodes_are_saved_and_read_back(results: ub.Results, tmp_path: Path) -> None:
+    files = results.save(tmp_path)
+    assert tmp_path / "nodes.parquet" in files
+    assert_frame_equal(ub.read(tmp_path).nodes, results.nodes)
+    printed = tmp_path / "printed.json"
+    printed.write_text(json.dumps({"runs": [{"axes": each.axes, **each.run} for each in results.records]}))
+    assert len(ub.read(printed).nodes) == 22
+
+
+def test_without_a_mesh_there_is_no_table(small: Path, tmp_path: Path) -> None:
+    plain = ub.run(small)
+    assert tmp_path / "nodes.parquet" not in plain.save(tmp_path)
+    assert ub.read(tmp_path).nodes.empty
+    with pytest.raises(ub.InputError, match="no run of these results has a mesh"):
+        plain.plot("mesh")
+
+
+def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
+    panels = results.plot("mesh").axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["reno", "dtpa"]
+    for axes in panels:
+        told = [text.get_text() for text in axes.texts]
+        assert len(told) == 11
+        assert told[0] == "gateway"
+        assert all(text.split()[1].strip(",").replace(".", "").isdigit() for text in told[1:])
+
+
+@pytest.mark.parametrize("on", ["kernel", "vm"])
+def test_a_kernel_has_no_mesh_yet(on: str) -> None:
+    done = subprocess.run(
+        ["unbloat", "run", "sensors-in-a-building", "--on", on], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "mesh.building: cannot be had on a kernel yet" in done.stderr
