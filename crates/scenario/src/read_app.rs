@@ -69,7 +69,7 @@ fn requests(kind: RequestKind, connections: u32, request: Bytes, response: Bytes
 
 /// Is nothing said of a group that an application says itself, and can its values be?
 pub(crate) fn check(section: &Section, app: &App) {
-    for key in ["size", "arrivals", "receiver", "tcp_rmem", "read_rate", "access"].into_iter() {
+    for key in ["size", "arrivals", "receiver", "tcp_rmem", "read_rate", "write_rate", "access"].into_iter() {
         if section.get(key).is_some() {
             section.complain(key, "stands beside app, which says itself what comes and goes; leave one of the two out");
         }
