@@ -70,6 +70,8 @@ mod tests {
 
     /// Two flows with losses, marks where the control wants them, a timeout, a short last segment and a stop.
     fn scenario(control: &str) -> scenario::model::Scenario {
+        // It sends two segments a second if it is not told otherwise.
+        let params = if control == "dtpa" { "params = { c = 1000000 }" } else { "" };
         let text = format!(
             r#"
             duration = "12s"
@@ -82,8 +84,10 @@ mod tests {
             loss  = "0.5%"
             [[flows]]
             cc    = "{control}"
+            {params}
             [[flows]]
             cc    = "{control}"
+            {params}
             size  = "2000001b"
             start = "100ms"
             access = {{ delay = "5ms" }}
