@@ -45,8 +45,15 @@ COMMANDS = [
     Entry("report", FILES, "Write results, or a paper that is repeated, as one HTML page."),
     Entry("export", FILES, "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),
-    Entry("load", KERNEL, "Put a congestion control, a receiver or a classifier into the running kernel.", module="kernel"),
-    Entry("unload", KERNEL, "Take a congestion control, a receiver or a classifier out of the running kernel.", module="kernel"),
+    Entry(
+        "load", KERNEL, "Put a congestion control, a receiver or a classifier into the running kernel.", module="kernel"
+    ),
+    Entry(
+        "unload",
+        KERNEL,
+        "Take a congestion control, a receiver or a classifier out of the running kernel.",
+        module="kernel",
+    ),
     Entry("attach", KERNEL, "Give a control group's new connections a control.", module="kernel"),
     Entry("detach", KERNEL, "Take a control group's congestion control back.", module="kernel"),
     Entry("status", KERNEL, "Show what is in the kernel, who uses it, what it costs.", module="kernel"),
