@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DTPA (dynamic TX period adjustment): Reno that waits before each window, so that every node of a multi-hop network
- * of sensors sends c segments a second, the near ones too, which have fewer losses and shorter round trips.
+ * dtpa: waits before each window, so that near and far nodes of a network of sensors send as much.
+ *
+ * DTPA (dynamic TX period adjustment) is Reno with a wait: every node of a multi-hop network sends c segments a second,
+ * the near ones too, which have fewer losses and shorter round trips.
  *
  * From H.-S. Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015,
  * chapter 4. p is the share of the segments sent that timeouts and duplicates have found lost. At each sample of the

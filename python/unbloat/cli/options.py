@@ -165,6 +165,8 @@ def overrides_of(
         split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
     )
     if duration is not None:
+        from unbloat.cli.times import time_ns
+
         time_ns(duration, "--duration")
         overrides["duration"] = duration
     for key, names in (("cc", listed(controls, "--cc")), ("receiver", listed(receivers, "--receiver"))):
@@ -181,16 +183,6 @@ def overrides_of(
 
         overrides.update(cases(scenario, overrides, times))
     return overrides
-
-
-def time_ns(text: str, option: str) -> int:
-    """Read the time that an option was given, in nanoseconds."""
-    from unbloat import _core
-
-    try:
-        return _core.duration_ns(text)
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:

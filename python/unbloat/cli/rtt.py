@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unbloat._core import InputError
-from unbloat.cli.options import time_ns
+from unbloat.cli.times import time_ns
 from unbloat.scenario.source import source_of
 
 

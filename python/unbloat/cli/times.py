@@ -1,0 +1,14 @@
+"""Times that options are given."""
+
+from __future__ import annotations
+
+from unbloat import _core
+from unbloat._core import InputError
+
+
+def time_ns(text: str, option: str) -> int:
+    """Read the time that an option was given, in nanoseconds. Raises `InputError` if it is none."""
+    try:
+        return _core.duration_ns(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
