@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from pandas.testing import assert_frame_equal
+from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
 SHORT = {"duration": "60s", "warmup": "10s"}
 
@@ -26,6 +27,8 @@ def test_each_node_has_a_row(results: ub.Results) -> None:
     seconds = nodes[["transmit_s", "listen_s", "sleep_s"]].sum(axis="columns")
     assert seconds.tolist() == pytest.approx([50.0] * 22)
     assert results.flows["node"].tolist()[:2] == ["hall", "lab1"]
+    defined = {column.name for table in ("every table", "nodes") for column in COLUMNS[table]}
+    assert set(nodes) - {"flows.0.cc"} <= defined | {metric.name for metric in NODE_METRICS}
 
 
 def test_nodes_are_saved_and_read_back(results: ub.Results, tmp_path: Path) -> None:

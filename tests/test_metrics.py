@@ -28,10 +28,10 @@ def test_every_column_is_defined(small: Path) -> None:
         **{"flow_series": swept.series("flows"), "link_series": swept.series("links")},
         **{"rtt_distribution": swept.series("rtt"), "queue_delay_distribution": swept.series("queue_delay")},
     }
-    assert tables.keys() | {"every table"} == COLUMNS.keys()
+    assert tables.keys() | {"every table", "nodes"} == COLUMNS.keys()  # Nodes: tests/test_mesh.py
     for name, table in tables.items():
         assert set(table) <= described(name), name
-        absent = {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound", "scenario", "retries"}
+        absent = {"AXIS", "AXIS_UNIT", "run", "repeat", "seed", "sound", "scenario", "retries", "node", "hops"}
         assert described(name) - set(table) <= absent | FELT, name
 
 
@@ -48,10 +48,20 @@ def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:
 
 
 def test_units_end_the_names() -> None:
-    endings = {"Mbit/s": "mbps", "packets": "packets", "%": "percent", "ms": "ms", "us": "us", "s": "s", "B": "bytes"}
+    endings = {
+        "Mbit/s": "mbps",
+        "packets": "packets",
+        "%": "percent",
+        "ms": "ms",
+        "us": "us",
+        "s": "s",
+        "B": "bytes",
+        "mJ": "mj",
+    }
     counts = {"timeouts", "jain_index", "drops", "wire_losses", "duplicates", "marks", "retries"}
     counts |= {"rating", "opinion_score", "stalls", "quality_switches"}
     counts |= {name for name in FELT if name.startswith("buffered_windows")}
+    counts |= {"loss_events", "overflows", "frames", "frame_retries", "channel_failures", "unacknowledged"}
     for metric in METRICS.values():
         assert metric.name in counts or endings[metric.unit] in metric.name.split("_"), metric.name
 

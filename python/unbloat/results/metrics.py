@@ -100,10 +100,6 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("retransmissions", "retransmitted_packets", "retransmits", "packets", SUM,
      "Data packets sent after the warm-up that had been sent before."),
     ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
-    ("loss_events", "loss_events", "loss events", "", SUM,
-     "How often losses were found after the warm-up, by timeouts and otherwise; absent but for flows from a mesh."),
-    ("wait", "wait_ms_mean", "wait mean", "ms", MEAN,
-     "Time average of how long the control has the flow wait before each window; absent if it never has."),
     ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),
     ("cwnd", "cwnd_packets_mean", "cwnd", "packets", MEAN,
      "Time average of the congestion window over the flow's active time after the warm-up."),
@@ -167,6 +163,10 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "Packets in the send buffer over the congestion window, likewise."),
     ("buffered_windows_p10", "buffered_windows_p10", "p10", "", MEAN, "Tenth percentile of that."),
     ("buffered_windows_p90", "buffered_windows_p90", "p90", "", MEAN, "90th percentile of that."),
+    ("loss_events", "loss_events", "loss events", "", SUM,
+     "How often losses were found after the warm-up, by timeouts and otherwise; absent but for flows from a mesh."),
+    ("wait", "wait_ms_mean", "wait mean", "ms", MEAN,
+     "Time average of how long the control has the flow wait before each window; absent if it never has."),
 )  # fmt: skip
 _LINKS: Sequence[tuple[str, str, str, str, str]] = (
     ("utilisation", "utilisation_percent", "utilisation", "%",
@@ -222,7 +222,7 @@ FLOW_METRICS = tuple(
     for key, name, heading, unit, fold, definition in (*_FLOWS, *_FELT)
 )
 FELT = {name for _, name, *_ in _FELT}
-"""The columns of applications and of senders on hosts, absent where there is none."""
+"""The columns of applications, of senders on hosts and of flows from meshes, absent where there is none."""
 LINK_METRICS = tuple(
     Metric(key, name, heading, unit, "link", definition) for key, name, heading, unit, definition in _LINKS
 )
@@ -240,8 +240,8 @@ NUMBERS = METRICS.keys() | {
     *("mean", "deviation", "ci95_low", "ci95_high"),
 }
 """Columns that hold numbers, or nothing."""
-BY_KEY = {metric.key: metric for metric in METRICS.values()}
-"""Every metric by its short name."""
+BY_KEY = {metric.key: metric for metric in METRICS.values() if metric.of != "node"}
+"""Every metric of flows, links and runs by its short name."""
 
 
 @dataclass(frozen=True)
