@@ -91,7 +91,11 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
         let start = if gives_way(control) { 0 } else { 1000 + 50 * place };
         // BBR would take the others' share.
         let access = if control == "bbr" { "{ rate = \"3mbit\" }" } else { "{}" };
-        text += &format!("[[flows]]\ncc = \"{control}\"\nstart = \"{start}ms\"\naccess = {access}\n{flow}\n");
+        // It sends two segments a second if it is not told what its share is.
+        let params = if control == "dtpa" { format!("{{ c = {} }}", 1000 * SHARE_PACKETS) } else { "{}".into() };
+        text += &format!(
+            "[[flows]]\ncc = \"{control}\"\nparams = {params}\nstart = \"{start}ms\"\naccess = {access}\n{flow}\n"
+        );
     }
     let mut experiment = scenario::load_text(&text, name, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
     experiment.cells.remove(0).scenario
