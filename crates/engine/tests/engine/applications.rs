@@ -1,9 +1,9 @@
 //! Applications on idle paths, where their figures can be worked out, and behind an upload.
 
-use crate::world::{flow, run, scenario};
+use crate::world::{flow, phone_of_2013, run, scenario};
 use engine::Options;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests};
-use scenario::model::{FlowGroup, Host, Scenario, SendBuffer, SendTuning, Service};
+use scenario::model::{FlowGroup, Scenario, Service};
 use scenario::records::{AppStats, Flow};
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -112,15 +112,7 @@ fn an_upload_spoils_a_call() {
     let mut s = path(vec![flow("cubic"), datagrams(DatagramKind::Voice, ms(20), 200)]);
     s.warmup = Nanos::from_secs(10);
     s.links[0].forward.queue = crate::world::droptail(scenario::model::Limit::Packets(1000));
-    s.hosts = vec![Host {
-        name: "phone".into(),
-        uplink: 0,
-        classifier: None,
-        small_queues: false,
-        ring: 0,
-        byte_queue_limits: false,
-        send_buffer: SendBuffer { max: Bytes(2_000_000), tuning: SendTuning::TwiceCwnd, ..SendBuffer::default() },
-    }];
+    s.hosts = vec![phone_of_2013(Bytes(2_000_000))];
     s.flows.iter_mut().for_each(|group| group.host = Some(0));
     let alone = stats(&flows(&Scenario { flows: vec![s.flows[1].clone()], ..s.clone() })[0]);
     let behind = stats(&flows(&s)[1]);

@@ -1,8 +1,8 @@
 //! Hosts: send buffers, transmit queues, and who goes first there.
 
-use crate::world::{control_with, droptail, flow, run, scenario};
+use crate::world::{control_with, droptail, flow, phone_of_2013, run, scenario};
 use engine::Options;
-use scenario::model::{FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::model::{FlowGroup, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
 use scenario::queue::{Discipline, Prio};
 use scenario::records::{Flow, Run};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -19,20 +19,7 @@ fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
     s.links[0].forward.queue = queue;
     s.links[0].forward.delay = Nanos::from_millis(25);
     s.links[0].reverse.delay = Nanos::from_millis(25);
-    s.hosts = vec![Host {
-        name: "phone".into(),
-        uplink: 0,
-        classifier: None,
-        small_queues: false,
-        ring: 0,
-        byte_queue_limits: false,
-        send_buffer: SendBuffer {
-            default: Bytes(16 << 10),
-            max: Bytes(packets * SEGMENT),
-            tuning: SendTuning::TwiceCwnd,
-            notsent_lowat: None,
-        },
-    }];
+    s.hosts = vec![phone_of_2013(Bytes(packets * SEGMENT))];
     // Else it would follow what the queue holds.
     let receive_window = Some(Bytes(4 << 20));
     s.flows = groups.into_iter().map(|group| FlowGroup { host: Some(0), receive_window, ..group }).collect();

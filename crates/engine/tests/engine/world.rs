@@ -7,7 +7,7 @@ use mechanism::Library;
 use scenario::model::{
     Access, CcSource, Clock, CongestionControl, DuplexLink, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
 };
-use scenario::model::{Emulator, Service, TcpProfile};
+use scenario::model::{Emulator, Host, SendBuffer, SendTuning, Service, TcpProfile};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -209,5 +209,19 @@ pub fn losing<const N: usize>(mut plan: [(u32, u32); N]) -> impl FnMut(Nanos, &D
     move |_, data| {
         let planned = plan.iter_mut().find(|(segment, times)| is_data(data) && *segment == data.segment && *times > 0);
         planned.map(|(_, times)| *times -= 1).is_some()
+    }
+}
+
+/// A host behind the first link, as the dissertation on SORPC has it: a send buffer of twice the window, up to `max`, and
+/// nothing that keeps its queue short.
+pub fn phone_of_2013(max: Bytes) -> Host {
+    Host {
+        name: "phone".into(),
+        uplink: 0,
+        classifier: None,
+        small_queues: false,
+        ring: 0,
+        byte_queue_limits: false,
+        send_buffer: SendBuffer { max, tuning: SendTuning::TwiceCwnd, ..SendBuffer::default() },
     }
 }
