@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import unbloat as ub
+from conftest import Cli
 from pandas.testing import assert_frame_equal
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
@@ -59,9 +59,7 @@ def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
 
 
 @pytest.mark.parametrize("on", ["kernel", "vm"])
-def test_a_kernel_has_no_mesh_yet(on: str) -> None:
-    done = subprocess.run(
-        ["unbloat", "run", "sensors-in-a-building", "--on", on], capture_output=True, text=True, check=False
-    )
+def test_a_kernel_has_no_mesh_yet(cli: Cli, on: str) -> None:
+    done = cli("run", "sensors-in-a-building", "--on", on)
     assert done.returncode == 2
     assert "mesh.building: cannot be had on a kernel yet" in done.stderr

@@ -95,7 +95,11 @@ def test_measurements_choose_flows_and_take_the_rest_for_the_others():
         (RATES, {"below": 1, "seconds": 1}, "no others to give way to"),
         (RATES, {"flow": 1, "below": 1}, "`seconds=` is missing"),
         (RATES, {"flow": 1, "below": "half", "seconds": 1}, "`below=half` must be a number"),
-        (RATES, {"flow": 1, "under": 1, "seconds": 1}, "no selector `under` here; there are flow, cc, above, below"),
+        (
+            RATES,
+            {"flow": 1, "under": 1, "seconds": 1},
+            "no selector `under` here; there are flow, cc, hops, above, below",
+        ),
     ],
 )
 def test_what_is_missing_is_named(rates_of, selectors, says):
