@@ -5,6 +5,7 @@ use crate::bind::control::Control;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
 use crate::bind::object_file::Object;
+use crate::bind::opened::Function;
 use crate::bind::operations;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
@@ -67,11 +68,11 @@ impl Kind {
     }
 
     /// The function by which a program at a device asks it, and what a file without it is told.
-    fn entry(self) -> (&'static str, &'static str) {
+    fn entry(self) -> &'static Function {
         match self {
             Kind::CongestionControl => panic!("is registered, and stands at no device"),
-            Kind::WindowController => (window::WINDOW, window::NO_CONTROLLER),
-            Kind::Classifier => (classifier::CLASSIFY, classifier::NO_CLASSIFIER),
+            Kind::WindowController => &window::WINDOW,
+            Kind::Classifier => &classifier::CLASSIFY,
         }
     }
 }

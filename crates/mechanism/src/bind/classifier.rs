@@ -1,15 +1,17 @@
 //! A classifier of a host's packets, compiled, opened and bound: what the simulated host calls.
 
 use crate::bind::object_file::Object;
-use crate::bind::opened::Opened;
+use crate::bind::opened::{Function, Opened};
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 use scenario::units::Nanos;
 
 /// The function that `CLASSIFIER` leaves (`include/classify.h`).
-pub(crate) const CLASSIFY: &str = "unbloat_classify";
-/// Of a file without it.
-pub(crate) const NO_CLASSIFIER: &str = "is no classifier: it has no CLASSIFIER(...) (include/classify.h)";
+pub(crate) const CLASSIFY: Function = Function {
+    symbol: "unbloat_classify",
+    missing: "is no classifier: it has no CLASSIFIER(...) (include/classify.h)",
+    callback: Callback::Classify,
+};
 /// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
 const STATE_WORDS: usize = 4;
 
@@ -76,14 +78,9 @@ impl Classifier {
         settings: &[Setting],
         seed: u64,
     ) -> Result<Classifier, String> {
-        if object.symbol(CLASSIFY).is_none() {
-            return Err(NO_CLASSIFIER.into());
-        }
-        let opened = Opened::open(path, image, object, settings, seed)?;
+        let (opened, address) = Opened::open_function(path, name, image, object, settings, seed, &CLASSIFY)?;
         // SAFETY: the macro gives the function this type.
-        let classify = unsafe { std::mem::transmute::<usize, Classify>(opened.address(object, CLASSIFY)) };
-        let opened = opened
-            .called(object, name.to_string(), |callback| (callback == Callback::Classify).then_some(classify as usize));
+        let classify = unsafe { std::mem::transmute::<usize, Classify>(address) };
         Ok(Classifier { opened, classify })
     }
 

@@ -2,6 +2,7 @@
 //! set.
 
 use crate::bind::object_file::Object;
+use crate::bind::opened::Function;
 use crate::bind::parameter::Setting;
 
 /// The global by which its programs know what is theirs (`include/window_program.h`, `include/classify_program.h`).
@@ -68,19 +69,19 @@ impl Scope for ClassifierScope {
 }
 
 impl DeviceObject {
-    /// Makes one of a compiled file with the function `entry`. The error continues a sentence that begins with the
-    /// file's path, and is `otherwise` if the file has no such function.
+    /// Makes one of a compiled file with this function. The error continues a sentence that begins with the file's
+    /// path.
     pub(crate) fn new(
         image: &[u8],
         object: &Object,
-        (entry, otherwise): (&str, &str),
+        function: &Function,
         settings: &[Setting],
         source: String,
         parameters: Vec<(String, String)>,
     ) -> Result<DeviceObject, String> {
         let scope = object.symbol(SCOPE).and_then(|symbol| symbol.file_range.clone());
-        let (Some(_), Some(scope)) = (object.symbol(entry), scope) else {
-            return Err(otherwise.into());
+        let (Some(_), Some(scope)) = (object.symbol(function.symbol), scope) else {
+            return Err(function.missing.into());
         };
         let mut bytes = image.to_vec();
         for setting in settings {

@@ -56,6 +56,16 @@ struct Runtime {
     storage_free: unsafe extern "C" fn(*mut TcpSock),
 }
 
+/// A mechanism that is one function: a window controller, a classifier.
+pub(crate) struct Function {
+    /// Its symbol.
+    pub(crate) symbol: &'static str,
+    /// What a file without it is told.
+    pub(crate) missing: &'static str,
+    /// As what it is called.
+    pub(crate) callback: Callback,
+}
+
 /// One loaded instance: its own globals, clock and generator.
 pub(crate) struct Opened {
     instance: *mut Instance,
@@ -105,6 +115,25 @@ impl Opened {
         }
         let (instance, storage_free) = (runtime.instance, runtime.storage_free);
         Ok(Opened { instance, base, storage_free, identity, watched: None, _library: library, _image: file })
+    }
+
+    /// The same of a file whose mechanism is one function, and which the scenario calls `name`; gives its address too.
+    pub(crate) fn open_function(
+        path: &str,
+        name: &str,
+        image: &[u8],
+        object: &Object,
+        settings: &[Setting],
+        seed: u64,
+        function: &Function,
+    ) -> Result<(Opened, usize), String> {
+        if object.symbol(function.symbol).is_none() {
+            return Err(function.missing.into());
+        }
+        let opened = Opened::open(path, image, object, settings, seed)?;
+        let address = opened.address(object, function.symbol);
+        let place = |callback| (callback == function.callback).then_some(address);
+        Ok((opened.called(object, name.to_string(), place), address))
     }
 
     /// Gives it the name and the callbacks by which faults and the watchdog speak of it.

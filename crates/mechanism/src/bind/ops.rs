@@ -33,7 +33,8 @@ pub(crate) struct CongestionOps {
     owner: *mut c_void,
 }
 
-/// A member of `struct tcp_congestion_ops` that is a program, or the one function of a window controller or a classifier.
+/// A member of `struct tcp_congestion_ops` that is a program, or the one function of a window controller or a
+/// classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]

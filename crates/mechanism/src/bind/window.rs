@@ -1,15 +1,16 @@
 //! A receiver's window controller, compiled, opened and bound: what the simulated receiver calls.
 
 use crate::bind::object_file::Object;
-use crate::bind::opened::Opened;
+use crate::bind::opened::{Function, Opened};
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 
 /// The function that `WINDOW_CONTROL` leaves (`include/window_control.h`).
-pub(crate) const WINDOW: &str = "unbloat_window";
-/// Of a file without it.
-pub(crate) const NO_CONTROLLER: &str =
-    "is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)";
+pub(crate) const WINDOW: Function = Function {
+    symbol: "unbloat_window",
+    missing: "is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)",
+    callback: Callback::Window,
+};
 /// Words of a controller's own state (`WINDOW_STATE_WORDS`).
 const STATE_WORDS: usize = 16;
 
@@ -64,14 +65,9 @@ impl WindowController {
         settings: &[Setting],
         seed: u64,
     ) -> Result<WindowController, String> {
-        if object.symbol(WINDOW).is_none() {
-            return Err(NO_CONTROLLER.into());
-        }
-        let opened = Opened::open(path, image, object, settings, seed)?;
+        let (opened, address) = Opened::open_function(path, name, image, object, settings, seed, &WINDOW)?;
         // SAFETY: the macro gives the function this type.
-        let window = unsafe { std::mem::transmute::<usize, Window>(opened.address(object, WINDOW)) };
-        let opened = opened
-            .called(object, name.to_string(), |callback| (callback == Callback::Window).then_some(window as usize));
+        let window = unsafe { std::mem::transmute::<usize, Window>(address) };
         Ok(WindowController { opened, window })
     }
 

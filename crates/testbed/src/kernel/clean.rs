@@ -3,12 +3,13 @@
 //! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does,
 //! however it ends; but before Linux 6.4 a registration is held by the kernel itself.
 
-use super::classifier;
+use super::classifier::ClassifierNote;
+use super::device_notes;
 use super::error::Error;
 use super::registry::held_by_maps;
 use super::rights;
 use super::types::Types;
-use super::window;
+use super::window::WindowNote;
 use libbpf_rs::MapCore;
 use std::path::Path;
 
@@ -22,8 +23,8 @@ pub(crate) const CONTROL_PREFIX: &str = "ub";
 pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
     let types = Types::read()?;
-    let mut removed = window::sweep();
-    removed.extend(classifier::sweep());
+    let mut removed = device_notes::sweep::<WindowNote>();
+    removed.extend(device_notes::sweep::<ClassifierNote>());
     for (name, map) in held_by_maps(&types.operations_layout()) {
         if name.strip_prefix(CONTROL_PREFIX).is_some_and(is_of_the_dead) {
             map.delete(&0_u32.to_ne_bytes())

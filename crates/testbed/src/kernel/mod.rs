@@ -23,11 +23,11 @@ mod window;
 
 pub use cgroup::{Attachment, Group, attach, detach};
 pub use classifier::{
-    ClassifiedFlow, ClassifierNote, ClassifierStatus, ClassifierUnloaded, classifier_status, load_classifier,
-    unload_classifier,
+    ClassifiedFlow, ClassifierNote, ClassifierStatus, classifier_status, load_classifier, unload_classifier,
 };
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
+pub use device_notes::{AtDevice, DeviceUnloaded};
 pub use doctor::{Check, doctor};
 pub use error::Error;
 pub(crate) use loader::require_own;
@@ -39,6 +39,5 @@ pub use unload::{Unloaded, unload};
 pub use version::release;
 pub(crate) use version::running_version;
 pub use window::{
-    ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, WindowUnloaded, load_window, unload_window,
-    window_status,
+    ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, load_window, unload_window, window_status,
 };

@@ -1,7 +1,6 @@
 //! Connections by the thousand in a map that does not grow.
 
-use super::segments::{ACK, Programs, SYN, Segment, read, timestamps};
-use super::{on_a_router, receiver};
+use super::segments::{ACK, Programs, Segment, ends, on_a_router, read, receiver, timestamps};
 use libbpf_rs::MapCore;
 use testbed::kernel::WindowPrograms;
 
@@ -11,10 +10,8 @@ const MANY: u16 = 10_000;
 
 /// Opens connection `number`, gives it a data segment, and acknowledges; gives the window that leaves last.
 fn talk(programs: &Programs, number: u16) -> u16 {
-    let (near, far) = ((number, 40_000), (1, 443));
-    let scale = vec![1, 3, 3, 7];
-    programs.leaves(&Segment { options: scale.clone(), ..Segment::new(near, far, SYN) }.frame());
-    programs.comes(&Segment { options: scale, ..Segment::new(far, near, SYN | ACK) }.frame(), 0);
+    let (near, far) = ends(number);
+    programs.connect(number);
     programs.comes(&Segment { payload: 1448, options: timestamps(1, 1), ..Segment::new(far, near, ACK) }.frame(), 0);
     answer(programs, number, 1);
     answer(programs, number, 1 + (0xffff << 7))
@@ -22,7 +19,8 @@ fn talk(programs: &Programs, number: u16) -> u16 {
 
 /// The window of an acknowledgement that leaves.
 fn answer(programs: &Programs, number: u16, ack: u32) -> u16 {
-    let frame = Segment { ack, options: timestamps(1, 1), ..Segment::new((number, 40_000), (1, 443), ACK) }.frame();
+    let (near, far) = ends(number);
+    let frame = Segment { ack, options: timestamps(1, 1), ..Segment::new(near, far, ACK) }.frame();
     read(&programs.leaves(&frame)).expect("a segment").window
 }
 
@@ -49,19 +47,4 @@ fn ten_thousand_connections_are_remembered_and_forty_thousand_take_no_more_room(
     }
     let left = entries(&loaded);
     assert!(left <= ROOM && left > ROOM / 2, "{left} entries");
-}
-
-/// What a packet costs, for benches/cost-per-call.
-#[test]
-#[ignore = "a measurement"]
-fn cost() {
-    for name in mechanism::Library::open(super::ALGORITHMS).names_of(mechanism::Kind::WindowController) {
-        let loaded = on_a_router(&receiver(&name, &[]));
-        let programs = Programs::of(&loaded);
-        talk(&programs, 1);
-        let ack = Segment { ack: 9_000_000, options: timestamps(5, 1), ..Segment::new((1, 40_000), (1, 443), ACK) };
-        let data = Segment { payload: 1448, options: timestamps(5, 5), ..Segment::new((1, 443), (1, 40_000), ACK) };
-        let (ack, data) = programs.cost(&ack.frame(), &data.frame(), 1_000_000);
-        println!("{name:12} {:>6} ns an acknowledgement, {:>6} ns a data segment", ack.as_nanos(), data.as_nanos());
-    }
 }

@@ -3,8 +3,7 @@
 //!
 //! `UNBLOAT_SEGMENTS=1000000 cargo test --release -p unbloat-testbed --test windows odd` tries a million.
 
-use super::segments::{ACK, ETHERNET, Programs, RST, Read, SYN, Segment, read, timestamps};
-use super::{on_a_router, receiver};
+use super::segments::{ACK, ETHERNET, Programs, RST, Read, SYN, Segment, on_a_router, read, receiver, timestamps};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::HashMap;

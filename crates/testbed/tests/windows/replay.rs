@@ -1,6 +1,6 @@
 //! The simulator asks what the kernel asks: every question of real flows, played to the native build.
 
-use super::ALGORITHMS;
+use super::segments::ALGORITHMS;
 use mechanism::replay_windows::WindowReplay;
 use scenario::model::Scenario;
 use scenario::records::Moment;

@@ -1,6 +1,8 @@
 //! Frames as the programs see them, made here, and taken apart by the obvious way, which knows nothing of the programs.
 
 use libbpf_rs::Program;
+use mechanism::{Library, WindowScope};
+use scenario::model::{CcSource, CongestionControl, ParamValue};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 use testbed::kernel::WindowPrograms;
@@ -152,10 +154,29 @@ fn scale(mut options: &[u8]) -> Option<u8> {
     }
 }
 
+pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
+
+/// A built-in window controller with these parameters.
+pub fn receiver(name: &str, params: &[(&str, i64)]) -> CongestionControl {
+    let params = params.iter().map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
+    CongestionControl { source: CcSource::Builtin(name.into()), params }
+}
+
+/// Its programs as a router has them at an Ethernet device: a segment of a test has no socket.
+pub fn on_a_router(receiver: &CongestionControl) -> WindowPrograms {
+    let scope = WindowScope { link_header: 14, forwards: true, ..WindowScope::default() };
+    WindowPrograms::load(&Library::open(ALGORITHMS), receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Host and port of the client's end of a connection, and of the server's.
+pub fn ends(number: u16) -> ((u16, u16), (u16, u16)) {
+    ((number, 40_000), (1, 443))
+}
+
 /// The two programs of a window controller, to be run without a device.
 pub struct Programs<'a> {
-    egress: Program<'a>,
-    ingress: Program<'a>,
+    pub egress: Program<'a>,
+    pub ingress: Program<'a>,
 }
 
 impl<'a> Programs<'a> {
@@ -174,13 +195,17 @@ impl<'a> Programs<'a> {
         run(&self.ingress, frame, gso_size, 1).0
     }
 
-    /// Nanoseconds that an acknowledgement takes, and a data segment.
-    pub fn cost(&self, ack: &[u8], data: &[u8], repeat: u32) -> (Duration, Duration) {
-        (run(&self.egress, ack, 0, repeat).1, run(&self.ingress, data, 0, repeat).1)
+    /// Lets connection `number` of a client's open, to port 443, with windows in steps of 128.
+    pub fn connect(&self, number: u16) {
+        let (near, far) = ends(number);
+        let scale = vec![1, 3, 3, 7];
+        self.leaves(&Segment { options: scale.clone(), ..Segment::new(near, far, SYN) }.frame());
+        self.comes(&Segment { options: scale, ..Segment::new(far, near, SYN | ACK) }.frame(), 0);
     }
 }
 
-fn run(program: &Program, frame: &[u8], gso_size: u32, repeat: u32) -> (Vec<u8>, Duration) {
+/// Runs a program so often on a frame; gives what it makes of it, and how long each takes.
+pub fn run(program: &Program, frame: &[u8], gso_size: u32, repeat: u32) -> (Vec<u8>, Duration) {
     let mut out = vec![0; frame.len() + 64];
     let mut context = [0_u8; CONTEXT];
     context[GSO_SIZE..GSO_SIZE + 4].copy_from_slice(&gso_size.to_ne_bytes());

@@ -11,7 +11,5 @@ mod programs;
 mod status;
 
 pub use flows::ClassifiedFlow;
-pub(in crate::kernel) use notes::has_made_clsact;
-pub(crate) use notes::sweep;
-pub use notes::{ClassifierNote, ClassifierUnloaded, load_classifier, unload_classifier};
+pub use notes::{ClassifierNote, load_classifier, unload_classifier};
 pub use status::{ClassifierStatus, classifier_status};

@@ -2,8 +2,9 @@
 
 use super::bands::BANDS;
 use super::flows::{BandCount, ClassifiedFlow, counts, flows};
-use super::notes::{ClassifierNote, notes, sweep};
+use super::notes::ClassifierNote;
 use super::programs::PROGRAM;
+use crate::kernel::device_notes::{notes, sweep};
 use crate::kernel::error::Error;
 use crate::kernel::rights;
 use serde::Serialize;
@@ -33,16 +34,16 @@ pub struct ClassifierStatus {
 /// If this process may not look.
 pub fn classifier_status() -> Result<Vec<ClassifierStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
-    sweep();
+    sweep::<ClassifierNote>();
     let describe = |note: ClassifierNote| {
-        let maps = PROGRAM.maps_at(note.index()).unwrap_or_default();
+        let maps = PROGRAM.maps_at(note.at.index).unwrap_or_default();
         ClassifierStatus {
             bands: counts(&maps, BANDS),
             flows: flows(&maps),
             before: note.before.map(|before| before.kind),
-            device: note.device,
-            source: note.source,
-            parameters: note.parameters,
+            device: note.at.device,
+            source: note.at.source,
+            parameters: note.at.parameters,
             rate_bps: note.rate_bps,
         }
     };

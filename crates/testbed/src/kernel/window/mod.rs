@@ -10,8 +10,6 @@ mod status;
 
 pub use flows::ShownFlow;
 pub(in crate::kernel) use flows::{Ends, monotonic_us, value_of};
-pub(in crate::kernel) use notes::has_made_clsact;
-pub(crate) use notes::sweep;
-pub use notes::{Target, WindowNote, WindowUnloaded, load_window, unload_window};
+pub use notes::{Target, WindowNote, load_window, unload_window};
 pub use programs::WindowPrograms;
 pub use status::{WindowStatus, window_status};

@@ -1,13 +1,9 @@
-//! Window controllers that outlive whoever loaded them: the device holds the programs, a note says what they are.
-//!
-//! The note is written before the device is touched, so that whoever comes after a process that was killed in the
-//! middle finds what to take away.
+//! Window controllers at devices, and whose acknowledgements they lower there.
 
 use super::programs::{WindowPrograms, detach, is_attached};
 use crate::kernel::cgroup;
-use crate::kernel::classifier;
-use crate::kernel::device::{Device, namespace};
-use crate::kernel::device_notes::{self, lock};
+use crate::kernel::device::Device;
+use crate::kernel::device_notes::{self, AtDevice, DeviceNote, DeviceUnloaded};
 use crate::kernel::error::Error;
 use crate::kernel::rights;
 use mechanism::{Library, WindowScope};
@@ -16,9 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
-
-/// The notes, one a device; like the programs they do not outlive the kernel.
-const NOTES: &str = "/run/unbloat-windows";
 
 /// Whose acknowledgements are lowered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,27 +29,30 @@ pub struct Target {
 /// What is remembered of a window controller at a device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WindowNote {
-    /// The device's name.
-    pub device: String,
-    /// The built-in's name, or the path of its file.
-    pub source: String,
-    /// Each parameter with its value, as a scenario writes it.
-    pub parameters: Vec<(String, String)>,
+    /// What it is, and where.
+    #[serde(flatten)]
+    pub at: AtDevice,
     /// Whose acknowledgements it lowers.
     pub target: Target,
-    /// The device had no `clsact` before.
-    pub made_clsact: bool,
-    index: u32,
-    namespace: u64,
 }
 
-/// What unloading did.
-#[derive(Debug, Serialize)]
-pub struct WindowUnloaded {
-    /// The device.
-    pub device: String,
-    /// The built-in's name, or the path of its file.
-    pub source: String,
+impl DeviceNote for WindowNote {
+    const FOLDER: &'static str = device_notes::WINDOWS;
+    const WHAT: &'static str = "window controller";
+
+    fn at(&self) -> &AtDevice {
+        &self.at
+    }
+
+    fn is_whole(&self) -> bool {
+        is_attached(self.at.index)
+    }
+
+    /// Programs, then `clsact` if it was made for them and nobody else's filters are there.
+    fn take_from_device(&self) {
+        let device = self.at.device();
+        detach(device.index, || self.at.made_clsact && !device.has_filters());
+    }
 }
 
 /// Gives a device a window controller, until [`unload_window`], the device's end or the next boot.
@@ -74,103 +70,24 @@ pub fn load_window(
     let device = Device::named(device)?;
     let (target, group) = settled(target)?;
     let scope = WindowScope { link_header: device.link_header()?, ..scope_of(&target)? };
-    let _lock = lock()?;
-    sweep_locked();
-    if let Some(note) = note_of(&device) {
-        let (name, has) = (&note.device, &note.source);
-        return Err(Error::input(format!("{name} has {has} already: unbloat unload {has} --dev {name}")));
-    }
-    let made_clsact = !device.has_clsact()? || classifier::has_made_clsact(device.index);
+    let _lock = device_notes::lock()?;
+    device_notes::sweep_locked::<WindowNote>();
+    device_notes::require_none::<WindowNote>(&device)?;
     let programs = WindowPrograms::load(library, receiver, &scope, group.as_ref())?;
-    let note = WindowNote {
-        device: device.name.clone(),
-        source: programs.source.clone(),
-        parameters: programs.parameters.clone(),
-        target,
-        made_clsact,
-        index: device.index,
-        namespace: namespace(),
-    };
-    device_notes::write(NOTES, (note.namespace, note.index), &note)?;
-    programs.attach(device.index).map_err(|error| {
-        take_away(&note);
-        Error::machine(format!("the kernel gives {} no window controller: {error}", note.device))
-    })?;
-    Ok(note)
+    let at = AtDevice::new(&device, &programs.source, &programs.parameters)?;
+    device_notes::keep(WindowNote { at, target }, || {
+        let attached = programs.attach(device.index);
+        attached
+            .map_err(|error| Error::machine(format!("the kernel gives {} no window controller: {error}", device.name)))
+    })
 }
 
 /// Takes the window controller `source` from `device`, or from every device that has it.
 ///
 /// # Errors
 /// If no device has it, or this process may not.
-pub fn unload_window(source: &str, device: Option<&str>) -> Result<Vec<WindowUnloaded>, Error> {
-    rights::require("unloading a window controller")?;
-    let _lock = lock()?;
-    sweep_locked();
-    let all = notes();
-    let is_meant = |note: &&WindowNote| note.source == source && device.is_none_or(|device| note.device == device);
-    let meant: Vec<_> = all.iter().filter(is_meant).collect();
-    if meant.is_empty() {
-        let place = device.map_or("no device has".to_string(), |device| format!("{device} does not have"));
-        let there: Vec<_> = all.iter().map(|note| format!("{} at {}", note.source, note.device)).collect();
-        let there = if there.is_empty() { "nothing".to_string() } else { there.join(", ") };
-        return Err(Error::input(format!("{place} the window controller {source}; `unbloat load` has loaded {there}")));
-    }
-    let unload = |note: &WindowNote| {
-        take_away(note);
-        WindowUnloaded { device: note.device.clone(), source: note.source.clone() }
-    };
-    Ok(meant.into_iter().map(unload).collect())
-}
-
-/// Takes away what processes that were killed have begun, and the notes of devices that are no more; says what that
-/// was.
-pub(crate) fn sweep() -> Vec<String> {
-    if notes().is_empty() {
-        return Vec::new();
-    }
-    lock().map(|_lock| sweep_locked()).unwrap_or_default()
-}
-
-fn sweep_locked() -> Vec<String> {
-    let half_done = notes().into_iter().filter(|note| !is_attached(note.index));
-    half_done
-        .map(|note| {
-            take_away(&note);
-            format!("the window controller {} at {}", note.source, note.device)
-        })
-        .collect()
-}
-
-/// The notes of this network namespace, by device.
-pub(super) fn notes() -> Vec<WindowNote> {
-    let read = device_notes::all::<WindowNote>(NOTES);
-    let mut all: Vec<_> = read.filter(|note| note.namespace == namespace()).collect();
-    all.sort_by(|one, other| one.device.cmp(&other.device));
-    all
-}
-
-impl WindowNote {
-    /// The device's number.
-    pub(super) fn index(&self) -> u32 {
-        self.index
-    }
-}
-
-/// Has a window controller's coming given this device its `clsact`?
-pub(in crate::kernel) fn has_made_clsact(device: u32) -> bool {
-    notes().iter().any(|note| note.index == device && note.made_clsact)
-}
-
-fn note_of(device: &Device) -> Option<WindowNote> {
-    notes().into_iter().find(|note| note.index == device.index)
-}
-
-/// Programs, then the discipline if it was made for them and nobody else's filters are there, then the note.
-fn take_away(note: &WindowNote) {
-    let device = Device { name: note.device.clone(), index: note.index };
-    detach(note.index, || note.made_clsact && !device.has_filters());
-    device_notes::remove(NOTES, (note.namespace, note.index));
+pub fn unload_window(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnloaded>, Error> {
+    device_notes::unload::<WindowNote>(source, device)
 }
 
 /// The target with its control group's folder in full, and that opened.

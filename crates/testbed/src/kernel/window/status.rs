@@ -1,8 +1,9 @@
 //! Which devices have a window controller, and what it does to which connections.
 
 use super::flows::{ShownFlow, flows, map_of};
-use super::notes::{Target, notes, sweep};
+use super::notes::{Target, WindowNote};
 use super::programs::attached;
+use crate::kernel::device_notes::{notes, sweep};
 use crate::kernel::error::Error;
 use crate::kernel::rights;
 use serde::Serialize;
@@ -29,12 +30,12 @@ pub struct WindowStatus {
 /// If this process may not look.
 pub fn window_status() -> Result<Vec<WindowStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
-    sweep();
-    let describe = |note: super::WindowNote| WindowStatus {
-        flows: attached(note.index()).and_then(|maps| map_of(&maps)).map(flows).unwrap_or_default(),
-        device: note.device,
-        source: note.source,
-        parameters: note.parameters,
+    sweep::<WindowNote>();
+    let describe = |note: WindowNote| WindowStatus {
+        flows: attached(note.at.index).and_then(|maps| map_of(&maps)).map(flows).unwrap_or_default(),
+        device: note.at.device,
+        source: note.at.source,
+        parameters: note.at.parameters,
         target: note.target,
     };
     Ok(notes().into_iter().map(describe).collect())
