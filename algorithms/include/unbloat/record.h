@@ -39,6 +39,7 @@ enum unbloat_phase {
 struct unbloat_snapshot {
 	__u64 socket; /* its address */
 	__u64 phase;
+	__u64 lost; /* snapshots of this object that found no room so far */
 	__u64 jiffies_per_second;
 	struct unbloat_helper_results helper_results;
 	__u64 arguments[3]; /* beside the socket; before */
@@ -53,7 +54,10 @@ struct {
 	__uint(max_entries, 1 << 24);
 } unbloat_recording SEC(".maps");
 
-/* Snapshots that found no room: a recording with any is worthless. */
+/*
+ * Snapshots that found no room: the ring buffer was full, or its lock could not be had in time (since Linux 6.15 a lock
+ * of BPF's gives up when a processor that holds it stands still).
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -69,10 +73,16 @@ static __always_inline volatile struct unbloat_helper_results *unbloat_helper_re
 	return &unbloat_helper_results_of[bpf_get_smp_processor_id() % UNBLOAT_SLOTS];
 }
 
-static __always_inline void unbloat_count_lost(void)
+static __always_inline __u64 *unbloat_lost_count(void)
 {
 	__u32 only = 0;
-	__u64 *lost = bpf_map_lookup_elem(&unbloat_lost, &only);
+
+	return bpf_map_lookup_elem(&unbloat_lost, &only);
+}
+
+static __always_inline void unbloat_count_lost(void)
+{
+	__u64 *lost = unbloat_lost_count();
 
 	if (lost)
 		__sync_fetch_and_add(lost, 1);
@@ -84,14 +94,19 @@ static __always_inline void unbloat_count_lost(void)
  */
 static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(__u64 sk, enum unbloat_phase phase)
 {
-	struct unbloat_snapshot *to = bpf_ringbuf_reserve(&unbloat_recording, sizeof(*to), 0);
+	__u64 *lost = unbloat_lost_count();
+	struct unbloat_snapshot *to;
 
+	if (!lost)
+		return NULL;
+	to = bpf_ringbuf_reserve(&unbloat_recording, sizeof(*to), 0);
 	if (!to) {
-		unbloat_count_lost();
+		__sync_fetch_and_add(lost, 1);
 		return NULL;
 	}
 	to->socket = sk;
 	to->phase = phase;
+	to->lost = *lost;
 	to->jiffies_per_second = CONFIG_HZ;
 	to->helper_results.ns = unbloat_helper_results()->ns;
 	to->helper_results.jiffies = unbloat_helper_results()->jiffies;

@@ -38,6 +38,8 @@ pub struct Event {
     pub after: TcpSock,
     /// What it returned; zero if nothing.
     pub result: u64,
+    /// The socket may have had calls before this one that are not in the recording.
+    pub follows_gap: bool,
 }
 
 /// A member of [`TcpSock`] that both targets know.
@@ -143,7 +145,7 @@ impl Replay {
     /// One call; where it differs: the member, its value in the kernel, its native value.
     fn step(&mut self, event: &Event, members: &[Member]) -> Result<(), (String, u64, u64)> {
         let callback = self.programs[&event.program];
-        let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, &event.before));
+        let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, event));
         let sk = known.or_insert_with(|| event.before.clone());
         self.control.set_helper_results(&event.helper_results);
         let result = call(&self.control, callback, sk, event);
@@ -174,14 +176,15 @@ impl Drop for Replay {
 }
 
 /// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the
-/// kernel clears it because the socket takes the control.
-fn take_over(sk: &mut TcpSock, before: &TcpSock) {
+/// kernel clears it because the socket takes the control; after calls that are not known it is the kernel's.
+fn take_over(sk: &mut TcpSock, event: &Event) {
+    let before = &event.before;
     let cleared = before.inet_conn.icsk_ca_priv.iter().all(|&word| word == 0);
     let own = sk.inet_conn.icsk_ca_priv;
     let storage = sk.sim.storage;
     *sk = before.clone();
     sk.sim.storage = storage;
-    if !cleared {
+    if !cleared && !event.follows_gap {
         sk.inet_conn.icsk_ca_priv = own;
     }
 }

@@ -39,6 +39,7 @@ fn recording() -> Recording {
             before,
             after: sk.clone(),
             result,
+            follows_gap: false,
         });
     };
     let nothing = |act: &dyn Fn(&mut TcpSock), sk: &mut TcpSock| {
@@ -72,6 +73,16 @@ fn replay(recording: &Recording) -> Result<(), Difference> {
 #[test]
 fn the_build_for_replays_is_the_simulators() {
     assert_eq!(replay(&recording()), Ok(()));
+}
+
+/// What the control learnt in calls that are not known comes from the kernel.
+#[test]
+fn a_recording_with_a_gap() {
+    let mut recording = recording();
+    recording.events.drain(120..160);
+    assert!(replay(&recording).is_err());
+    recording.events[120].follows_gap = true;
+    assert_eq!(replay(&recording), Ok(()));
 }
 
 /// Bytes between members have no value, and those behind the socket are not its own.

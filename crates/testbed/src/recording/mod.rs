@@ -3,6 +3,7 @@
 //! The other end is `algorithms/include/unbloat/record.h`; what is done with a recording, `mechanism::replay`.
 
 mod layout;
+mod pairs;
 mod types;
 mod windows;
 
@@ -12,14 +13,14 @@ use crate::error::Error;
 use crate::run::run_with;
 use layout::Layout;
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
 use mechanism::replay::{Event, HelperResults, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
+use pairs::{Call, Pairs};
 use scenario::model::Scenario;
 use scenario::records::{Options, Outcome, Progress};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +33,6 @@ pub use windows::{run_windows, window_events};
 const NAME_BYTES: usize = 32;
 const SAMPLE_BYTES: usize = 128;
 const SOCK_BYTES: usize = 3072;
-const BEFORE: u64 = 0;
 
 /// `struct unbloat_snapshot`.
 #[repr(C)]
@@ -40,6 +40,7 @@ const BEFORE: u64 = 0;
 struct Snapshot {
     socket: u64,
     phase: u64,
+    lost: u64,
     jiffies_per_second: u64,
     helper_results: [u64; 3],
     arguments: [u64; 3],
@@ -53,7 +54,7 @@ struct Snapshot {
 /// calls, by group.
 ///
 /// # Errors
-/// As [`crate::run`]; also if a group's control is the kernel's own, or a recording has gaps.
+/// As [`crate::run`]; also if a group's control is the kernel's own, or a recording contradicts itself.
 pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result<(Outcome, Vec<Recording>), Error> {
     let controls = controls::load(scenario, &Library::recording(algorithms))?;
     let recorder = |control: &GroupControl| match control.loaded() {
@@ -72,7 +73,6 @@ pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result
 pub struct Recorder {
     over: Arc<AtomicBool>,
     reader: JoinHandle<Result<Recording, String>>,
-    lost: MapHandle,
 }
 
 impl Recorder {
@@ -81,24 +81,23 @@ impl Recorder {
     /// # Errors
     /// In a sentence: if it was not compiled for recording, or the kernel does not describe its types.
     pub fn start(object: &Object) -> Result<Recorder, String> {
-        let (ring, lost) = (map_of(object, "unbloat_recording")?, map_of(object, "unbloat_lost")?);
+        let ring = map_of(object, "unbloat_recording")?;
         let layouts = Layouts::of(object)?;
         let over = Arc::new(AtomicBool::new(false));
         let reader = std::thread::spawn({
             let over = over.clone();
             move || read(&ring, layouts, &over)
         });
-        Ok(Recorder { over, reader, lost })
+        Ok(Recorder { over, reader })
     }
 
-    /// Ends. A call that has not ended by now is left out.
+    /// Ends. A call that has not ended by now is left out, as is one of which a snapshot was lost.
     ///
     /// # Errors
-    /// In a sentence: if calls were lost because the reader could not follow, or the recording contradicts itself.
+    /// In a sentence: if the recording contradicts itself.
     pub fn stop(self) -> Result<Recording, String> {
         self.over.store(true, Ordering::Relaxed);
-        let recording = self.reader.join().map_err(|_| "the reader of the recording panicked")??;
-        unlost(&self.lost).map(|()| recording)
+        self.reader.join().map_err(|_| "the reader of the recording panicked")?
     }
 }
 
@@ -106,14 +105,6 @@ fn map_of(object: &Object, name: &str) -> Result<MapHandle, String> {
     let found = object.maps().find(|map| map.name() == name);
     let found = found.ok_or_else(|| format!("the mechanism does not record: it has no map {name}"))?;
     MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
-}
-
-/// Has everything found room?
-fn unlost(lost: &MapHandle) -> Result<(), String> {
-    match lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())? {
-        Some(count) if count.iter().all(|&byte| byte == 0) => Ok(()),
-        count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
-    }
 }
 
 /// Reads until `over`, and then what is left.
@@ -143,8 +134,7 @@ fn read(ring: &MapHandle, layouts: Layouts, over: &AtomicBool) -> Result<Recordi
 /// Makes events of pairs of snapshots.
 struct Reader {
     layouts: Layouts,
-    /// The first snapshot of each call that has not ended, by socket.
-    open: HashMap<u64, Box<Snapshot>>,
+    pairs: Pairs,
     recording: Recording,
     failure: Option<String>,
 }
@@ -152,29 +142,20 @@ struct Reader {
 impl Reader {
     fn new(layouts: Layouts) -> Reader {
         let recording = Recording { jiffies_per_second: 0, members: layouts.sock.members(), events: Vec::new() };
-        Reader { layouts, open: HashMap::new(), recording, failure: None }
+        Reader { layouts, pairs: Pairs::default(), recording, failure: None }
     }
 
     fn take(&mut self, bytes: &[u8]) {
         if self.failure.is_none() {
-            self.failure = self.pair(bytes).err();
+            self.failure = self.read(bytes).err();
         }
     }
 
-    fn pair(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let snapshot = Snapshot::of(bytes)?;
-        if snapshot.phase == BEFORE {
-            return match self.open.insert(snapshot.socket, snapshot) {
-                None => Ok(()),
-                Some(outer) => Err(format!("a call of {} was interrupted by one on the same socket", outer.name())),
-            };
+    fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if let Some(call) = self.pairs.take(Snapshot::of(bytes)?)? {
+            self.recording.jiffies_per_second = call.after.jiffies_per_second;
+            self.recording.events.push(self.layouts.event(&call));
         }
-        let before = self.open.remove(&snapshot.socket).ok_or("a call ends that has not begun")?;
-        if before.helper_results != snapshot.helper_results {
-            return Err(format!("a call of {} lost its clock to another on the same processor", before.name()));
-        }
-        self.recording.jiffies_per_second = snapshot.jiffies_per_second;
-        self.recording.events.push(self.layouts.event(&before, &snapshot));
         Ok(())
     }
 
@@ -229,7 +210,7 @@ impl Layouts {
         })
     }
 
-    fn event(&self, before: &Snapshot, after: &Snapshot) -> Event {
+    fn event(&self, Call { before, after, follows_gap }: &Call) -> Event {
         let [ns, jiffies, random] = before.helper_results;
         Event {
             socket: before.socket,
@@ -241,6 +222,7 @@ impl Layouts {
             before: native(&self.sock, &before.sock),
             after: native(&self.sock, &after.sock),
             result: after.result,
+            follows_gap: *follows_gap,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What window controllers were asked in a run, read from their ring buffers.
 
-use super::{map_of, unlost};
+use super::map_of;
 use crate::controls::{self, GroupControl};
 use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::run::run_with;
-use libbpf_rs::{Object, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
 use mechanism::replay_windows::WindowEvent;
 use scenario::model::Scenario;
@@ -52,6 +52,14 @@ pub fn window_events(object: &Object) -> Result<Vec<WindowEvent>, String> {
     drop(buffer);
     unlost(&lost)?;
     events.into_inner().into_iter().collect()
+}
+
+/// Has everything found room?
+fn unlost(lost: &MapHandle) -> Result<(), String> {
+    match lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())? {
+        Some(count) if count.iter().all(|&byte| byte == 0) => Ok(()),
+        count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
+    }
 }
 
 fn event(bytes: &[u8]) -> Result<WindowEvent, String> {

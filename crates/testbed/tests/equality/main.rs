@@ -82,8 +82,9 @@ fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, ch
     let mut replay = Replay::open(Path::new(ALGORITHMS), control, recording.jiffies_per_second).expect("it builds");
     replay.play(recording).unwrap_or_else(|difference| panic!("{name}: {difference}"));
     let story = Story::of(recording, &replay);
+    let gaps = recording.events.iter().filter(|event| event.follows_gap).count();
     eprintln!(
-        "{name}: {} calls are equal in {} members of the socket; {story:?}",
+        "{name}: {} calls are equal in {} members of the socket, {gaps} follow gaps; {story:?}",
         recording.events.len(),
         recording.members.len()
     );
