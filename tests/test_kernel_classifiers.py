@@ -96,7 +96,7 @@ def test_who_fills_its_buffer_goes_last(sandbox: Sandbox, unbloat: Sandbox, devi
     assert qdiscs(sandbox) == before and notes(sandbox) == "" and classifiers(unbloat) == []
 
 
-@pytest.mark.parametrize("classifier", ["sorpc", "single", "pfifo_fast"])
+@pytest.mark.parametrize("classifier", ["sorpc", "sorpc_fair", "single", "pfifo_fast"])
 def test_every_classifier_passes_the_verifier(unbloat: Sandbox, device: str, classifier: str) -> None:
     done = unbloat("load", classifier, "--dev", device, "--json")
     assert json.loads(done.stdout)["source"] == classifier, done.stderr
@@ -110,6 +110,18 @@ def test_parameters_arrive(sandbox: Sandbox, unbloat: Sandbox, device: str) -> N
     assert last == 20 and first > 0, "every message is data, and nothing else is"
     assert classifiers(unbloat)[0]["parameters"]["sor_threshold"] == "0/1024"
     assert unbloat("unload", "sorpc").returncode == 0
+
+
+def test_an_upload_that_has_too_much_in_the_host_keeps_it(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    """What the classifier drops TCP sends later, until all has arrived."""
+    done = unbloat("load", "sorpc_fair", "--dev", device, "--rate", "20mbit", "--param", "max_waiting=5kb")
+    assert done.returncode == 0, done.stderr
+    run(sandbox, MESSAGES)
+    run(sandbox, UPLOAD, "127.0.0.1")
+    first, last = classifiers(unbloat)[0]["bands"]
+    assert last["dropped"] > 0 and last["packets"] > 0 and first["dropped"] == 0
+    assert "dropped" in unbloat("status").stdout
+    assert unbloat("unload", "sorpc_fair").returncode == 0
 
 
 def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tmp_path: Path) -> None:

@@ -38,6 +38,13 @@ struct classify_packet {
 	__u32 in_host;	   /* memory of the connection's earlier packets that have not left the host, bytes */
 };
 
+/*
+ * An answer in place of a band: these data are dropped before the queue. TCP hears of it at once (NET_XMIT_DROP): it
+ * keeps the segment, which was not sent, and enters CWR. For packets that are not TCP data of a socket here it stands
+ * for the last band.
+ */
+#define CLASSIFY_DROP (~0U)
+
 /* A file has one function that answers. A band that the queue does not have stands for its last. */
 #define CLASSIFIER(function)                                                                                           \
 	__attribute__((visibility("default"))) __noinline __u32 unbloat_classify(struct classify_flow *flow,           \

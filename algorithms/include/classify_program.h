@@ -55,6 +55,7 @@ struct classified_flow {
 struct classified_band {
 	__u64 packets;
 	__u64 bytes;
+	__u64 dropped; /* packets, by the classifier */
 };
 
 /* By both ends as a segment has them. */
@@ -138,11 +139,15 @@ static __always_inline __u32 unbloat_band_of_data(const struct tcp_packet *tcp, 
 
 	if (!known)
 		return unbloat_classify(&none, packet);
-	known->band = unbloat_classify(&known->flow, packet);
+
+	__u32 band = unbloat_classify(&known->flow, packet);
+
+	if (band != CLASSIFY_DROP)
+		known->band = band;
 	known->seen_ns = bpf_ktime_get_ns();
 	known->wmem_queued = packet->wmem_queued;
 	known->sndbuf = packet->sndbuf;
-	return known->band;
+	return band;
 }
 
 SEC("tc") int unbloat_egress(struct __sk_buff *skb)
@@ -151,6 +156,7 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 	struct classify_flow none = {};
 	struct tcp_packet tcp;
 	__u32 protocol = unbloat_protocol(skb, &packet.tos), band;
+	bool drops;
 
 	if (protocol == IPPROTO_TCP && tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
 		packet.kind = tcp.payload ? PACKET_TCP_DATA : PACKET_TCP_CONTROL;
@@ -162,15 +168,20 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 		band = unbloat_band_of_data(&tcp, &packet);
 	else
 		band = unbloat_classify(&none, &packet);
+	drops = band == CLASSIFY_DROP && packet.kind == PACKET_TCP_DATA && packet.sndbuf;
 	if (band >= unbloat_scope.bands)
 		band = unbloat_scope.bands - 1;
 
 	struct classified_band *counted = bpf_map_lookup_elem(&unbloat_bands, &band);
 
-	if (counted) {
+	if (counted && drops) {
+		counted->dropped += 1;
+	} else if (counted) {
 		counted->packets += 1;
 		counted->bytes += skb->len;
 	}
+	if (drops)
+		return TC_ACT_SHOT;
 	skb->priority = unbloat_scope.handle | (band + 1);
 	return TC_ACT_UNSPEC;
 }

@@ -44,8 +44,8 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 /*
  * PARAM(type, name, default, lowest, highest, unit, meaning): a global that is set before loading and constant
  * afterwards. `type` is u32 or bool; the bounds are literals; units: "us" (a duration), "%" or "/1024" (a share),
- * "packets", or "" (a plain number). The description goes into a section of the object file, where `unbloat list` and
- * error messages find it. With FIXED_PARAMS the defaults hold.
+ * "bytes", "packets", or "" (a plain number). The description goes into a section of the object file, where
+ * `unbloat list` and error messages find it. With FIXED_PARAMS the defaults hold.
  */
 #if defined(FIXED_PARAMS)
 #define PARAM(type, name, initial, lowest, highest, unit, meaning) static const type name = initial

@@ -10,6 +10,7 @@
 #include "bpf/bpf_helpers.h"
 
 #define TC_ACT_UNSPEC -1 /* the next filter decides */
+#define TC_ACT_SHOT 2	 /* the packet is dropped */
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86dd
 #define IPPROTO_TCP 6

@@ -372,7 +372,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let classifier = from_host.and_then(|host| self.classifiers[host].as_ref());
         let packet = ClassifyPacket { kind, tos: group.tos.into(), ..ClassifyPacket::default() };
         let band = |classifier: &Rc<Classifier>| classifier.band(now, &mut ClassifyFlow::default(), &packet);
-        let class = classifier.map_or(0, |classifier| class_of(band(classifier)));
+        let class = classifier.and_then(band).map_or(0, class_of);
         let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, class, is_reply, counts };
         self.network.send(now, datagram.route(), Packet::Datagram(datagram), &mut self.monitor);
     }

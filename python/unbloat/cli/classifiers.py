@@ -82,6 +82,7 @@ def screen(classifiers: list[dict[str, Any]]) -> Iterator[str]:
                 Column("queue", "", [band_name(band["band"]) for band in bands]),
                 Column("packets", "", [band["packets"] for band in bands]),
                 Column("bytes", "kB", [thousands(band["bytes"]) for band in bands]),
+                Column("dropped", "packets", [band["dropped"] for band in bands]),
             ]
         )
         flows = classifier["flows"][:MOST_FLOWS]

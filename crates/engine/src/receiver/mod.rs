@@ -170,7 +170,8 @@ impl Receiver {
         let sndbuf = host.send_buffer.default.0 as u32;
         let packet =
             ClassifyPacket { kind: PacketKind::TcpControl, tos: self.tos.into(), sndbuf, ..ClassifyPacket::default() };
-        self.class = class_of(classifier.band(Nanos::ZERO, &mut ClassifyFlow::default(), &packet));
+        let band = classifier.band(Nanos::ZERO, &mut ClassifyFlow::default(), &packet);
+        self.class = class_of(band.expect("only data are dropped"));
     }
 
     /// Lets the group's controller lower the window of an acknowledgement that is about to leave.

@@ -95,15 +95,15 @@ impl Sender {
         takes
     }
 
-    /// Whether the queue of a host takes a segment now. If not, the network has told of congestion (`tcp_transmit_skb`).
+    /// Whether the host's classifier and its queue take a segment now. If not, the network has told of congestion (`tcp_transmit_skb`).
     pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
         if self.send_buffer.is_none() {
             return true;
         }
-        self.choose_class(env.now, PacketKind::TcpData);
+        let is_dropped = !self.choose_class(env.now, PacketKind::TcpData);
         let (bytes, flow, tos, class) = (self.segment_bytes(segment) as u16, self.flow, self.tos, self.class);
         let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, class };
-        if !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
+        if !is_dropped && !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
             return true;
         }
         self.enter_cwr(env.control);
@@ -114,10 +114,11 @@ impl Sender {
         false
     }
 
-    /// Has the host's classifier choose the class of the packet that leaves next.
-    pub(super) fn choose_class(&mut self, now: Nanos, kind: PacketKind) {
+    /// Has the host's classifier choose the class of the packet that leaves next. False if it drops the packet, which
+    /// it does only to data.
+    pub(super) fn choose_class(&mut self, now: Nanos, kind: PacketKind) -> bool {
         if self.send_buffer.is_none() {
-            return;
+            return true;
         }
         self.show_send_buffer();
         let (held, unsent) = self.buffered_bytes();
@@ -125,11 +126,13 @@ impl Sender {
         let (wmem_queued, sndbuf) = (socket.sk_wmem_queued as u32, socket.sk_sndbuf as u32);
         let tos = self.tos.into();
         let Some(SmallQueue { wmem_alloc, classifier: Some((classifier, flow)), .. }) = &mut self.small_queue else {
-            return;
+            return true;
         };
         let in_host = *wmem_alloc as u32;
         let packet = ClassifyPacket { kind, tos, wmem_queued, sndbuf, held, unsent, in_host };
-        self.class = class_of(classifier.band(clock::ktime(now), flow, &packet));
+        let Some(band) = classifier.band(clock::ktime(now), flow, &packet) else { return false };
+        self.class = class_of(band);
+        true
     }
 
     /// Nothing of the sender is in its host, as far as that is known.

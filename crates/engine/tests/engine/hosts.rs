@@ -139,3 +139,28 @@ fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
     assert!(windows(&low) < 1.3, "{}", windows(&low));
     assert!((low.goodput_mbps / full.goodput_mbps - 1.0).abs() < 0.02, "{} of {}", low.goodput_mbps, full.goodput_mbps);
 }
+
+/// Two uploads, the second 10 s after the first: Jain's index of what each gets in the 10 s after that. Im measured 0.64
+/// with SORPC (section 3.4.4), and left it open.
+#[test]
+fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
+    let later = || FlowGroup { start: Nanos::from_secs(10), ..flow("cubic") };
+    let short = || FlowGroup { start: Nanos::from_secs(15), size: Some(Bytes(9 * 1448)), ..flow("cubic") };
+    for rate in [5_000_000, 9_000_000, 25_000_000] {
+        let with = |classifier| {
+            let mut s = two_bands(classifier, &[], phone(fifo(1000), 1092, vec![flow("cubic"), later(), short()]));
+            s.links[0].forward.service = Service::Rate(Rate(rate));
+            s.duration = Nanos::from_secs(20);
+            simulate(&s)
+        };
+        let jain = |run: &Run| {
+            let [x, y] = [run.flows[0].goodput_mbps, run.flows[1].goodput_mbps];
+            (x + y).powi(2) / (2.0 * (x * x + y * y))
+        };
+        let (sorpc, fair) = (with("sorpc"), with("sorpc_fair"));
+        assert!(jain(&fair) > 0.95 && jain(&fair) > jain(&sorpc), "{} for {}", jain(&fair), jain(&sorpc));
+        assert!(fair.links[0].utilisation_percent > 99.0, "{}", fair.links[0].utilisation_percent);
+        assert!(fair.flows[2].completion_s.expect("it ends") < 0.13, "{:?}", fair.flows[2].completion_s);
+        assert_eq!(fair.flows.iter().map(|flow| flow.lost_packets).sum::<u64>(), 0);
+    }
+}

@@ -15,6 +15,9 @@ pub(crate) const CLASSIFY: Function = Function {
 /// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
 const STATE_WORDS: usize = 4;
 
+/// The answer by which data are dropped (`CLASSIFY_DROP`); for other packets it is a band beyond the last.
+const DROP: u32 = u32::MAX;
+
 /// `struct classify_flow`: one connection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,11 +92,14 @@ impl Classifier {
         self.opened.set_group(place);
     }
 
-    /// The band that a packet waits in, from 0.
-    pub fn band(&self, now: Nanos, flow: &mut ClassifyFlow, packet: &ClassifyPacket) -> u32 {
+    /// The band that a packet waits in, from 0, which may be beyond the last; None if it is to be dropped, which only
+    /// TCP data of a socket here can be.
+    pub fn band(&self, now: Nanos, flow: &mut ClassifyFlow, packet: &ClassifyPacket) -> Option<u32> {
         self.opened.set_now(now);
         self.opened.enter(Callback::Classify);
         // SAFETY: both are what the function takes, and outlive the call.
-        unsafe { (self.classify)(flow, packet) }
+        let answer = unsafe { (self.classify)(flow, packet) };
+        let can_be_dropped = packet.kind == PacketKind::TcpData && packet.sndbuf > 0;
+        (answer != DROP || !can_be_dropped).then_some(answer)
     }
 }

@@ -5,7 +5,7 @@ use crate::build::source::Holds;
 use crate::nearest::nearest_first;
 use scenario::model::{Limit, ParamValue};
 use scenario::quantity::Share;
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
 use std::fmt;
 
 /// A global that is set before a mechanism starts and constant afterwards. Texts are as a scenario writes them.
@@ -34,6 +34,8 @@ enum Unit {
     Per1024,
     /// A number, or a text such as "16p".
     Packets,
+    /// A text such as "256kb", or a number of bytes.
+    Bytes,
     /// A plain number.
     Plain,
 }
@@ -59,6 +61,7 @@ impl Parameter {
             Unit::Percent => "a share such as \"90%\"",
             Unit::Per1024 => "a share such as \"70%\", or a number of 1/1024",
             Unit::Packets => "a number of packets",
+            Unit::Bytes => "a size such as \"256kb\"",
             Unit::Plain => "a whole number",
         }
     }
@@ -76,7 +79,10 @@ impl Parameter {
                 Ok(Limit::Packets(packets)) => packets as i64,
                 _ => return Err(wrong()),
             },
-            (Unit::Per1024 | Unit::Packets | Unit::Plain, ParamValue::Integer(number)) => *number,
+            (Unit::Bytes, ParamValue::Text(text)) => {
+                text.parse::<Bytes>().map_err(|e| format!("takes a size, and {e}"))?.0 as i64
+            }
+            (Unit::Per1024 | Unit::Packets | Unit::Bytes | Unit::Plain, ParamValue::Integer(number)) => *number,
             _ => return Err(wrong()),
         };
         if number < self.lowest || number > self.highest {
@@ -106,6 +112,7 @@ impl Unit {
             (_, "%") => Unit::Percent,
             (_, "/1024") => Unit::Per1024,
             (_, "packets") => Unit::Packets,
+            (_, "bytes") => Unit::Bytes,
             _ => Unit::Plain,
         }
     }
@@ -117,6 +124,7 @@ impl Unit {
             Unit::Time(step) => Nanos(number as u64 * step).to_string(),
             Unit::Percent => format!("{number}%"),
             Unit::Per1024 => format!("{number}/1024"),
+            Unit::Bytes => Bytes(number as u64).to_string(),
             Unit::Packets | Unit::Plain => number.to_string(),
         }
     }

@@ -23,7 +23,8 @@ fn data(wmem_queued: u32) -> ClassifyPacket {
 /// The bands of packets of one connection, one after the other.
 fn bands(classifier: &Classifier, packets: &[ClassifyPacket]) -> Vec<u32> {
     let mut flow = ClassifyFlow::default();
-    packets.iter().map(|packet| classifier.band(Nanos::ZERO, &mut flow, packet)).collect()
+    let band = |packet| classifier.band(Nanos::ZERO, &mut flow, packet).expect("it is not dropped");
+    packets.iter().map(band).collect()
 }
 
 #[test]
@@ -59,6 +60,17 @@ fn sorpc_can_count_what_is_unsent_and_has_a_threshold() {
     assert_eq!(bands(&late, &[data(89_000), data(91_000)]), [0, 1]);
 }
 
+/// Only what goes last and has a socket here.
+#[test]
+fn sorpc_fair_drops_what_an_upload_has_too_much_of_in_the_host() {
+    let fair = builtin("sorpc_fair", &[("max_waiting", ParamValue::Text("10kb".into()))]);
+    let answer =
+        |packet, in_host| fair.band(Nanos::ZERO, &mut ClassifyFlow::default(), &ClassifyPacket { in_host, ..packet });
+    assert_eq!([9_999, 10_000].map(|in_host| answer(data(60_000), in_host)), [Some(1), None]);
+    assert_eq!(answer(data(40_000), 10_000), Some(0), "it goes first");
+    assert_eq!(answer(ClassifyPacket { sndbuf: 0, ..data(60_000) }, 10_000), Some(u32::MAX), "it is forwarded");
+}
+
 /// The bands of `pfifo_fast` by RFC 1349's types of service: low delay first, throughput alone last.
 #[test]
 fn pfifo_fast_goes_by_the_type_of_service() {
@@ -72,7 +84,7 @@ fn pfifo_fast_goes_by_the_type_of_service() {
 fn classifiers_describe_themselves() {
     let list = library().list_of(Kind::Classifier).expect("a list");
     let names: Vec<_> = list.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["pfifo_fast", "single", "sorpc"]);
+    assert_eq!(names, ["pfifo_fast", "single", "sorpc", "sorpc_fair"]);
     assert!(list.iter().all(|one| !one.summary.is_empty()));
 }
 
@@ -81,7 +93,7 @@ fn what_is_no_classifier_gets_a_sentence() {
     let error = load(CcSource::Builtin("sorbc".into()), &[]).err().expect("there is none").to_string();
     assert_eq!(
         error,
-        "there is no classifier \"sorbc\"; there are sorpc, single, pfifo_fast, or the path of a .bpf.c file"
+        "there is no classifier \"sorbc\"; there are sorpc, single, sorpc_fair, pfifo_fast, or the path of a .bpf.c file"
     );
     let files = UserFiles::new("classifier");
     let path = files.write("none.bpf.c", "#include \"vmlinux.h\"\nchar _license[] SEC(\"license\") = \"GPL\";\n");

@@ -27,6 +27,7 @@ struct Classified {
 struct Counted {
     packets: u64,
     bytes: u64,
+    dropped: u64,
 }
 
 /// A connection that sends.
@@ -57,6 +58,8 @@ pub struct BandCount {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Packets that the classifier dropped in place of putting them there.
+    pub dropped: u64,
 }
 
 /// The connections in the one of these maps that holds them, those that were active last first.
@@ -77,9 +80,14 @@ pub(super) fn counts(maps: &[u32], bands: u32) -> Vec<BandCount> {
     let Some(map) = named(maps, "unbloat_bands") else { return Vec::new() };
     let count = |band: u32| {
         let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
-        let each = each.iter().filter_map(|bytes| value_of::<Counted>(bytes));
-        let (packets, bytes) = each.fold((0, 0), |(packets, bytes), one| (packets + one.packets, bytes + one.bytes));
-        BandCount { band, packets, bytes }
+        let each: Vec<_> = each.iter().filter_map(|bytes| value_of::<Counted>(bytes)).collect();
+        let sum = |of: fn(&Counted) -> u64| each.iter().map(of).sum();
+        BandCount {
+            band,
+            packets: sum(|one| one.packets),
+            bytes: sum(|one| one.bytes),
+            dropped: sum(|one| one.dropped),
+        }
     };
     (0..bands).map(count).collect()
 }
@@ -110,6 +118,6 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_header() {
-        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 16));
+        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 24));
     }
 }
