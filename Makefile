@@ -110,9 +110,10 @@ uninstall:
 
 # ---------------------------------------------------------------- Checking
 
-# Behind the package, which more waits for.
+# A little behind the package, which more waits for; not so far that the guests, each a session of its own to the
+# scheduler, leave it nothing until they are done.
 build-tests: $(STAMPS)/debian
-	nice cargo test --workspace --lib --tests --no-run --quiet
+	nice -n 4 cargo test --workspace --lib --tests --no-run --quiet
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/boot-guest
