@@ -265,8 +265,13 @@ impl Mesh {
 
     /// No acknowledgement has come.
     fn repeat(&mut self, node: usize, now: Nanos, members: &mut Members) {
+        let owes_answer = self.nodes[node].answer.is_some();
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
         if let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle {
+            // It has received a short frame meanwhile, and answers that first.
+            if owes_answer {
+                return self.set_event(node, Event::Send, now + BETWEEN_REPETITIONS);
+            }
             let until = *outgoing.repeats_until.get_or_insert(now + interval + listens_for);
             if now < until {
                 self.nodes[node].state = State::Turnaround;
