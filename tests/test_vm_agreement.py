@@ -4,6 +4,7 @@ In guests, for in virtual time no host stands still: the kernel's shaper would n
 """
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import guests
@@ -34,7 +35,7 @@ def kernel(cache: Path) -> str:
     return guests.booted(cache)
 
 
-def run(file: Path, kernel: str, **changes: str) -> Run:
+def run(file: Path, kernel: str, **changes: str | int) -> Run:
     """Run a scenario in a guest, with these in place of ours."""
     (record,) = ub.run(file, changes, on="vm", kernel=kernel).as_dict()["runs"]
     assert record["sound"], record["unsound_because"]
@@ -118,12 +119,16 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
 
 @pytest.mark.parametrize("standard, rate", [("802.11g", "24mbit"), ("802.11n", "26mbit")])
 def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) -> None:
-    """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included."""
+    """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included.
+
+    Back-off is random: in ten seconds a simulated run has 1 % more or less than another seed. So these are means.
+    """
     link = f'wifi = "home"\nphy_rate = "{rate}"\ndelay = "10ms"\nqueue = {{ limit = "60p" }}'
     top = f'warmup = "2s"\n[wifi.home]\nstandard = "{standard}"'
     file = scenario(link, 'cc = "reno"', top=top, duration="12s")
-    (ours,) = ub.run(file).as_dict()["runs"]
-    (simulated,), (real,) = ours["flows"], run(file, kernel)["flows"]
-    assert simulated["goodput_mbps"] > 10
-    assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
-    assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
+    simulated = [ub.run(file, {"seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 11)]
+    real = [run(file, kernel, seed=seed)["flows"][0] for seed in range(1, 5)]
+    goodput, rtt = (fmean(flow[column] for flow in simulated) for column in ("goodput_mbps", "rtt_ms_mean"))
+    assert goodput > 10
+    assert fmean(flow["goodput_mbps"] for flow in real) == pytest.approx(goodput, rel=0.02)
+    assert fmean(flow["rtt_ms_mean"] for flow in real) == pytest.approx(rtt, rel=0.05)
