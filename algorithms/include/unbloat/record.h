@@ -73,7 +73,7 @@ static __always_inline volatile struct unbloat_helper_results *unbloat_helper_re
 	return &unbloat_helper_results_of[bpf_get_smp_processor_id() % UNBLOAT_SLOTS];
 }
 
-static __always_inline __u64 *unbloat_lost_count(void)
+static __always_inline __u64 *unbloat_lost_counter(void)
 {
 	__u32 only = 0;
 
@@ -82,7 +82,7 @@ static __always_inline __u64 *unbloat_lost_count(void)
 
 static __always_inline void unbloat_count_lost(void)
 {
-	__u64 *lost = unbloat_lost_count();
+	__u64 *lost = unbloat_lost_counter();
 
 	if (lost)
 		__sync_fetch_and_add(lost, 1);
@@ -94,7 +94,7 @@ static __always_inline void unbloat_count_lost(void)
  */
 static __always_inline struct unbloat_snapshot *unbloat_take_snapshot(__u64 sk, enum unbloat_phase phase)
 {
-	__u64 *lost = unbloat_lost_count();
+	__u64 *lost = unbloat_lost_counter();
 	struct unbloat_snapshot *to;
 
 	if (!lost)

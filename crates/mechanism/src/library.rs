@@ -5,7 +5,7 @@ use crate::bind::control::Control;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
 use crate::bind::object_file::Object;
-use crate::bind::opened::Function;
+use crate::bind::opened::{Function, Opened};
 use crate::bind::operations;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
@@ -200,9 +200,7 @@ impl Library {
     /// # Errors
     /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
     pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
-        self.open_in(Kind::WindowController, receiver, |path, name, built, settings| {
-            WindowController::open(path, name, &built.image, &built.object, settings, seed)
-        })
+        self.open_in(Kind::WindowController, receiver, seed).map(WindowController::new)
     }
 
     /// The same for a classifier.
@@ -210,22 +208,17 @@ impl Library {
     /// # Errors
     /// As [`Library::load_window`].
     pub fn load_classifier(&self, classifier: &CongestionControl, seed: u64) -> Result<Classifier, Error> {
-        self.open_in(Kind::Classifier, classifier, |path, name, built, settings| {
-            Classifier::open(path, name, &built.image, &built.object, settings, seed)
-        })
+        self.open_in(Kind::Classifier, classifier, seed).map(Classifier::new)
     }
 
-    fn open_in<M>(
-        &self,
-        kind: Kind,
-        mechanism: &CongestionControl,
-        open: impl FnOnce(&str, &str, &Built, &[Setting]) -> Result<M, String>,
-    ) -> Result<M, Error> {
+    /// Opens a file whose mechanism is one function; gives its address too.
+    fn open_in(&self, kind: Kind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Native)?;
         let settings = settings(&built, mechanism)?;
         let path = path.display().to_string();
-        open(&path, &called(&mechanism.source), &built, &settings)
+        let name = called(&mechanism.source);
+        Opened::open_function(&path, name, &built.image, &built.object, &settings, seed, kind.entry())
             .map_err(|reason| Error::new(format!("{path} {reason}")))
     }
 

@@ -3,10 +3,12 @@
 //! * `out_of_order` keeps what came too early
 //! * `delayed_ack` decides when to acknowledge
 //! * `window`, `right_sizing`, `rtt`: the window that is offered, the buffer behind it, and what its size follows
+//! * `marks`: what ECN marks make of an acknowledgement
 //! * `application` reads, `shown_window` lets a controller lower what a packet shows
 
 mod application;
 mod delayed_ack;
+mod marks;
 mod out_of_order;
 mod right_sizing;
 mod rtt;
@@ -22,7 +24,7 @@ use crate::packet::{
 use application::Application;
 use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
-use mechanism::sock::{TcpSock, ack_pending, ca_event, ecn};
+use mechanism::sock::{TcpSock, ack_pending, ecn};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, PacketKind, WindowController};
 use out_of_order::OutOfOrder;
 use right_sizing::RightSizing;
@@ -517,82 +519,6 @@ impl Receiver {
             count += 1;
         }
         count
-    }
-
-    // ECN (RFC 3168; DCTCP's own echo where the control asks for it).
-
-    /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked
-    /// at (`tcp_data_queue`). Some: an acknowledgement for the state before it.
-    #[inline(never)]
-    fn note_ecn(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
-        if data.flags & flag::CWR != 0 {
-            self.accept_cwr();
-        }
-        if data.segment < self.next {
-            return None;
-        }
-        let next = if data.segment == self.next { self.next + 1 } else { self.next };
-        self.check_ce(control, now, data, next)
-    }
-
-    fn set_echo(&mut self, echo: bool) {
-        self.ack_flags = self.ack_flags & !flag::ECE | if echo { flag::ECE } else { 0 };
-    }
-
-    /// `tcp_ecn_accept_cwr`: the sender has heard the echo. Its window may be a single segment now, so it shall not
-    /// wait.
-    fn accept_cwr(&mut self) {
-        self.set_echo(false);
-        self.ack_now = true;
-        if let Some(sk) = &mut self.socket {
-            sk.ecn_flags &= !ecn::DEMAND_CWR;
-        }
-    }
-
-    /// `tcp_ecn_check_ce`, for a segment that makes `next` the next in order. Some: an acknowledgement for the state
-    /// before it.
-    fn check_ce(&mut self, control: &Control, now: Nanos, data: &Data, next: u32) -> Option<Ack> {
-        let marked = data.flags & flag::CE != 0;
-        if data.flags & (flag::ECT | flag::CE) == 0 {
-            // Not a new segment, if those before were capable: a retransmission, whose sender is in trouble.
-            if self.ecn_seen {
-                self.delayed_ack.enter_quickack_mode(2);
-            }
-            return None;
-        }
-        self.ecn_seen = true;
-        if self.socket.is_some() {
-            return self.ask_control(control, marked, now, next);
-        }
-        if marked && self.ack_flags & flag::ECE == 0 {
-            self.delayed_ack.enter_quickack_mode(2);
-            self.set_echo(true);
-        }
-        None
-    }
-
-    /// The control's receiving half decides what is echoed from now on. As in Linux the socket's `rcv_nxt` counts the
-    /// segment already.
-    fn ask_control(&mut self, control: &Control, marked: bool, now: Nanos, next: u32) -> Option<Ack> {
-        let mut sk = self.socket.take()?;
-        sk.rcv_nxt = self.first_seq.wrapping_add(next.wrapping_mul(self.mss));
-        sk.copied_seq = sk.rcv_nxt;
-        let prior_echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
-        control.cwnd_event(&mut sk, if marked { ca_event::ECN_IS_CE } else { ca_event::ECN_NO_CE });
-        let early = std::mem::take(&mut sk.sim.send_ack_pending) != 0;
-        let not_in_it = sk.rcv_nxt.wrapping_sub(sk.sim.send_ack_rcv_nxt).div_ceil(self.mss);
-        let echo = sk.ecn_flags & ecn::DEMAND_CWR != 0;
-        self.ack_now |= sk.inet_conn.icsk_ack.pending & ack_pending::NOW != 0;
-        sk.inet_conn.icsk_ack.pending &= !ack_pending::NOW;
-        self.socket = Some(sk);
-        let answer = early.then(|| {
-            // The acknowledgement held back reports the state before the change.
-            self.set_echo(prior_echo);
-            self.acked = next.saturating_sub(not_in_it);
-            self.acknowledgement_of(self.acked, now)
-        });
-        self.set_echo(echo);
-        answer
     }
 
     /// Frees what the control holds for this end's socket.

@@ -95,7 +95,8 @@ impl Sender {
         takes
     }
 
-    /// Whether the host's classifier and its queue take a segment now. If not, the network has told of congestion (`tcp_transmit_skb`).
+    /// Whether the host's classifier and its queue take a segment now. If not, the network has told of congestion
+    /// (`tcp_transmit_skb`).
     pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
         if self.send_buffer.is_none() {
             return true;

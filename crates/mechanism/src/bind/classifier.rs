@@ -1,9 +1,7 @@
 //! A classifier of a host's packets, compiled, opened and bound: what the simulated host calls.
 
-use crate::bind::object_file::Object;
 use crate::bind::opened::{Function, Opened};
 use crate::bind::ops::Callback;
-use crate::bind::parameter::Setting;
 use scenario::units::Nanos;
 
 /// The function that `CLASSIFIER` leaves (`include/classify.h`).
@@ -71,20 +69,11 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Opens a shared object that `object` describes, with `settings`, made of the file `path`, which the scenario
-    /// calls `name`. The error continues a sentence that begins with that path.
-    pub(crate) fn open(
-        path: &str,
-        name: &str,
-        image: &[u8],
-        object: &Object,
-        settings: &[Setting],
-        seed: u64,
-    ) -> Result<Classifier, String> {
-        let (opened, address) = Opened::open_function(path, name, image, object, settings, seed, &CLASSIFY)?;
+    /// That of an opened file, with the address of [`CLASSIFY`].
+    pub(crate) fn new((opened, address): (Opened, usize)) -> Classifier {
         // SAFETY: the macro gives the function this type.
         let classify = unsafe { std::mem::transmute::<usize, Classify>(address) };
-        Ok(Classifier { opened, classify })
+        Classifier { opened, classify }
     }
 
     /// Tells which place of the scenario it has, for faults.

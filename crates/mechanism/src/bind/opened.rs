@@ -120,7 +120,7 @@ impl Opened {
     /// The same of a file whose mechanism is one function, and which the scenario calls `name`; gives its address too.
     pub(crate) fn open_function(
         path: &str,
-        name: &str,
+        name: String,
         image: &[u8],
         object: &Object,
         settings: &[Setting],
@@ -133,7 +133,7 @@ impl Opened {
         let opened = Opened::open(path, image, object, settings, seed)?;
         let address = opened.address(object, function.symbol);
         let place = |callback| (callback == function.callback).then_some(address);
-        Ok((opened.called(object, name.to_string(), place), address))
+        Ok((opened.called(object, name, place), address))
     }
 
     /// Gives it the name and the callbacks by which faults and the watchdog speak of it.

@@ -1,9 +1,7 @@
 //! A receiver's window controller, compiled, opened and bound: what the simulated receiver calls.
 
-use crate::bind::object_file::Object;
 use crate::bind::opened::{Function, Opened};
 use crate::bind::ops::Callback;
-use crate::bind::parameter::Setting;
 
 /// The function that `WINDOW_CONTROL` leaves (`include/window_control.h`).
 pub(crate) const WINDOW: Function = Function {
@@ -55,20 +53,11 @@ pub struct WindowController {
 }
 
 impl WindowController {
-    /// Opens a shared object that `object` describes, with `settings`, made of the file `path`, which the scenario
-    /// calls `name`. The error continues a sentence that begins with that path.
-    pub(crate) fn open(
-        path: &str,
-        name: &str,
-        image: &[u8],
-        object: &Object,
-        settings: &[Setting],
-        seed: u64,
-    ) -> Result<WindowController, String> {
-        let (opened, address) = Opened::open_function(path, name, image, object, settings, seed, &WINDOW)?;
+    /// That of an opened file, with the address of [`WINDOW`].
+    pub(crate) fn new((opened, address): (Opened, usize)) -> WindowController {
         // SAFETY: the macro gives the function this type.
         let window = unsafe { std::mem::transmute::<usize, Window>(address) };
-        Ok(WindowController { opened, window })
+        WindowController { opened, window }
     }
 
     /// Tells which flow group of the scenario it serves, for faults.

@@ -89,6 +89,7 @@ fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, ch
         recording.members.len()
     );
     assert!(story.acks >= 50 && check(&story), "{name}: the recording does not show what it is for: {story:?}");
+    assert!(20 * gaps < recording.events.len(), "{name}: {gaps} of {} calls follow gaps", recording.events.len());
     let private = "inet_conn.icsk_ca_priv[12]";
     let pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate";
     for member in ["snd_cwnd", "snd_ssthresh", private, pacing_rate, "rx_opt.rcv_tsval", "rx_opt.rcv_tsecr"] {
