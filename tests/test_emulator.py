@@ -1,21 +1,21 @@
-"""The emulated link against its settings, as independent programs inside the two hosts see it: these tests need root.
+"""The emulated link against its settings, as independent programs inside the two hosts see it.
 
-Times are judged by medians, for a busy machine is late now and then, but not most of the time.
+What is about time is tried in guests, whose clock no busy machine disturbs.
 """
 
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+import guests
 import pytest
 
-pytestmark = pytest.mark.realtime
-
 TRAIN = Path(__file__).with_name("train.py")
+IN_VIRTUAL_TIME = Path(__file__).with_name("in_virtual_time.py")
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 WITHIN = 0.01
 
@@ -38,21 +38,30 @@ Train = Callable[..., list[Arrival]]
 
 
 @pytest.fixture
-def train(tmp_path: Path) -> Train:
+def train(tmp_path: Path, cache: Path) -> Train:
     """Send a train of packets over a link; give those that arrive, after the checks that hold for every link."""
+    ways = {
+        "vm": [str(IN_VIRTUAL_TIME), "shell", "--on", "vm", "--kernel", guests.booted(cache)],
+        "kernel": ["-m", "unbloat", "shell", "--on", "kernel"],
+    }
 
     def run(
-        link: str, count: int, size: int = 1500, gap_ms: float = 0, to: str = "receiver", flows: str = ""
+        link: str,
+        count: int,
+        size: int = 1500,
+        gap_ms: float = 0,
+        to: str = "receiver",
+        flows: str = "",
+        on: str = "vm",
     ) -> list[Arrival]:
         file = tmp_path / "link.toml"
         file.write_text(f'duration = "1s"\n[link.bottleneck]\n{link}\n[[flows]]\ncc = "kernel:reno"\n{flows}\n')
         signal = tmp_path / "ready"
-        signal.unlink(missing_ok=True)
         python = f"{sys.executable} -S {TRAIN}"
         far = f"{python} send {signal} {to} {count} {size} {round(gap_ms * 1000)}"
         near = f"{python} receive {signal} 250".split()
-        command = [sys.executable, "-m", "unbloat", "shell", str(file), "--at", to, "--far", far, "--", *near]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        command = [sys.executable, *ways[on], str(file), "--at", to, "--far", far, "--", *near]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
         arrivals = read(done.stdout)
         check_conservation(arrivals, count, size)
@@ -76,10 +85,9 @@ def check_conservation(arrivals: list[Arrival], count: int, size: int) -> None:
 
 
 def rate_mbps(arrivals: list[Arrival]) -> float:
-    """By the time that a thirtieth of the packets take, wherever it begins: a standstill is in few of them."""
-    part = len(arrivals) // 30
-    spans = [later.at - earlier.at for earlier, later in zip(arrivals, arrivals[part:], strict=False)]
-    return part * arrivals[0].size * 8 / 1000 / median(spans)
+    """Of the second half: the guest's one processor is late with the first packets, for it sends the others then."""
+    half = arrivals[len(arrivals) // 2 :]
+    return (len(half) - 1) * half[0].size * 8 / 1000 / (half[-1].at - half[0].at)
 
 
 def about(value: float) -> object:
@@ -99,14 +107,14 @@ def one_way(to: str, settings: str) -> str:
     [
         # All at once into a queue that never drops.
         (2, "receiver", "{}", 150, 0),
-        (100, "sender", "{}", 5000, 0),
+        (100, "sender", "{}", 1500, 0),
         # A third more than the link carries: the queue drops what is too much.
         (20, "sender", '{ limit = "60kb" }', 1500, 0.45),
-        (100, "receiver", '{ limit = "60kb" }', 7000, 0.09),
+        (100, "receiver", '{ limit = "60kb" }', 1500, 0.09),
         # The kernel's queues behind its shaper.
         (2, "receiver", '{ kind = "kernel:pfifo" }', 150, 0),
         (20, "sender", '{ kind = "kernel:bfifo", limit = "60kb" }', 1500, 0.45),
-        (100, "receiver", '{ kind = "kernel:bfifo", limit = "60kb" }', 7000, 0.09),
+        (100, "receiver", '{ kind = "kernel:bfifo", limit = "60kb" }', 1500, 0.09),
     ],
 )
 def test_rate(train: Train, mbps: int, to: str, queue: str, count: int, gap_ms: float) -> None:
@@ -140,10 +148,8 @@ def test_delay_of_single_packets(
     train: Train, to: str, link: str, flows: str, size: int, ms: float, queue: str
 ) -> None:
     link = f"{link}\nqueue = {queue}\nreverse.queue = {queue}"
-    # What a standstill of the machine makes late is out of the others' way before the next one comes.
-    arrivals = train(link, 25, size, gap_ms=30, to=to, flows=flows)
-    assert len(arrivals) == 25
-    assert median(arrival.delay for arrival in arrivals) == about(ms)
+    arrivals = train(link, 10, size, gap_ms=30, to=to, flows=flows)
+    assert [arrival.delay for arrival in arrivals] == [about(ms)] * 10
 
 
 @pytest.mark.parametrize(
@@ -161,26 +167,21 @@ def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int
     theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
     kind = "droptail" if whose == "ours" else theirs
     link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
+    arrivals = train(link, waiting + 50, size, to=to)
+    # Those that fit, and the one in transmission.
+    assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
     packet_ms = size * 8 / 1000
-    trains = (train(link, waiting + 50, size, to=to) for _ in range(5))
-    # Of a train that a standstill of the machine cuts in two, what is sent after the first packet is out finds room.
-    whole = list(islice((arrivals for arrivals in trains if arrivals[-1].sent < packet_ms), 2))
-    assert len(whole) == 2
-    for arrivals in whole:
-        # Those that fit, and the one in transmission.
-        assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
-    second_half = [arrival for arrivals in whole for arrival in arrivals[waiting // 2 :]]
-    late = median(arrival.delay - 10 - (arrival.number + 1) * packet_ms for arrival in second_half)
-    last = 10 + (waiting + 1) * packet_ms
-    assert last + late == about(last)
+    # The kernel's shaper begins with less credit than a packet's.
+    for arrival in arrivals:
+        assert 0 <= arrival.delay - 10 - (arrival.number + 1) * packet_ms < packet_ms / 2
 
 
 @pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])
 def test_loss(train: Train, to: str, loss: float) -> None:
-    count = 60_000
+    count = 20_000
     link = one_way(to, f'rate = "1gbit"\ndelay = "1ms"\nqueue = {{}}\nloss = "{loss:.0%}"')
     arrivals = train(link, count, 100, to=to)
-    # The seed decides which ones, so this holds always or never; the standard deviation is 0.2 % of all packets.
+    # The seed decides which ones, so this holds always or never; the standard deviation is 0.35 % of all packets.
     assert 1 - len(arrivals) / count == about(loss)
     # A loss says nothing about the next packet.
     numbers = {arrival.number for arrival in arrivals}
@@ -206,3 +207,15 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
     shifts = [arrival.at - opportunity for arrival, opportunity in zip(arrivals, opportunities, strict=False)]
     middle = median(shifts)
     return median(abs(shift - middle) for shift in shifts)
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("to", ["receiver", "sender"])
+@pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'])
+def test_on_the_running_kernel(train: Train, to: str, queue: str) -> None:
+    """All come through, and none earlier than it can; needs root."""
+    link = one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}')
+    arrivals = train(link, 25, to=to, on="kernel")
+    assert len(arrivals) == 25
+    for arrival in arrivals:
+        assert arrival.at - arrivals[0].sent > (1 - WITHIN) * (20 + 6 * (arrival.number + 1))

@@ -109,14 +109,58 @@ def test_dctcp_keeps_the_queue_about_its_threshold(scenario: Write, kernel: str)
     assert 0.3 * 20 * 1500 < bottleneck["queue_bytes_mean"] < 2 * 20 * 1500
 
 
-def test_completion(scenario: Write, kernel: str) -> None:
+@pytest.mark.parametrize("delayed", [True, False])
+def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, kernel: str, delayed: bool) -> None:
     """A file that never has to wait for the window takes its own time on the wire, and two round trips."""
     flow = f'cc = "kernel:reno"\nstart = "100ms"\nsize = "{100 * SEGMENT}b"\nreceive_window = "64kb"'
+    flow += f"\ndelayed_ack = {str(delayed).lower()}"
     file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = {}', flow, duration="1s")
-    results = ub.run(file, on="vm", kernel=kernel)
+    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
     # The handshake's packets have 60 bytes, an acknowledgement 52.
     on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
     assert results.flows["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.003)
+    assert results.flows["sent_packets"][0] == 100
+    trace = pcapng.read(tmp_path / "trace.pcapng")
+    back = [segment for segment in trace if not segment.source.startswith("10.0.0.") and not segment.flags & pcapng.SYN]
+    # Linux acknowledges a connection's first segments at once in any case; the last one may acknowledge the end alone.
+    assert 50 <= len(back) < 75 if delayed else 100 <= len(back) <= 101
+
+
+def test_starts_stops_and_windows(scenario: Write, tmp_path: Path, kernel: str) -> None:
+    """Flows that leave the link room, so that each is as its own settings say."""
+    file = scenario(
+        'rate = "100mbit"\ndelay = "20ms"\nqueue = {}',
+        'cc = "kernel:reno"\nreceive_window = "100kb"',
+        'cc = "kernel:reno"\nreceive_window = "50kb"\npacket = "500b"',
+        'cc = "kernel:reno"\nreceive_window = "30kb"\ncount = 2\nstart = "300ms"\nstagger = "400ms"\nstop = "1200ms"',
+        top='warmup = "500ms"',
+        duration="2500ms",
+    )
+    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
+    # A window each round trip, which two acknowledgements and part of a segment make a little less.
+    for flow, window in [(0, 100_000), (1, 50_000)]:
+        rate = window * 8 / 1000 / results.flows["rtt_ms_mean"][flow]
+        assert 0.9 * rate < results.flows["goodput_mbps"][flow] < rate
+    assert results.flows["retransmitted_packets"].sum() == 0
+    sent = [
+        [segment for segment in pcapng.read(tmp_path / "trace.pcapng") if segment.source == f"10.0.0.{host}"]
+        for host in range(1, 5)
+    ]
+    for segments, start, stop in zip(sent, [0, 0, 0.3, 0.7], [2.5, 2.5, 1.2, 1.2], strict=True):
+        assert segments[0].flags & pcapng.SYN and segments[0].at == pytest.approx(start, abs=0.001)
+        # What has been written by then still goes out, a window each round trip.
+        assert stop - 0.045 < max(segment.at for segment in segments if segment.payload) < stop + 0.2
+
+
+@pytest.mark.parametrize("beta", [512, 870])
+def test_parameters_reach_the_kernel(scenario: Write, kernel: str, beta: int) -> None:
+    """CUBIC's window after its first loss is beta times that before."""
+    parameters = f'cc = "cubic"\nparams = {{ beta = {beta}, hystart = false }}'
+    file = scenario('rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "45kb" }', parameters, duration="1s")
+    series = ub.run(file, on="vm", kernel=kernel, series="1ms").series()
+    threshold = series["ssthresh_packets"].dropna()
+    before = series["cwnd_packets"][: threshold.index[0]].iloc[-1]
+    assert threshold.iloc[0] == pytest.approx(before * beta / 1024, abs=1.5)
 
 
 def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kernel: str) -> None:

@@ -7,6 +7,7 @@ Sizes are those of IP packets. The receiver prints a line for each packet, in th
 was sent, when it arrived (by the kernel's own time stamp), in nanoseconds of both ends' one clock, and its size.
 """
 
+import ctypes
 import os
 import socket
 import struct
@@ -19,7 +20,10 @@ HEADERS = 20 + 8  # of IP and UDP
 STAMP = struct.Struct("!IQ")
 SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
 AMPLE = 1 << 28
-PATIENCE = 10.0
+PATIENCE = 1e6
+WARM_UP = 2**32 - 1
+"""Number of a packet before the train, which opens the way for it."""
+MCL_CURRENT, MCL_FUTURE = 1, 2
 
 
 def send(signal: str, host: str, count: str, size: str, gap_us: str) -> None:
@@ -31,6 +35,8 @@ def send(signal: str, host: str, count: str, size: str, gap_us: str) -> None:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         while not Path(signal).exists():
             time.sleep(0.002)
+        outlet.send(STAMP.pack(WARM_UP, 0) + rest)
+        time.sleep(0.1)
         start = time.time_ns()
         for number in range(int(count)):
             wait = start + number * int(gap_us) * 1000 - time.time_ns()
@@ -51,7 +57,8 @@ def receive(signal: str, quiet_ms: str) -> None:
         while (packet := next_packet(inlet)) is not None:
             data, arrived = packet
             number, sent = STAMP.unpack_from(data)
-            lines.append(f"{number} {sent} {arrived} {len(data) + HEADERS}")
+            if number != WARM_UP:
+                lines.append(f"{number} {sent} {arrived} {len(data) + HEADERS}")
             inlet.settimeout(int(quiet_ms) / 1000)
     print("\n".join(lines))
 
@@ -66,4 +73,7 @@ def next_packet(inlet: socket.socket) -> tuple[bytes, int] | None:
 
 
 if __name__ == "__main__":
+    # What the program needs comes from the disk now, not when it is in a hurry.
+    if ctypes.CDLL(None).mlockall(MCL_CURRENT | MCL_FUTURE):
+        sys.exit("mlockall failed")
     {"send": send, "receive": receive}[sys.argv[1]](*sys.argv[2:])
