@@ -179,9 +179,14 @@ def test_it_waits_for_a_server_that_takes_its_time(cli: Cli, small: Path) -> Non
 
 
 def test_it_does_not_wait_for_one_that_has_gone(cli: Cli, small: Path, tmp_path: Path) -> None:
-    done = cli("shell", small, "--far", f"date +%s%N >{tmp_path}/gone; no-such-server", "--", "date", "+%s%N")
-    assert done.returncode == 0 and "no-such-server" in done.stderr
-    assert int(done.stdout) - int((tmp_path / "gone").read_text()) < 1.5e9
+    """It would for two seconds. The machine may stand still as long, but hardly three times."""
+
+    def waited_s() -> float:
+        done = cli("shell", small, "--far", f"date +%s%N >{tmp_path}/gone; no-such-server", "--", "date", "+%s%N")
+        assert done.returncode == 0 and "no-such-server" in done.stderr
+        return (int(done.stdout) - int((tmp_path / "gone").read_text())) / 1e9
+
+    assert any(waited_s() < 1.5 for _ in range(3))
 
 
 def test_without_the_device(small: Path) -> None:
