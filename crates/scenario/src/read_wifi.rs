@@ -8,7 +8,7 @@ use crate::quantity::Share;
 use crate::read_queue;
 use crate::section::Section;
 use crate::units::{Dbm, Rate};
-use crate::wifi::{LARGEST_PACKET, Standard};
+use crate::wifi::{LARGEST_PACKET, Slot, Standard};
 
 /// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
@@ -21,7 +21,8 @@ pub(crate) fn cell(section: &Section) -> WifiCell {
         Some("802.11n") => Standard::N,
         _ => Standard::G,
     };
-    WifiCell { name: section.name().into(), standard, queue: None }
+    let slot = if section.need::<bool>("short_slot") { Slot::Short } else { Slot::Long };
+    WifiCell { name: section.name().into(), standard, slot, queue: None }
 }
 
 /// The station of a link, if it is on Wi-Fi; what is wrong with its keys is put down.
@@ -42,9 +43,9 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
         section.complain("wifi", format!("there is no [wifi.{name}]; {there_is}"));
         return None;
     };
-    let standard = cells[cell].standard;
+    let WifiCell { standard, slot, .. } = cells[cell];
     let phy_rate = phy_rate(section, standard)?;
-    Some(WifiStation { cell, standard, phy_rate, frame_errors: section.need::<Share>("frame_errors").0 })
+    Some(WifiStation { cell, standard, slot, phy_rate, frame_errors: section.need::<Share>("frame_errors").0 })
 }
 
 /// A direction of a link on Wi-Fi has no transmitter of its own.

@@ -57,8 +57,25 @@ const HT: [Mode; 8] = [
 /// The mandatory rates, at which responses are sent: the highest of them that is not above the data's (10.7.6.5.2).
 const BASIC: [Mode; 3] = [OFDM[0], OFDM[2], OFDM[4]];
 
-/// aSlotTime where no station is of 802.11b (table 18-5).
-pub const SLOT: Nanos = Nanos::from_micros(9);
+/// What back-off counts in the 2.4 GHz band, aSlotTime (table 18-5). The access point says which of the two holds (9.4.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Slot {
+    /// 9 us, where no station is of 802.11b.
+    Short,
+    /// 20 us, which stations of 802.11b need.
+    Long,
+}
+
+impl Slot {
+    /// How long it is.
+    pub const fn time(self) -> Nanos {
+        match self {
+            Slot::Short => Nanos::from_micros(9),
+            Slot::Long => Nanos::from_micros(20),
+        }
+    }
+}
+
 /// aSIFSTime.
 pub const SIFS: Nanos = Nanos::from_micros(10);
 /// What an ERP-OFDM or HT frame in the 2.4 GHz band is followed by, for the sake of decoders (18.3.2.4).
@@ -159,18 +176,18 @@ impl Standard {
     }
 
     /// How long the air must be idle before back-off counts on: DIFS, or AIFS of best effort, whose AIFSN is 3.
-    pub fn interframe_space(self) -> Nanos {
+    pub fn interframe_space(self, slot: Slot) -> Nanos {
         let slots = match self {
             Standard::G => 2,
             Standard::N => 3,
         };
-        SIFS + Nanos(SLOT.0 * slots)
+        SIFS + Nanos(slot.time().0 * slots)
     }
 
     /// The same after a transmission that was not understood, EIFS: an Ack at the lowest rate would have had its time
     /// (10.3.2.3.7).
-    pub fn extended_space(self) -> Nanos {
-        SIFS + self.ack_time(0) + self.interframe_space()
+    pub fn extended_space(self, slot: Slot) -> Nanos {
+        SIFS + self.ack_time(0) + self.interframe_space(slot)
     }
 
     /// The bytes that one more frame adds to an aggregate: delimiter, and padding to four bytes (9.7.1).
@@ -180,7 +197,7 @@ impl Standard {
 
     /// What a lone sender carries at most at a rate: packets of so many bytes, as many in a transmission as may be, and
     /// before each the mean back-off.
-    pub fn most_carried(self, mode: usize, packet: Bytes) -> Rate {
+    pub fn most_carried(self, slot: Slot, mode: usize, packet: Bytes) -> Rate {
         let one = self.data_time(mode, self.frame_bytes(packet.0)) + SIFS + self.ack_time(mode);
         let subframe = self.subframe_bytes(packet.0);
         let fits = |count: &u64| {
@@ -191,8 +208,8 @@ impl Standard {
             Some(count) => (count, self.data_time(mode, count * subframe) + SIFS + self.block_ack_time(mode)),
             None => (1, one),
         };
-        let back_off = Nanos(SLOT.0 * u64::from(WINDOWS.0) / 2);
-        let round = self.interframe_space() + back_off + exchange;
+        let back_off = Nanos(slot.time().0 * u64::from(WINDOWS.0) / 2);
+        let round = self.interframe_space(slot) + back_off + exchange;
         Rate((8.0 * (frames * packet.0) as f64 / round.as_secs_f64()) as u64)
     }
 }
@@ -218,7 +235,8 @@ mod tests {
         assert_eq!((g.ack_time(7), g.ack_time(4), g.ack_time(0)), (us(34), us(34), us(50)));
         // At 18 Mbit/s it goes at 12: 3 symbols of 48 bits.
         assert_eq!(g.ack_time(3), us(38));
-        assert_eq!((g.interframe_space(), g.extended_space()), (us(28), us(88)));
+        assert_eq!((g.interframe_space(Slot::Short), g.extended_space(Slot::Short)), (us(28), us(88)));
+        assert_eq!((g.interframe_space(Slot::Long), g.extended_space(Slot::Long)), (us(50), us(110)));
     }
 
     /// By hand: 1538 bytes are 12 326 bits, 48 symbols of 260. In an aggregate it takes 1544 bytes; ten of them have
@@ -230,18 +248,20 @@ mod tests {
         assert_eq!(n.data_time(7, 1538), us(36 + 48 * 4 + 6));
         assert_eq!(n.subframe_bytes(1500), 1544);
         assert_eq!(n.data_time(7, 15_440), us(36 + 476 * 4 + 6));
-        assert_eq!((n.block_ack_time(7), n.interframe_space()), (us(38), us(37)));
+        assert_eq!((n.block_ack_time(7), n.interframe_space(Slot::Short)), (us(38), us(37)));
     }
 
     /// 28 + 67.5 + 254 + 10 + 34 us for 12 000 bits; and 21 frames of 1544 bytes, of which 22 would take more than
     /// 4 ms: 37 + 67.5 + 4038 + 10 + 38 us for 252 000 bits.
     #[test]
     fn a_lone_sender_carries_what_its_exchanges_leave() {
-        assert_eq!(Standard::G.most_carried(7, Bytes(1500)).0, (12_000.0 / 393.5e-6) as u64);
+        assert_eq!(Standard::G.most_carried(Slot::Short, 7, Bytes(1500)).0, (12_000.0 / 393.5e-6) as u64);
+        // 50 and 150 us before it.
+        assert_eq!(Standard::G.most_carried(Slot::Long, 7, Bytes(1500)).0, (12_000.0 / 498e-6) as u64);
         let exchange = Standard::N.data_time(7, 20 * 1544);
         assert!(exchange <= LONGEST_AGGREGATE && Standard::N.data_time(7, 21 * 1544) > LONGEST_AGGREGATE);
         let round = 37e-6 + 67.5e-6 + exchange.as_secs_f64() + 48e-6;
-        assert_eq!(Standard::N.most_carried(7, Bytes(1500)).0, (20.0 * 12_000.0 / round) as u64);
+        assert_eq!(Standard::N.most_carried(Slot::Short, 7, Bytes(1500)).0, (20.0 * 12_000.0 / round) as u64);
     }
 
     #[test]

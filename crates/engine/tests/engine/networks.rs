@@ -10,7 +10,7 @@ use scenario::queue::{
 };
 use scenario::skb::truesize;
 use scenario::units::{Bytes, Nanos, Rate};
-use scenario::wifi::{LARGEST_PACKET, Standard};
+use scenario::wifi::{LARGEST_PACKET, Slot, Standard};
 
 /// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
 const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];
@@ -239,7 +239,7 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
                 continue;
             }
             let phy_rate = standard.modes()[mode].rate;
-            let station = WifiStation { cell: 0, standard, phy_rate, frame_errors };
+            let station = WifiStation { cell: 0, standard, slot: Slot::Short, phy_rate, frame_errors };
             for direction in [&mut link.forward, &mut link.reverse] {
                 direction.service = Service::Wifi(station);
                 direction.impairments.outages.retain(|outage| outage.lose);
@@ -248,7 +248,8 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
                 link.forward.queue = queue.clone();
             }
         }
-        scenario.wifi = vec![WifiCell { name: "cell".into(), standard, queue: shares_queue.then_some(queue) }];
+        let queue = shares_queue.then_some(queue);
+        scenario.wifi = vec![WifiCell { name: "cell".into(), standard, slot: Slot::Short, queue }];
         random::within_budget(scenario)
     })
 }

@@ -6,6 +6,7 @@ use scenario::model::{
 };
 use scenario::register::{self, Kind};
 use scenario::units::{Nanos, Rate};
+use scenario::wifi::Slot;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io;
@@ -39,6 +40,7 @@ pub fn text(scenario: &Scenario) -> String {
     }
     for cell in &scenario.wifi {
         write!(text, "\n[wifi.{}]\nstandard = {:?}\n", cell.name, cell.standard.name()).unwrap();
+        writeln!(text, "short_slot = {}", cell.slot == Slot::Short).unwrap();
         cell.queue.iter().for_each(|shared| writeln!(text, "queue = {}", queue(shared)).unwrap());
     }
     for DuplexLink { forward, reverse } in &scenario.links {

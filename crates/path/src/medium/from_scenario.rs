@@ -53,7 +53,7 @@ pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> 
         }
     }
     queues.append(&mut of_stations);
-    let control = wifi::Cell::new(cell.standard, stations, shares_queue, seed, number as u64);
+    let control = wifi::Cell::new(cell.standard, cell.slot, stations, shares_queue, seed, number as u64);
     (control, Members::new(members, queues))
 }
 

@@ -2,7 +2,7 @@
 
 use super::queue::Queue;
 use crate::units::{Bytes, Rate};
-use crate::wifi::Standard;
+use crate::wifi::{Slot, Standard};
 use serde::{Deserialize, Serialize};
 
 /// An access point and its stations, which share one channel.
@@ -12,6 +12,8 @@ pub struct WifiCell {
     pub name: String,
     /// How all of them transmit.
     pub standard: Standard,
+    /// What their back-off counts.
+    pub slot: Slot,
     /// The access point's one queue for all stations; without it each link has a queue of its own towards its station.
     pub queue: Option<Queue>,
 }
@@ -23,6 +25,8 @@ pub struct WifiStation {
     pub cell: usize,
     /// That of the cell.
     pub standard: Standard,
+    /// That of the cell.
+    pub slot: Slot,
     /// The rate of its physical layer, one of those of the standard.
     pub phy_rate: Rate,
     /// Share of the frames with 1500 bytes of IP that are not understood at that rate, 0 to 1.
@@ -38,6 +42,6 @@ impl WifiStation {
     /// What it carries at most of packets of 1500 bytes, if nobody else transmits: the physical layer's rate less
     /// preambles, headers, back-off and acknowledgements.
     pub fn carries(&self) -> Rate {
-        self.standard.most_carried(self.mode(), Bytes(1500))
+        self.standard.most_carried(self.slot, self.mode(), Bytes(1500))
     }
 }

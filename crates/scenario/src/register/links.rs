@@ -48,6 +48,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "wifi.NAME":
         "standard" = Choice(STANDARDS), Required =>
             "how they transmit: 802.11g frame by frame, 802.11n in aggregates (20 MHz, one stream)";
+        "short_slot" = Flag, Default("true") =>
+            "slots of 9 us; false has those of 20 us, which an access point asks for that hears stations of 802.11b";
         "queue" = Table, Means("each link has its own, and they take turns as in mac80211") =>
             "the access point's one queue for all its stations";
     },

@@ -3,7 +3,7 @@
 use scenario::load_text;
 use scenario::model::{Limit, Queue, Scenario, Service};
 use scenario::units::{Bytes, Rate};
-use scenario::wifi::Standard;
+use scenario::wifi::{Slot, Standard};
 use std::path::Path;
 
 const HOME: &str = r#"
@@ -64,7 +64,7 @@ fn both_directions_of_a_link_share_the_air_of_its_cell() {
 #[test]
 fn limits_go_by_what_a_lone_sender_carries() {
     let limit = |s: &Scenario| s.links[1].forward.queue.limit();
-    let carried = Standard::G.most_carried(7, Bytes(1500)).0;
+    let carried = Standard::G.most_carried(Slot::Short, 7, Bytes(1500)).0;
     let expected = Some(Limit::Bytes(Bytes((carried * 20 / 1000).div_ceil(8))));
     assert_eq!(limit(&read(&[("link.phone.queue.limit", "1bdp")])), expected);
     let shared = HOME.replace("queue = { limit = \"300p\" }\n", "").replace("queue = { limit = \"100p\" }\n", "");

@@ -11,7 +11,7 @@
 use crate::{Rng, rng};
 use scenario::stream;
 use scenario::units::Nanos;
-use scenario::wifi::{SLOT, Standard, WINDOWS};
+use scenario::wifi::{Slot, Standard, WINDOWS};
 
 /// A station's part in the contention.
 struct Station {
@@ -29,6 +29,7 @@ struct Station {
 /// The contention of a cell's stations.
 pub(super) struct Contention {
     stations: Vec<Station>,
+    slot: Nanos,
     slots: u64,
     idle_at: Nanos,
     /// How many busy periods there were.
@@ -42,7 +43,7 @@ pub(super) struct Contention {
 
 impl Contention {
     /// That of so many stations. `purpose` keeps the draws of this cell apart from those of others of the same seed.
-    pub fn new(standard: Standard, stations: usize, seed: u64, purpose: u64) -> Contention {
+    pub fn new(standard: Standard, slot: Slot, stations: usize, seed: u64, purpose: u64) -> Contention {
         let station = |number: u64| Station {
             due: 0,
             drawn_in: 0,
@@ -52,6 +53,7 @@ impl Contention {
         };
         Contention {
             stations: (0..stations as u64).map(station).collect(),
+            slot: slot.time(),
             slots: 0,
             // It has been idle for long.
             idle_at: Nanos::ZERO,
@@ -68,13 +70,13 @@ impl Contention {
 
     fn find_next(&mut self) {
         let due = self.stations.iter().filter(|station| station.wants).map(|station| station.due).min();
-        self.next = due.map_or(Nanos::NEVER, |due| self.idle_at + Nanos(SLOT.0 * (due - self.slots)));
+        self.next = due.map_or(Nanos::NEVER, |due| self.idle_at + Nanos(self.slot.0 * (due - self.slots)));
     }
 
     /// Does this station transmit at `now`, when the next transmission starts?
     pub fn is_due(&self, station: usize, now: Nanos) -> bool {
         let Station { due, wants, .. } = self.stations[station];
-        wants && self.idle_at + Nanos(SLOT.0 * (due - self.slots)) == now
+        wants && self.idle_at + Nanos(self.slot.0 * (due - self.slots)) == now
     }
 
     /// A station has something to transmit from `now` on. If its back-off is over and the air is idle, it transmits at
@@ -93,7 +95,7 @@ impl Contention {
                 self.draw(station);
             }
         } else {
-            one.due = one.due.max(slots + (now - self.idle_at).0.div_ceil(SLOT.0));
+            one.due = one.due.max(slots + (now - self.idle_at).0.div_ceil(self.slot.0));
         }
         self.find_next();
     }
@@ -114,7 +116,7 @@ impl Contention {
     /// The air becomes busy at `now`, when the slot begins in which stations transmit. They draw their next back-off
     /// with [`draw_after`](Contention::draw_after), then [`ends_at`](Contention::ends_at) says until when it is.
     pub fn starts(&mut self, now: Nanos) {
-        self.slots += (now - self.idle_at).0 / SLOT.0 + self.counts_busy;
+        self.slots += (now - self.idle_at).0 / self.slot.0 + self.counts_busy;
         self.busy_periods += 1;
     }
 

@@ -20,7 +20,7 @@ use load::Load;
 use rates::FrameErrors;
 use scenario::stream;
 use scenario::units::Nanos;
-use scenario::wifi::Standard;
+use scenario::wifi::{Slot, Standard};
 use turns::Turns;
 use window::Window;
 
@@ -39,6 +39,7 @@ pub struct Station {
 /// Who transmits when, and what of it arrives.
 pub struct Cell {
     standard: Standard,
+    slot: Slot,
     stations: Vec<Station>,
     contention: Contention,
     /// By member, what was taken out of the queues for it.
@@ -67,11 +68,19 @@ struct Attempt {
 impl Cell {
     /// An idle cell. `shares_queue` if the access point has one queue for all stations; `purpose` keeps the draws of
     /// this cell apart from those of others of the same seed.
-    pub fn new(standard: Standard, stations: Vec<Station>, shares_queue: bool, seed: u64, purpose: u64) -> Cell {
+    pub fn new(
+        standard: Standard,
+        slot: Slot,
+        stations: Vec<Station>,
+        shares_queue: bool,
+        seed: u64,
+        purpose: u64,
+    ) -> Cell {
         let members = 2 * stations.len();
         Cell {
             standard,
-            contention: Contention::new(standard, 1 + stations.len(), seed, purpose),
+            slot,
+            contention: Contention::new(standard, slot, 1 + stations.len(), seed, purpose),
             windows: (0..members).map(|_| Window::default()).collect(),
             failed: vec![None; 1 + stations.len()],
             turns: (!shares_queue).then(|| Turns::new(members)),
@@ -200,7 +209,7 @@ impl Cell {
     fn transmit(&mut self, now: Nanos, attempts: &[Attempt], members: &mut Members) {
         self.contention.starts(now);
         let longest = attempts.iter().map(|attempt| attempt.load.time()).max().unwrap_or_default();
-        let mut idle_at = now + longest + self.standard.extended_space();
+        let mut idle_at = now + longest + self.standard.extended_space(self.slot);
         for Attempt { transmitter, member, at_own_rate, load } in attempts {
             let Cell { windows, errors, stations, standard, .. } = self;
             let frame_errors = FrameErrors::new(*standard, stations[*member as usize / 2].frame_errors);
@@ -213,7 +222,7 @@ impl Cell {
             let mut end = now + load.time();
             if is_answered {
                 end += load.answer_time();
-                idle_at = end + standard.interframe_space();
+                idle_at = end + standard.interframe_space(self.slot);
             }
             members.get_mut(*member).transmits(now, end);
             if let Some(turns) = &mut self.turns {

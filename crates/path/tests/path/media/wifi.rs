@@ -7,7 +7,7 @@ use path::{Medium, Pool, Transit};
 use scenario::impairments::Impairments;
 use scenario::model::{Limit, Link, Loss, Queue, Service};
 use scenario::units::{Nanos, Rate};
-use scenario::wifi::{SIFS, SLOT, Standard, WINDOWS};
+use scenario::wifi::{SIFS, Slot, Standard, WINDOWS};
 
 const SEED: u64 = 1;
 const END: Nanos = Nanos::from_secs(100);
@@ -17,6 +17,7 @@ const FULL: u32 = 1500;
 #[derive(Debug)]
 struct Setup {
     standard: Standard,
+    slot: Slot,
     stations: Vec<wifi::Station>,
     /// Of the access point, for all stations.
     shared_queue: bool,
@@ -28,11 +29,11 @@ impl Setup {
     /// Stations with these places of their rates.
     fn new(standard: Standard, modes: &[usize]) -> Setup {
         let stations = modes.iter().map(|mode| wifi::Station { mode: *mode, frame_errors: 0.0 }).collect();
-        Setup { standard, stations, shared_queue: false, limit: None, seed: SEED }
+        Setup { standard, slot: Slot::Short, stations, shared_queue: false, limit: None, seed: SEED }
     }
 
     fn medium(&self) -> Medium {
-        let Setup { standard, stations, shared_queue, limit, seed } = self;
+        let Setup { standard, slot, stations, shared_queue, limit, seed } = self;
         let count = stations.len();
         let queue = || AnyQdisc::Fifo(Fifo::new(*limit, None));
         // The access point's queues, or its only one, then those of the stations.
@@ -56,7 +57,7 @@ impl Setup {
             Member::new(&link, number as u32, queue, *seed, number as u64, Nanos::ZERO, END)
         };
         let members = Members::new((0..2 * count).map(member).collect(), queues);
-        Medium::wifi(wifi::Cell::new(*standard, stations.clone(), *shared_queue, *seed, 0), members)
+        Medium::wifi(wifi::Cell::new(*standard, *slot, stations.clone(), *shared_queue, *seed, 0), members)
     }
 }
 
@@ -137,7 +138,7 @@ fn mbps(arrivals: &[Arrival], over: Nanos) -> f64 {
 /// share of slots in which a station transmits (equations 7 and 9), and from it the saturation throughput (13) in
 /// Mbit/s. His assumptions: every station has always a packet for the access point, collides with the same probability
 /// whatever became of its earlier tries, and never gives up; all hear each other, and the channel loses nothing.
-fn bianchi(stations: usize, payload_bits: f64, success: Nanos, collision: Nanos) -> f64 {
+fn bianchi(stations: usize, slot: Slot, payload_bits: f64, success: Nanos, collision: Nanos) -> f64 {
     let window = f64::from(WINDOWS.0 + 1);
     // From 15 to 1023 the window doubles six times.
     let doublings = 6;
@@ -155,23 +156,26 @@ fn bianchi(stations: usize, payload_bits: f64, success: Nanos, collision: Nanos)
     let tau: f64 = low;
     let some = 1.0 - (1.0 - tau).powi(stations as i32);
     let one = stations as f64 * tau * (1.0 - tau).powi(stations as i32 - 1);
-    let slot = (1.0 - some) * SLOT.as_secs_f64() + one * success.as_secs_f64() + (some - one) * collision.as_secs_f64();
+    let slot =
+        (1.0 - some) * slot.time().as_secs_f64() + one * success.as_secs_f64() + (some - one) * collision.as_secs_f64();
     one * payload_bits / slot / 1e6
 }
 
 /// Up to 20 stations at the lowest rate, where the chain of retries has one rate only, as Bianchi has it.
 #[test]
 fn saturation_throughput_is_bianchis() {
-    for count in [1, 2, 3, 5, 8, 10, 15, 20] {
-        let setup = Setup::new(Standard::G, &vec![0; count]);
+    let counts = [1, 2, 3, 5, 8, 10, 15, 20];
+    for (slot, count) in counts.map(|count| (Slot::Short, count)).into_iter().chain([(Slot::Long, 1), (Slot::Long, 10)])
+    {
+        let setup = Setup { slot, ..Setup::new(Standard::G, &vec![0; count]) };
         let g = Standard::G;
         let data = g.data_time(0, g.frame_bytes(FULL.into()));
-        let success = data + SIFS + g.ack_time(0) + g.interframe_space();
-        let expected = bianchi(count, 8.0 * f64::from(FULL), success, data + g.extended_space());
+        let success = data + SIFS + g.ack_time(0) + g.interframe_space(slot);
+        let expected = bianchi(count, slot, 8.0 * f64::from(FULL), success, data + g.extended_space(slot));
         let uplinks: Vec<_> = (0..count as MemberId).map(|station| 2 * station + 1).collect();
         let measured = mbps(&World::new(&setup).saturate(&uplinks, 2, END), END);
         let off = 100.0 * (measured / expected - 1.0);
-        println!("{count} stations: {measured:.3} Mbit/s, Bianchi {expected:.3}, {off:+.2} %");
+        println!("{slot:?} slots, {count} stations: {measured:.3} Mbit/s, Bianchi {expected:.3}, {off:+.2} %");
         assert!(off.abs() < 3.0, "{count} stations: {measured} Mbit/s, Bianchi {expected}");
     }
 }
@@ -194,17 +198,19 @@ fn a_first_packet_goes_at_once_and_a_second_after_its_back_off() {
     // Long after, with its back-off over, a station need not wait for more than the next slot.
     let late = Nanos::from_millis(500);
     world.send(late, 1, FULL);
-    assert!(world.medium.next() < late + SLOT);
+    assert!(world.medium.next() < late + Slot::Short.time());
 }
 
 /// A station that draws 0 to 15 slots before each packet waits 7.5 in the mean; without others nothing collides.
 #[test]
 fn a_lone_sender_carries_what_the_closed_form_says() {
-    for (standard, mode) in [(Standard::G, 7), (Standard::G, 0), (Standard::N, 7), (Standard::N, 0)] {
-        let expected = standard.most_carried(mode, scenario::units::Bytes(FULL.into())).0 as f64 / 1e6;
-        let mut world = World::new(&Setup::new(standard, &[mode]));
+    let g_and_n = [(Standard::G, 7), (Standard::G, 0), (Standard::N, 7), (Standard::N, 0)];
+    let all = g_and_n.into_iter().flat_map(|one| [(one, Slot::Short), (one, Slot::Long)]);
+    for ((standard, mode), slot) in all {
+        let expected = standard.most_carried(slot, mode, scenario::units::Bytes(FULL.into())).0 as f64 / 1e6;
+        let mut world = World::new(&Setup { slot, ..Setup::new(standard, &[mode]) });
         let measured = mbps(&world.saturate(&[0], 200, END), END);
-        println!("{standard:?}, mode {mode}: {measured:.3} Mbit/s, closed form {expected:.3}");
+        println!("{standard:?}, mode {mode}, {slot:?} slots: {measured:.3} Mbit/s, closed form {expected:.3}");
         assert!((measured / expected - 1.0).abs() < 0.01, "{standard:?} {mode}: {measured}, {expected}");
     }
 }
@@ -219,7 +225,9 @@ fn one_slow_station_slows_all() {
     let arrivals = world.saturate(&[1, 3], 2, END);
     let of = |member| arrivals.iter().filter(|arrival| arrival.packet.member == member).copied().collect::<Vec<_>>();
     let (fast, slow) = (mbps(&of(1), END), mbps(&of(3), END));
-    let round = |mode| g.data_time(mode, g.frame_bytes(FULL.into())) + SIFS + g.ack_time(mode) + g.interframe_space();
+    let round = |mode| {
+        g.data_time(mode, g.frame_bytes(FULL.into())) + SIFS + g.ack_time(mode) + g.interframe_space(Slot::Short)
+    };
     let both = 12_000.0 / (round(7) + round(0)).as_secs_f64() / 1e6;
     println!("{fast:.2} Mbit/s at 54 and {slow:.2} at 6, at most {both:.2} each");
     assert!((fast / slow - 1.0).abs() < 0.05, "{fast} and {slow}");
@@ -298,8 +306,17 @@ mod properties {
         let station = (0..8usize, prop_oneof![Just(0.0), 0.0..0.9])
             .prop_map(|(mode, frame_errors)| wifi::Station { mode, frame_errors });
         let limit = prop_oneof![Just(None), (1..30u64).prop_map(|packets| Some(Limit::Packets(packets)))];
-        (standard, prop::collection::vec(station, 1..6), any::<bool>(), limit, 0..1000u64).prop_map(
-            |(standard, stations, shared_queue, limit, seed)| Setup { standard, stations, shared_queue, limit, seed },
+        let slot = prop_oneof![Just(Slot::Short), Just(Slot::Long)];
+        let queues = (any::<bool>(), limit);
+        ((standard, slot), prop::collection::vec(station, 1..6), queues, 0..1000u64).prop_map(
+            |((standard, slot), stations, (shared_queue, limit), seed)| Setup {
+                standard,
+                slot,
+                stations,
+                shared_queue,
+                limit,
+                seed,
+            },
         )
     }
 
