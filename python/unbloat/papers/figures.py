@@ -106,7 +106,9 @@ def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
 
 def _legend(canvas: Canvas, axes: Axes) -> None:
     """Name what a panel shows, beside all panels: within one the names would cover what is drawn."""
-    canvas.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1:
+        canvas.legend(handles, names, loc="outside right upper", fontsize=8)
 
 
 def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
@@ -136,10 +138,14 @@ def quantity_and_unit(figure: Figure) -> str:
     return words if figure.unit == "index" else f"{words} ({figure.unit})"
 
 
+LEGEND = 1.2
+"""What it is wide, in inches."""
+
+
 def _canvas(figure: Figure, width: float, height: float) -> Canvas:
-    """Give a canvas of so many inches under the figure's title, which is broken where it is longer."""
+    """Give a canvas of so many inches under the figure's title, which ends before the legend begins."""
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    canvas.suptitle(textwrap.fill(figure.title, int(11 * width)), x=0.01, ha="left", fontsize=10, fontweight="bold")
+    canvas.suptitle(textwrap.fill(figure.title, int(11 * (width - LEGEND))), x=0.01, ha="left", fontsize=10, fontweight="bold")
     return canvas
 
 
