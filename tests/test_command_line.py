@@ -77,6 +77,22 @@ finally:
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["--version"]])
+def test_what_runs_nothing_loads_neither_tables_nor_the_options_of_runs(words: list[str]) -> None:
+    script = f"""
+import sys
+from unbloat.cli.entry import main
+sys.argv = ["unbloat", *{words!r}]
+try:
+    main()
+finally:
+    loaded = [name for name in sys.modules if name.startswith(("unbloat.report", "unbloat.runs", "unbloat.cli.run"))]
+    print(loaded, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
 def on_a_terminal(*words: str, folder: Path | None = None, **environment: str) -> str:
     """Call `unbloat` with a terminal of 80 columns for its output; give what it wrote there."""
     here, there = pty.openpty()

@@ -10,14 +10,12 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
-    USUAL,
     JsonOption,
-    RunOptions,
     ScenarioArgument,
     keeping_runs,
     listed,
-    with_run_options,
 )
+from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
 
