@@ -161,5 +161,5 @@ def test_errors_in_another_process_name_the_line_here(small: Path, tmp_path: Pat
     small.write_text(SMALL.replace('cc = "reno"', f'cc = "cubic_plus"\n{params}'))
     with pytest.raises(ub.InputError, match=rf"^{small}:11: flows\.0\.params\.cubic_plus\.period: "):
         ub.run(small)
-    with pytest.raises(ub.InputError, match=r"^--set: flows\.0\.cc: there is no congestion control"):
+    with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
         ub.run(small, cc="nothing")

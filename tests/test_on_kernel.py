@@ -166,7 +166,7 @@ def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> Non
     done = cli("run", small, "--cc", "kernel:cubic")
     assert done.returncode == 2
     sentence = "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
-    assert done.stderr == f"unbloat: --set: flows.0.cc: {sentence}\n"
+    assert done.stderr == f"unbloat: flows.0.cc: {sentence}\n"
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,8 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
     ("args", "words"),
     [
         (["--repeat", "0"], ["repeat 0", "at least once"]),
-        (["--set", "sweep.seed=[1, 2]"], ["--set: seed", "number of repeats"]),
-        (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["--set: sweep.flows.0.count.step", "count"]),
+        (["--set", "sweep.seed=[1, 2]"], ["seed", "number of repeats"]),
+        (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["sweep.flows.0.count.step", "count"]),
         (["--cc", "cubik"], ["cubik", "cubic"]),
         (["--dask", "local", "--on", "kernel"], ["dask", "kernel"]),
     ],

@@ -136,7 +136,7 @@ impl Cell {
         self.0.scenario.flow_arrivals().iter().map(Vec::len).collect()
     }
 
-    /// Where in the file, or on the command line, a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`.
+    /// Where in the file a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`; the key alone if it was set anew.
     fn locate(&self, key: &str) -> String {
         self.0.locate(key)
     }

@@ -393,10 +393,10 @@ def doctor_summary(checks: list[dict[str, Any]]) -> str:
     for check in checks:
         for purpose in check["needed_for"].split(", "):
             lacking = missing.setdefault(purpose, [])
-            if check["there"] is False:
+            if check["there"] is False and not check["optional"]:
                 lacking.append(check["what"])
     answers = (
-        f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
+        f"{purpose}: {'no, this is missing: ' + ', '.join(lacking) if lacking else 'yes'}"
         for purpose, lacking in missing.items()
     )
     return "\n".join(line for answer in answers for line in wrapped(answer, 0, 4))

@@ -101,13 +101,16 @@ def command(
     panels = listed(plot, "--plot")
     check_figure(figure, panels)
     from unbloat.report.run_table import text_of
-    from unbloat.runs.experiment import run
+    from unbloat.runs.experiment import numbered, run
 
     with keeping_runs(given.cache):
         recorded = series or bool(output or figure)
         arguments = given.arguments(scenario)
         results = run(scenario, **arguments, series=recorded, pcap=pcap, pcap_links=pcap_links, live=live)
         write(results, output, figure, panels)
+    if pcap:
+        for number in range(len(results)):
+            tell(f"wrote {numbered(pcap, number, len(results))}")
     say_json(results.as_dict()) if as_json else say(text_of(results))
 
 

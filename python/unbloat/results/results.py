@@ -170,7 +170,10 @@ class Results:
             raise InputError(f"series: {kind} is none of {', '.join(KINDS)}")
         if kind not in self._series:
             if self._fetch_series is None:
-                raise InputError("these results hold no time series: run the scenario with series=True")
+                raise InputError(
+                    "these results hold no time series, which `run` records where it is asked for them, or for files; "
+                    "a sweep has lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+                )
             values = self._fetch_series(kind)
             self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))
         return self._series[kind]
@@ -532,6 +535,6 @@ def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
 def _identical(cells: int, of: int) -> str:
     which = "the repeats" if of == 1 else f"the repeats of {count_of(cells, 'cell')} of {of}"
     return (
-        f"{which} differ by less than 0.01 %, so that they tell no more than one run: hardly anything in the scenario "
-        "is random (which are loss, jitter, arrivals, or a start such as 0s..1s)"
+        f"{which} differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is "
+        "random, as loss, jitter, arrivals or a start such as 0s..1s would be"
     )

@@ -64,7 +64,7 @@ const CONTRADICTIONS: &[Case] = &[
     ("droptail\", limit = \"500kb\"", "red\", limit = \"500kb\", burst = 2",
      "base.toml:10: link.bottleneck.queue.kind: burst = 2 is less than min holds; it must be at least 42"),
     ("droptail", "kernel:fq_codel",
-     "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
+     "base.toml:10: link.bottleneck.queue.limit: 500kb has another unit; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
      "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \
          \"300p\", or \"1bdp\": room for waiting packets"),
@@ -81,14 +81,14 @@ fn what_the_kernel_s_own_links_cannot_do() {
     let backward = [("link.bottleneck.reverse.trace", trace), ("link.bottleneck.reverse.queue.kind", "kernel:pie")];
     assert_eq!(
         sentence(BASE, &backward),
-        "--set: link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
+        "link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
     );
     let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
-    let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
+    let expected = "link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
         emulator = \"unbloat\"";
     assert_eq!(sentence(&BASE.replace("500kb", "30p"), &marking), expected);
     let own = [("emulator", "netem"), ("link.bottleneck.queue", "{ kind = \"codel\" }")];
-    let expected = "--set: link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must \
+    let expected = "link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must \
         be the kernel's, kernel:codel";
     assert_eq!(sentence(BASE, &own), expected);
 }
