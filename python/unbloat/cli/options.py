@@ -113,7 +113,7 @@ ReceiverOption = Annotated[
     typer.Option(
         "--receiver",
         metavar="NAME|FILE,...",
-        help="What lowers the window that the receiver of every flow shows: names, or files, as with --cc.",
+        help="Receive-window controller of every flow: names, or files, as with --cc.",
         autocompletion=receiver_names,
         rich_help_panel=WHAT,
     ),
@@ -235,7 +235,7 @@ CacheOption = Annotated[
     bool | None,
     typer.Option(
         "--cache/--no-cache",
-        help="Take kept runs of --on kernel too, if code and kernel are the same / run afresh, and keep nothing.",
+        help="Reuse finished runs of --on kernel too, if code and kernel are the same / run everything again, and keep nothing.",
         show_default=False,
         rich_help_panel=WHERE,
     ),

@@ -75,7 +75,7 @@ PcapLinksOption = Annotated[
     bool,
     typer.Option(
         "--pcap-links",
-        help="And at the far end of each link, an interface for each direction.",
+        help="With --pcap: write the packets at the far end of each link too, an interface for each direction.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -48,14 +48,14 @@ def command(
 ) -> int:
     """Run a shell, or any program, behind an emulated link.
 
-    Queues, rates, delays and losses are those of the scenario's link; its flows and its duration do not matter, but
-    the congestion control of its first flow is that of every connection made here. The two ends can reach each other,
-    as "sender" and "receiver", and nothing else. Ends with the program, with its status.
+    Queues, rates, delays and losses are those of the scenario's link. Its flows and its duration are ignored, except
+    that every connection made here uses the congestion control of the first flow. The two ends can reach each other,
+    as "sender" and "receiver", and nothing else. The command ends when the program ends, with the program's status.
 
     To see the queue while you work there, run the same command with --live in a second terminal.
 
-    On the running kernel that needs root. In a guest it needs none: programs see the files of this machine, and what
-    they write is gone with the guest.
+    On the running kernel this needs root. In a guest it does not: programs see the files of this machine, and what
+    they write is lost when the guest ends.
     """
     from unbloat.cli import shell_live
     from unbloat.scenario.checks import check_kernel
