@@ -235,7 +235,8 @@ CacheOption = Annotated[
     bool | None,
     typer.Option(
         "--cache/--no-cache",
-        help="Reuse finished runs of --on kernel too, if code and kernel are the same / run everything again, and keep nothing.",
+        help="Reuse finished runs of --on kernel too, if code and kernel are the same / run everything again, and keep "
+        "nothing.",
         show_default=False,
         rich_help_panel=WHERE,
     ),
