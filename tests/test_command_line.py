@@ -437,7 +437,7 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
 
 def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
     said = " ".join(cli("list", "codel").stdout.split())
-    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
+    assert "target (time, 1us to 1000s; default 5ms): acceptable standing queueing delay" in said
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:

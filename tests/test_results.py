@@ -167,7 +167,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     assert list(longer.runs["link.bottleneck.rate_bps"]) == [1e6, 2e6]
     with pytest.raises(ub.InputError, match="duraton: no such key"):
         ub.run({**scenario, "duraton": 1})
-    with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is nothing that a scenario can hold"):
+    with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is not a value that a scenario can hold"):
         ub.run(scenario, {"link.bottleneck.rate": object()})
 
 

@@ -90,7 +90,7 @@ def drawn(a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Pa
         other = None if b is None else read(b)
         return draw(read(a), wanted, choice, other)
     if wanted != [AGREEMENT] or b is None:
-        raise InputError("agreement: is a picture of its own, of two sets of results: name the other with --against")
+        raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)
     from unbloat.comparison.figures import agreement_of
 

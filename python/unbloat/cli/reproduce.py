@@ -162,7 +162,7 @@ def refuse_what_does_not_go(
         where = f"reproduce --on {request.on}"
         raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
     if choices and request.full:
-        raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
+        raise InputError("--full is for a paper's tables; the tables of --choices have their own number of repeats")
     if choices and (check or request.as_json or request.page or request.output):
         raise InputError("--choices prints tables without verdicts: leave --check, --json, --page and -o out")
     if choices and (overrides or part):

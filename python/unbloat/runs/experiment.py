@@ -317,7 +317,7 @@ class Experiment:
         tasks = self._tasks(self.runs if runs is None else runs, series, pcap, pcap_links, since_ns)
         if checkpoint and len(tasks) < len(self.runs):
             done = f"{len(self.runs) - len(tasks)} of {len(self.runs)} runs are there"
-            log.info("goes on where it was interrupted: %s", done)
+            log.info("continues an interrupted command: %s", done)
         if tasks:
             (work or self._run_all)(tasks)
             self.manner = replace(self.manner, live=False)  # Once seen, they need not be done again for their series.

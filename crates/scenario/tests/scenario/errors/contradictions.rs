@@ -29,7 +29,7 @@ const CONTRADICTIONS: &[Case] = &[
     ("count = 2", "receive_window = \"1kb\"",
      "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
     ("count = 2", "receive_window = \"70kb\"\ntcp_rmem = {}",
-     "base.toml:16: flows.0.tcp_rmem: stands beside receive_window, which fixes the buffer's size; write one of the \
+     "base.toml:16: flows.0.tcp_rmem: cannot be set together with receive_window, which fixes the buffer's size; write one of the \
          two"),
     ("count = 2", "tcp_rmem = { default = \"7mib\" }",
      "base.toml:15: flows.0.tcp_rmem.default: 7340032b is more than max, 6291456b"),
@@ -44,7 +44,7 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be \
          advertised"),
     ("rate = \"20mbit\"", "rate = \"20mbit\"\ntrace = \"x\"",
-     "base.toml:9: link.bottleneck.trace: stands beside rate; a link has one of the two"),
+     "base.toml:9: link.bottleneck.trace: cannot be set together with rate; a link has one of the two"),
     ("rate = \"20mbit\"", "trace = \"missing.down\"",
      "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
@@ -81,7 +81,7 @@ fn what_the_kernel_s_own_links_cannot_do() {
     let backward = [("link.bottleneck.reverse.trace", trace), ("link.bottleneck.reverse.queue.kind", "kernel:pie")];
     assert_eq!(
         sentence(BASE, &backward),
-        "link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
+        "link.bottleneck.reverse.trace: cannot be followed by the kernel's shaper; kernel:pie needs a rate"
     );
     let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
     let expected = "link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
