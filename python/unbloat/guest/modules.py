@@ -93,7 +93,7 @@ def contents(path: Path) -> bytes:
     except (OSError, EOFError, lzma.LZMAError, zlib.error, subprocess.CalledProcessError) as error:
         raise RunError(f"{path}: the kernel's module cannot be read: {error}") from None
     if not module.startswith(ELF):
-        raise RunError(f"{path}: this is not a kernel module")
+        raise RunError(f"{path}: the kernel's module cannot be read: it is not a module")
     return module
 
 

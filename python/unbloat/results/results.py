@@ -126,7 +126,7 @@ class Results:
 
         Warns of unsound runs, whose numbers mean nothing: `flows.query("sound")` leaves them out.
         """
-        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        self._warn_of_unsound("in this table", "; `.query('sound')` leaves them out")
         return self._rows("flows")
 
     @cached_property
@@ -135,7 +135,7 @@ class Results:
 
         Warns of unsound runs likewise.
         """
-        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        self._warn_of_unsound("in this table", "; `.query('sound')` leaves them out")
         return self._rows("links")
 
     @cached_property
@@ -204,7 +204,7 @@ class Results:
         >>> s.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
 
         """
-        self._warn_of_unsound("are left out of the statistics")
+        self._warn_of_unsound("left out of the statistics")
         return self._stats(by)
 
     # ------------------------------------------------------------ What is done with them
@@ -398,11 +398,11 @@ class Results:
     def _unsound(self) -> list[Record]:
         return [record for record in self.records if not record.is_sound]
 
-    def _warn_of_unsound(self, what: str) -> None:
+    def _warn_of_unsound(self, where: str, remedy: str = "") -> None:
         if unsound := self._unsound():
-            number = f"{len(unsound)} of {count_of(len(self.records), 'run')}"
+            number = f"{len(unsound)} of {len(self.records)}"
             why = why_unsound(unsound[0].run)
-            warnings.warn(f"unsound: {number} {what}; the first: {why}", UnsoundRun, stacklevel=4)
+            warnings.warn(f"unsound runs {where}: {number}{remedy}; the first: {why}", UnsoundRun, stacklevel=4)
 
     # ------------------------------------------------------------ Parts of tables
 

@@ -90,7 +90,7 @@ fn what_no_cell_can_be_is_refused() {
     let cases = [
         ("link.phone.wifi", "hme", "link.phone.wifi: there is no [wifi.hme]; there is home (did you mean home?)"),
         ("link.phone.rate", "1mbit", "link.phone.rate: cannot be set together with wifi, whose air its stations share"),
-        ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: stands on a link with wifi"),
+        ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: cannot be set together with wifi"),
         ("link.core.signal", "-51dbm", "link.core.signal: is of a station; write wifi with the name of its cell"),
         ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is no rate of 802.11g; it has 6mbit, 9mbit"),
         (
