@@ -13,6 +13,7 @@ import typer
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, overrides_of
+from unbloat.cli.terminal import tell
 
 EXAMPLES = """\
 sudo unbloat shell home-dsl --far 'iperf3 -s -1' -- iperf3 -c receiver
@@ -77,6 +78,11 @@ def command(
         raise InputError(f"{scenario}: has a sweep over {axes}; a shell has one link: choose with --set AXIS=VALUE")
     program = context.obj or [os.environ.get("SHELL") or "/bin/sh"]
     beyond = ["/bin/sh", "-c", far] if far else None
+    if not context.obj:
+        other = "receiver" if at == "sender" else "sender"
+        tell(
+            f"this shell is the {at} behind the link of {cells[0].name}, and can reach the {other} only; exit leaves it"
+        )
     if on == "vm":
         return in_guest(kernel, cells[0], at, program, beyond)
     # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.
