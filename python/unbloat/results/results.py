@@ -51,7 +51,7 @@ class Results:
     about : About
         How the results were made: scenario, overrides, hashes of the code, host, command, time.
     doubts : sequence of str
-        What in the scenario is allowed and may well not be meant, a sentence each.
+        Settings of the scenario that are allowed but probably not meant, a sentence each.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Results:
         """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
         Like every table it begins with `run`, the axes, `repeat` (of a sweep), `seed` and `sound`. An axis is an
-        ordered categorical; beside it stand its numbers in base units, such as `link.bottleneck.rate_bps`. The
+        ordered categorical; a second column has its numbers in base units, such as `link.bottleneck.rate_bps`. The
         reference of results defines every column.
         """
         return _joined(self._heads, self._own_columns())
