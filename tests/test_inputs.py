@@ -65,7 +65,7 @@ def test_the_result_of_an_edited_control_is_not_kept(small: Path, cache: Path, m
     text = edited.read_text()
     experiment = Experiment(source_of(small, {"flows.*.cc": str(mine)}), NOW)
     edited.write_text(text + "/* edited */\n")
-    with pytest.raises(ub.RunError, match=f"{name} was changed after the runs had begun; this one is not kept"):
+    with pytest.raises(ub.RunError, match=f"{name} was changed after the runs had begun, so this result is not kept"):
         experiment.run(False)
     assert not records(cache)
     edited.write_text(text)
