@@ -235,7 +235,7 @@ def test_half_a_state_is_none(
     with pytest.raises(raised) as refusal:
         prepare()
     if raised is RunError:
-        why = "what a guest needs cannot be kept there: No space left on device"
+        why = "files for guests cannot be written there: No space left on device"
         assert str(refusal.value) == f"{cache / 'guests'}: {why}"
     assert guests_in(cache) == set()
 
