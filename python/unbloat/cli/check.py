@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -113,8 +112,8 @@ def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
 
 def refuse_the_kernels_own(cell: _core.Cell) -> None:
     """Raise `InputError` if a flow has a congestion control that only kernels have."""
-    for number, group in enumerate(json.loads(cell.json())["flows"]):
-        if name := group["cc"]["source"].get("Kernel"):
+    for number, (kind, name) in enumerate(cell.controls):
+        if kind == "kernel":
             place = cell.locate(f"flows.{number}.cc")
             raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
 
