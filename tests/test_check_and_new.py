@@ -104,6 +104,34 @@ def test_a_scenario_is_told_where_it_runs(cli: Cli, small: Path) -> None:
     assert "no: runs on simulator" in done.stdout and f"{small}:10: flows.0.cc" in done.stdout
 
 
+CALL = """\
+duration = "2s"
+[host.pc]
+[link.line]
+rate  = "5mbit"
+delay = "15ms"
+queue = { limit = "100p" }
+[[flows]]
+host = "pc"
+cc   = "cubic"
+[[flows]]
+host = "pc"
+app  = "voice"
+"""
+
+
+def test_a_flow_without_a_control_is_no_obstacle(cli: Cli, mine: Path) -> None:
+    """A call is datagrams; beside it a control of the user's has its name all the same."""
+    file = mine.parent / "call.toml"
+    file.write_text(CALL)
+    done = cli("check", file)
+    assert done.returncode == 0 and "yes: runs on simulator" in done.stdout, done.stderr
+    done = cli("run", file, "--set", "flows.0.cc=./mine.bpf.c", "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert {flow["cc"] for flow in run["flows"]} == {"mine", "none"}
+
+
 def test_a_scenario_s_own_control_is_compiled(cli: Cli, small: Path, mine: Path) -> None:
     small.write_text(small.read_text().replace('cc = "reno"', 'cc = "./mine.bpf.c"'))
     assert len(checks(cli, small)) == 6

@@ -77,6 +77,22 @@ finally:
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["--version"]])
+def test_what_runs_nothing_loads_neither_tables_nor_the_options_of_runs(words: list[str]) -> None:
+    script = f"""
+import sys
+from unbloat.cli.entry import main
+sys.argv = ["unbloat", *{words!r}]
+try:
+    main()
+finally:
+    loaded = [name for name in sys.modules if name.startswith(("unbloat.report", "unbloat.runs", "unbloat.cli.run"))]
+    print(loaded, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
 def on_a_terminal(*words: str, folder: Path | None = None, **environment: str) -> str:
     """Call `unbloat` with a terminal of 80 columns for its output; give what it wrote there."""
     here, there = pty.openpty()
@@ -123,15 +139,30 @@ def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) 
 def test_what_the_doctor_found_is_folded_and_a_long_path_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     image = f"/home/{'name' * 20}/.cache/unbloat/kernels/6.1.0-56-amd64/boot/vmlinuz-6.1.0-56-amd64"
-    kernel = {"what": "kernel for a guest", "needed_for": "--on vm", "there": True, "remedy": None}
+    kernel = {"what": "kernel for a guest", "needed_for": "--on vm", "there": True, "optional": True, "remedy": None}
     lacking = [
         {"what": f"qdisc {kind}", "needed_for": "comparisons", "there": False, "found": "the kernel does not know it"}
-        | {"remedy": f"boot a kernel with sch_{kind}: this one has no such module, and none is to be had for it"}
+        | {
+            "optional": False,
+            "remedy": f"boot a kernel with sch_{kind}: this one has no such module, and none is to be had for it",
+        }
         for kind in ("netem", "fq", "fq_codel", "pie", "red", "prio")
     ]
     screen = doctor_screen([*lacking, {**kernel, "found": f"6.1.0-56-amd64 ({image})"}])
     wide = [line.strip() for line in screen.split("\n") if len(line) > 80]
     assert wide == [f"({image})"]
+
+
+def test_what_is_made_when_it_is_needed_is_not_missing() -> None:
+    mounted = {"what": "BPF file system", "needed_for": "loading", "there": False, "found": "/sys/fs/bpf"}
+    compiler = {"what": "clang", "needed_for": "own files", "there": False, "found": "not on the path"}
+    answers = doctor_screen(
+        [
+            {**mounted, "optional": True, "remedy": "mount it"},
+            {**compiler, "optional": False, "remedy": "install it"},
+        ]
+    ).split("\n")
+    assert answers[:2] == ["loading: yes", "own files: no, this is missing: clang"]
 
 
 def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
@@ -175,6 +206,12 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr and done.stderr.startswith("unbloat: ")
     assert done.stderr.count("\n") == 1 or "--set" in words
+
+
+def test_a_scenario_without_its_ending_is_told_with_it(cli: Cli, small: Path) -> None:
+    done = cli("run", small.stem)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(" (did you mean small.toml?)\n")
 
 
 def test_help_and_version_are_commands_too(cli: Cli) -> None:
@@ -336,6 +373,15 @@ def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> 
 def test_what_was_written_is_said(cli: Cli, small: Path) -> None:
     done = cli("run", small, "-o", "out", "--figure", "x.svg")
     assert done.stderr == "unbloat: wrote out\nunbloat: wrote x.svg\n"
+    packets = cli("run", small, "--cc", "reno,cubic", "--pcap", "p.pcapng")
+    assert packets.stderr == "unbloat: wrote p-0.pcapng\nunbloat: wrote p-1.pcapng\n"
+    assert (small.parent / "p-1.pcapng").is_file()
+
+
+def test_packets_are_refused_a_folder_that_is_not_there_before_anything_runs(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--pcap", "nowhere/p.pcapng", "--set", "duration=100000s")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "unbloat: pcap: there is no folder nowhere to write p.pcapng to\n"
 
 
 # ---------------------------------------------------------------- Looking things up
@@ -391,7 +437,7 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
 
 def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
     said = " ".join(cli("list", "codel").stdout.split())
-    assert "target (time, 1us to 1000s; default 5ms): queueing delay that is accepted" in said
+    assert "target (time, 1us to 1000s; default 5ms): acceptable standing queueing delay" in said
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:

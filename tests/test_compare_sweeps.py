@@ -1,6 +1,7 @@
 """`unbloat compare` of two sweeps: which metrics differ, by how much, and whether that exceeds the intervals."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,16 @@ def test_what_is_equal_does_not_differ(tmp_path: Path) -> None:
     assert held(file, file).counts()["exceed"] == 0
 
 
+@pytest.mark.parametrize("first_seed", [1, 100], ids=["pairs", "other seeds"])
+def test_what_rounding_makes_is_no_difference(cli: Cli, tmp_path: Path, first_seed: int) -> None:
+    """Goodputs of several flows are added in the order of the flows."""
+    next_to_them = [math.nextafter(value, math.inf) for value in LUCK]
+    a, b = series(tmp_path, "a", LUCK), series(tmp_path, "b", next_to_them, first_seed)
+    found = goodput(held(a, b)).difference
+    assert found is not None and found.mean == 0.0
+    assert "goodput" not in cli("compare", a, b).stdout
+
+
 def test_unsound_runs_are_left_out_and_counted(tmp_path: Path) -> None:
     runs = [run(value, n, n) for n, value in enumerate(LUCK)]
     a = write(tmp_path, "a", *runs[:-1], {**runs[-1], "sound": False, "unsound_because": "late"})
@@ -127,7 +138,7 @@ def test_failed_runs_are_no_runs(cli: Cli, small: Path, tmp_path: Path) -> None:
 
 
 def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> None:
-    """Three sets, reasons and a spread are the older comparison, whose goal knows nothing of intervals."""
+    """Three sets, reasons and a spread are the older comparison, whose tolerances know nothing of intervals."""
     for name, values in (("a", LUCK), ("b", BETTER)):
         lost = {"lost_packets": 0, "retransmitted_packets": 0, "completion_s": None}
         runs = [
@@ -155,4 +166,4 @@ def test_repeats_that_are_all_alike_are_no_matter_of_statistics(cli: Cli, tmp_pa
     assert metric.is_fixed and metric.exceeds is None
     assert comparison.counts()["fixed"] == 1 and comparison.counts()["exceed"] == 0
     said = " ".join(str(comparison).split())
-    assert "0.100 = +2.0" in said and "= marks what lies between repeats that are all alike" in said
+    assert "0.100 = +2.0" in said and "= marks a difference between repeats that are all alike" in said

@@ -88,7 +88,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
     done = cli("run", small, "--on", "kernel", "--json")
-    assert "goes on where it was interrupted: 1 of 2 runs are there" in done.stderr
+    assert "continues an interrupted command: 1 of 2 runs are there" in done.stderr
     assert len(json.loads(done.stdout)["runs"]) == 2
     assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
     assert not any(temporary.iterdir())

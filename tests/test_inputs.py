@@ -65,7 +65,7 @@ def test_the_result_of_an_edited_control_is_not_kept(small: Path, cache: Path, m
     text = edited.read_text()
     experiment = Experiment(source_of(small, {"flows.*.cc": str(mine)}), NOW)
     edited.write_text(text + "/* edited */\n")
-    with pytest.raises(ub.RunError, match=f"{name} was changed after the runs had begun; this one is not kept"):
+    with pytest.raises(ub.RunError, match=f"{name} was changed after the runs had begun, so this result is not kept"):
         experiment.run(False)
     assert not records(cache)
     edited.write_text(text)
@@ -161,5 +161,5 @@ def test_errors_in_another_process_name_the_line_here(small: Path, tmp_path: Pat
     small.write_text(SMALL.replace('cc = "reno"', f'cc = "cubic_plus"\n{params}'))
     with pytest.raises(ub.InputError, match=rf"^{small}:11: flows\.0\.params\.cubic_plus\.period: "):
         ub.run(small)
-    with pytest.raises(ub.InputError, match=r"^--set: flows\.0\.cc: there is no congestion control"):
+    with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
         ub.run(small, cc="nothing")

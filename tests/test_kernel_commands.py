@@ -426,4 +426,4 @@ def test_without_root(arguments: list[str], doing: str) -> None:
     done = as_nobody(*arguments)
     assert (done.returncode, done.stdout) == (1, "")
     rights = "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN"
-    assert done.stderr == f"unbloat: {doing} takes root's rights ({rights}): run it with sudo\n"
+    assert done.stderr == f"unbloat: {doing} needs root's rights ({rights}): run it with sudo\n"

@@ -183,4 +183,4 @@ def test_the_simulator_has_none_of_them(cli: Cli, small: Path, change: str, plac
     done = cli("run", small, "--set", 'link.bottleneck.queue.limit="20p"', "--set", change)
     assert done.returncode == 2
     sentence = f"{what} is the running kernel's own: run it with --on kernel or --on vm"
-    assert done.stderr.strip() == f"unbloat: --set: {place}: {sentence}"
+    assert done.stderr.strip() == f"unbloat: {place}: {sentence}"

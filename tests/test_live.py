@@ -221,6 +221,13 @@ def test_flows_have_the_names_of_pictures(small: Path) -> None:
     assert flow_names(cell) == ["vegas", "backup #1", "backup #2", "mine"]
 
 
+def test_a_call_is_watched_too() -> None:
+    """It has no congestion control."""
+    (cell, *_) = source_of("family-evening").cells()
+    names = flow_names(cell)
+    assert len(names) == sum(cell.groups) and any("call" in name for name in names)
+
+
 def test_a_simulation_keeps_a_pace_that_one_can_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     now, slept, told = [100.0], list[float](), list[Any]()
     monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])

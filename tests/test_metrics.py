@@ -70,11 +70,13 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
     assert "goodput can exceed the link's rate" in METRICS["goodput_mbps"].definition
     results = ub.run(small)
     (record,) = results
-    assert "Goodput above throughput" not in text_of(results) + str(ub.compare(results, results))
+    assert "A goodput is above" not in text_of(results) + str(ub.compare(results, results))
     flow = record.run["flows"][0]
     ahead = ub.Results([ub.Record({}, record.run | {"flows": [flow | {"goodput_mbps": 4.02, "throughput_mbps": 4.0}]})])
     for said in (text_of(ahead), str(ub.compare(results, ahead))):
-        assert "Goodput above throughput, and maybe above the link's rate: data that had" in " ".join(said.split())
+        assert "A goodput is above its throughput, and may be above the link's rate: data that had" in " ".join(
+            said.split()
+        )
 
 
 def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> None:

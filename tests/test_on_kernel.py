@@ -99,7 +99,7 @@ def test_an_interrupted_grid_goes_on_and_the_next_one_is_new(
         ub.run(sweep, on="kernel")
     kernel.stop_before = None
     assert goodputs(ub.run(sweep, on="kernel")) == [1, 2, 3, 4]
-    assert "goes on where it was interrupted: 3 of 4 runs are there" in caplog.text
+    assert "continues an interrupted command: 3 of 4 runs are there" in caplog.text
     caplog.clear()
     assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
     assert not caplog.text
@@ -166,7 +166,7 @@ def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> Non
     done = cli("run", small, "--cc", "kernel:cubic")
     assert done.returncode == 2
     sentence = "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
-    assert done.stderr == f"unbloat: --set: flows.0.cc: {sentence}\n"
+    assert done.stderr == f"unbloat: flows.0.cc: {sentence}\n"
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_the_kernel_runs_the_cells_once_as_the_plan_says(
     said = capsys.readouterr()
     assert "4 runs on the kernel, in real time: 0:08 if all are new" in said.err
     assert len(kernel.tasks) == 4 and kernel.processes == [3]
-    assert kernel.profiles[0] == "--set: profile"
+    assert kernel.profiles[0] == "profile"
     for heading in ("published", "simulated", "simulated likewise", "kernel"):
         assert heading in said.out
     assert "10 KB: throughput (Mb/s)  reno" in said.out

@@ -95,6 +95,15 @@ def test_the_status_is_the_program_s(cli: Cli, small: Path) -> None:
     assert cli("shell", small, "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
 
 
+def test_a_shell_says_where_it_is(cli: Cli, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/true")
+    done = cli("shell", small, "--at", "receiver")
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    said = "unbloat: this shell is the receiver behind the link of small, and can reach the sender only; exit leaves it"
+    assert done.stderr.startswith(f"{said}\n")
+    assert cli("shell", small, "--", "true").stderr == ""
+
+
 def test_a_program_that_is_not_there_is_a_sentence(cli: Cli, small: Path) -> None:
     done = cli("shell", small, "--", "no-such-program")
     assert done.returncode == 1

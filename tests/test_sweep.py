@@ -167,8 +167,8 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
     ("args", "words"),
     [
         (["--repeat", "0"], ["repeat 0", "at least once"]),
-        (["--set", "sweep.seed=[1, 2]"], ["--set: seed", "number of repeats"]),
-        (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["--set: sweep.flows.0.count.step", "count"]),
+        (["--set", "sweep.seed=[1, 2]"], ["seed", "number of repeats"]),
+        (["--set", "sweep.flows.0.count={from = 1, to = 3}"], ["sweep.flows.0.count.step", "count"]),
         (["--cc", "cubik"], ["cubik", "cubic"]),
         (["--dask", "local", "--on", "kernel"], ["dask", "kernel"]),
     ],
@@ -198,7 +198,9 @@ def test_unsound_runs_are_not_in_the_summary(small: Path, cache: Path, cli: Cli)
     store = Store(cache / "runs")
     unsound = {"sound": False, "unsound_because": "packets left late"}
     store.put(file.stem, json.dumps(store.record(file.stem) | unsound), None, None)
-    with pytest.warns(ub.UnsoundRun, match="1 of 3 runs are left out of the statistics; the first: packets left late"):
+    with pytest.warns(
+        ub.UnsoundRun, match="unsound runs left out of the statistics: 1 of 3; the first: packets left late"
+    ):
         summary = ub.sweep(small, lossy, repeat=3).stats()
     assert summary.query("metric == 'goodput_mbps'")["n"].to_list() == [2]
     said = cli("sweep", small, "--repeat", "3", "--set", "link.bottleneck.loss=1%").stdout

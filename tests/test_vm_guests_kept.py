@@ -208,7 +208,7 @@ def test_a_guest_that_cannot_come_up_is_not_kept(
     prepare: Prepare, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Machine, "failure", "it has no TUN devices")
-    with pytest.raises(RunError, match=r"^Linux 6\.1\.0-9-amd64 does not do for a guest: it has no TUN devices$"):
+    with pytest.raises(RunError, match=r"^Linux 6\.1\.0-9-amd64 cannot be a guest's kernel: it has no TUN devices$"):
         # It never becomes ready.
         monkeypatch.setattr(Machine, "has_countable_past", lambda _: False)
         prepare()
@@ -235,7 +235,7 @@ def test_half_a_state_is_none(
     with pytest.raises(raised) as refusal:
         prepare()
     if raised is RunError:
-        why = "what a guest needs cannot be kept there: No space left on device"
+        why = "files for guests cannot be written there: No space left on device"
         assert str(refusal.value) == f"{cache / 'guests'}: {why}"
     assert guests_in(cache) == set()
 
@@ -267,7 +267,7 @@ def test_a_machine_is_not_started_from_nothing(tmp_path: Path) -> None:
     """It would wait for its state for ever."""
     empty = tmp_path / "state"
     for _ in range(2):
-        with pytest.raises(RunError, match="has gone; run again, and it is booted anew"):
+        with pytest.raises(RunError, match="is gone; run again, and it is booted anew"):
             qemu.resume(empty)
         empty.touch()
 

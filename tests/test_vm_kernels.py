@@ -261,4 +261,4 @@ def test_a_cache_that_cannot_be_written_to(distribution: Distribution, cache: Pa
     with pytest.raises(RunError) as refusal:
         find_kernel("6.1")
     there = cache / "kernels"
-    assert str(refusal.value) == f"{there}: what a guest needs cannot be kept there: {there}: File exists"
+    assert str(refusal.value) == f"{there}: files for guests cannot be written there: {there}: File exists"

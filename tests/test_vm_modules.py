@@ -81,7 +81,7 @@ def test_zstd_is_asked(folder: Path, zstd: Path) -> None:
 def test_without_zstd(folder: Path, zstd: Path) -> None:
     put(folder, "veth.ko.zst", b"packed:\n")
     zstd.unlink()
-    with pytest.raises(RunError, match="there is no such program: apt-get install zstd"):
+    with pytest.raises(RunError, match="which is not installed: apt-get install zstd"):
         modules.chosen(folder)
 
 

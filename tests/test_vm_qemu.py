@@ -63,7 +63,7 @@ def test_a_missing_program_is_named_with_its_package(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
     with pytest.raises(
-        RunError, match=rf"^guests \(on = vm\) need {missing}, and there is none: apt-get install {package}$"
+        RunError, match=rf"^guests \(on = vm\) need {missing}, which is not installed: apt-get install {package}$"
     ):
         qemu.require_qemu()
 

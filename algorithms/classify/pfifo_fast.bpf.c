@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pfifo_fast: bands by the type of service, as Linux's queue discipline of this name has them.
+ * pfifo_fast: bands by the type of service, as in Linux's queue discipline of this name.
  *
  * The kernel makes a priority of the type of service (ip_tos2prio), and a band of the priority (prio2band in
  * sch_generic.c): low delay goes first; without a type of service, and for reliability or low delay with throughput,

@@ -2,7 +2,7 @@
 /*
  * single: one queue for all packets, first in, first out.
  *
- * What classifiers are compared with: what a host does whose packets all have the same type of service.
+ * The baseline for other classifiers: a host whose packets all have the same type of service behaves like this.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

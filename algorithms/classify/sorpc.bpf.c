@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sorpc: sends what fills its send buffer behind everything else.
+ * sorpc: sends connections that fill their send buffers behind everything else.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter 3
- * (SOR-based packet classification). Who uploads a file writes faster than the path carries, and the send buffer fills;
- * who sends a message does not. So the ratio
+ * (SOR-based packet classification). A program that uploads a file writes faster than the path carries, and its send
+ * buffer fills; one that sends a message does not. So the ratio
  *
  *    SOR = Q / sndbuf                                         (3.1)
  *

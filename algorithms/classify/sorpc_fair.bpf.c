@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sorpc_fair: sorpc, and no upload keeps more than a bound in the host, so that a later one gets its share at once.
+ * sorpc_fair: sorpc with a bound on what an upload keeps in the host, so that a later one gets its share at once.
  *
- * Im's dissertation (see sorpc.bpf.c) leaves open what it finds in section 3.4.4: of two uploads the second, 10 s later,
- * gets far less than the first for as long again. Its send buffer is half full within a few hundred milliseconds; from
- * then on it waits in the second queue behind all that the first has there, and in a FIFO each gets what its part of the
- * queue is. The first has a thousand packets in it, and the second a window that has just begun to grow.
+ * Im's dissertation (see sorpc.bpf.c) finds a problem in section 3.4.4 and leaves it open: of two uploads the second,
+ * 10 s later, gets far less than the first for another 10 s. Its send buffer is half full within a few hundred
+ * milliseconds; from then on it waits in the second queue behind all packets of the first, and in a FIFO each flow gets
+ * its share of the queue. The first has a thousand packets in it, and the second a window that has just begun to grow.
  *
- * Here a connection whose data go last may have max_waiting of memory in the host. More is dropped before the queue,
- * which is no loss: the kernel tells TCP (NET_XMIT_DROP), which keeps the segment and enters CWR. So each upload has
- * as large a part of the queue as every other, and a new one reaches that in a few round trips, for the queue is short.
- * What goes first is never dropped, and interactive delay stays what it is with sorpc.
+ * Here a connection whose data go last may have max_waiting of memory in the host. A packet beyond that is dropped
+ * before the queue, which is no loss: the kernel tells TCP (NET_XMIT_DROP), which keeps the segment and enters CWR. So
+ * all uploads have equal parts of the queue, and a new one reaches its part in a few round trips, because the queue is
+ * short. Packets of the first queue are never dropped, and interactive delay stays as it is with sorpc.
  *
  * After CWR a window has beta of its size, 0.7 with CUBIC. The link stays busy if that still fills the path, that is if
  * (1 - beta) / beta of the bandwidth-delay product may wait. The default, 256 kB, is some 109 packets with their

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Agile-SD: three segments more each round trip right after a loss, fewer the nearer the window is to where it lost.
+ * Agile-SD: grows by three segments each round trip right after a loss, by fewer the nearer it is to the lost window.
  *
  * From Alrshah, Othman, Ali, Hanapi, "Agile-SD: A Linux-based TCP congestion control algorithm for supporting
  * high-speed and short-distance networks", Journal of Network and Computer Applications 55, 2015. With the gap between
- * the window at the last loss and what that loss left,
+ * the window at the last loss and the window after it,
  *
  *    lambda = lambda_max gap_now / gap_after_loss, from lambda_min to lambda_max
  *    cwnd += lambda / cwnd for each segment acknowledged
  *
- * Departures: the authors' kernel module grows once an ACK however many segments it covers; `once_per_ack` does so too.
- * The windows and losses that the same authors' paper on Elastic-TCP shows are those of a tenth of the module's growth:
- * `slower = 10`.
+ * Departures: the authors' kernel module grows once for each ACK, however many segments the ACK covers; `once_per_ack`
+ * does so too. The windows and losses in the same authors' paper on Elastic-TCP correspond to a tenth of the module's
+ * growth: `slower = 10`.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * BBR: pace at the largest delivery rate and keep about twice rate times least RTT in flight; a loss is no signal.
+ * BBR: paces at the largest delivery rate, keeps about twice rate times least RTT in flight, and ignores most losses.
  *
  * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016,
  * version 1 in the form that Linux gives it. The path is a model of two numbers, each seen only while the other is
@@ -19,7 +19,7 @@
  *
  * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in
  * the first round of a recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's
- * clock counts us, there ms, and its tolerance knows no pacing margin; an extra_acked of more than 65535 packets counts
+ * clock counts us, there ms, and its tolerance has no pacing margin; an extra_acked of more than 65535 packets counts
  * as 65535, where Linux keeps its lower 16 bits. In a kernel before 6.10 the mark that PROBE_RTT leaves on its rate
  * samples is kept here and covers its first round too: older kernels do not let a BPF program write the socket's
  * (app_limited).

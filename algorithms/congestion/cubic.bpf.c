@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, level around W_max, fast again
- * beyond.
+ * CUBIC: after a loss the window follows W(t) = C (t - K)^3 + W_max, fast at first, flat around W_max, fast again
+ * above it.
  *
  * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in
  * the integer form that Linux gives it; slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011). The curve
@@ -13,8 +13,8 @@
  *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux
  *    overflows at 346 s.
  *
- * CUBIC 2.1, as Linux 2.6.22 had it and ns-2.35 has it, is `beta = 819, s_max = 16, ack_ratio = 31, hystart = false`: its
- * estimate of segments an ACK starts at 2 and, where each segment is acknowledged, stays at 31/16.
+ * CUBIC 2.1, as Linux 2.6.22 had it and ns-2.35 has it, is `beta = 819, s_max = 16, ack_ratio = 31, hystart = false`:
+ * its estimate of segments an ACK starts at 2 and, where each segment is acknowledged, stays at 31/16.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

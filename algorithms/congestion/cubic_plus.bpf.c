@@ -3,11 +3,11 @@
  * Cubic+: CUBIC behind the delayed window update, which keeps it from filling the buffer.
  *
  * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
- * What the mechanism does, and each open choice of the paper, stands in delayed_window_update.h; CUBIC is cubic.bpf.c.
+ * delayed_window_update.h describes the mechanism and each open choice of the paper; CUBIC is cubic.bpf.c.
  *
  * Departures: while the window is held the curve's clock stands still, and after a serious cut the curve starts again
  * from the new window with W_max unchanged. The paper says neither; without the first, the first ACK after a hold would
- * jump to where the curve has gone meanwhile.
+ * move the window to where the curve has gone meanwhile.
  */
 #define CUBIC_AS_BASE
 #include "cubic.bpf.c"

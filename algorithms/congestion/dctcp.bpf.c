@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DCTCP: cut the window in proportion to the share of segments that met a queue above the marking threshold.
+ * DCTCP: cuts the window in proportion to the share of segments that met a queue above the marking threshold.
  *
  * From RFC 8257 (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010), in the form that Linux gives it. The
  * receiver echoes each change of the mark at once; the sender averages the marked share F of each round trip, alpha :=

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * dtpa: waits before each window, so that near and far nodes of a network of sensors send as much.
+ * dtpa: waits before each window, so that near and far nodes of a sensor network send equally much.
  *
  * DTPA (dynamic TX period adjustment) is Reno with a wait: every node of a multi-hop network sends c segments a second,
  * the near ones too, which have fewer losses and shorter round trips.

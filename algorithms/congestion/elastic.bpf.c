@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Elastic-TCP: grows by the root of the window, stretched by how far the RTT is below the largest seen.
+ * Elastic-TCP: grows by the root of the window, and faster the farther the RTT is below the largest seen.
  *
  * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks",
  * IEEE Systems Journal, 2019. A long queue shows in RTT_cur close to RTT_max; until then the path has room:

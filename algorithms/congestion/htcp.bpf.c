@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * H-TCP: grows the faster the longer the last loss is ago, and leaves at a loss what fills the path without a queue.
+ * H-TCP: grows faster the longer ago the last loss was, and at a loss keeps what fills the path without a queue.
  *
  * From Leith, Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, as Linux has it. With
  * Delta seconds since the last loss the window grows in a round trip by
@@ -13,8 +13,8 @@
  *    beta = RTT_min / RTT_max, between 0.5 and 0.8
  *
  * of the window: the queue was RTT_max - RTT_min long, and is then just empty. It is a half at the first loss, on a
- * path of at most 10 ms, and where the throughput since the last loss was more than a fifth away from that before it:
- * somebody has come or gone.
+ * path of at most 10 ms, and where the throughput since the last loss differs by more than a fifth from that before it:
+ * then a flow has come or gone.
  *
  * Departures from the paper, all of them Linux's: f is a whole number; RTT_max grows by at most 20 ms at a time, only
  * while nothing is being repaired, and a loss takes it a twentieth back towards RTT_min; times are in jiffies, at 250 a

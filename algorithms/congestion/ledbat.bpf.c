@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * LEDBAT: low priority. It steers towards a queueing delay, and yields to whoever makes it longer.
+ * LEDBAT: low priority. It steers towards a queueing delay, and yields to flows that make it longer.
  *
  * From RFC 6817, "Low Extra Delay Background Transport", in segments. The queueing delay is the least of the last four
  * delays to the receiver less the least of the last ten minutes; for each segment acknowledged

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * TCP-LP: low priority. Reno that takes a one-way delay above its usual range for congestion, long before anything is
+ * TCP-LP: low priority. Reno that takes a one-way delay above the usual range as congestion, long before anything is
  * lost.
  *
  * From Kuzmanovic, Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM Transactions on
@@ -9,19 +9,19 @@
  * when congestion shows again in that time it falls to one segment.
  *
  * Departures and choices:
- *  - of a delay only its distance from the least counts. Linux's module takes its absolute value, which the random
- *    offset of each connection's timestamps makes meaningless: there, unless tcp_timestamps is 2, it is Reno;
+ *  - only the distance of a delay from the least counts. Linux's module uses the absolute value, which the random
+ *    offset of each connection's timestamps makes meaningless: unless tcp_timestamps is 2, Linux's module is Reno;
  *  - for the same reason the range is not reset to once and twice the average when congestion shows, as Linux has it;
  *    the paper does not do so either;
  *  - with the paper, the range is learnt up to the first loss and used after it, `learn_range`; Linux uses it from the
  *    start, so that the first burst is congestion;
  *  - congestion that shows within a round trip of the reaction answers what was sent before it, and counts once;
- *  - a timestamp's tick above the threshold is none: clocks that tick every millisecond do not know it better, and
- *    Linux counts in whole ones;
- *  - an ACK that the receiver held back can lower the average only: a window of one segment would take each of its own
- *    for congestion, and stay one;
- *  - a reduction sets the threshold of slow start, as Reno's do: after the paper's a segment a round trip follows,
- *    after Linux's slow start to wherever the threshold was;
+ *  - a delay of up to one tick above the threshold is no congestion: clocks that tick every millisecond are no finer,
+ *    and Linux counts whole milliseconds;
+ *  - an ACK that the receiver held back can only lower the average: a window of one segment would take each of its own
+ *    ACKs as congestion, and stay at one;
+ *  - a reduction sets the threshold of slow start, as Reno's do. In the paper the window then grows by a segment a
+ *    round trip; in Linux it slow-starts up to the old threshold;
  *  - with Linux, a single delay above all others is not the largest until another one confirms it, slow start is
  *    Reno's, and without timestamps all of it is.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Vegas: once a round trip, compare the window with what an empty queue would need, and keep two to four segments
+ * Vegas: compares the window with what an empty queue would need, once a round trip, and keeps two to four segments
  * queued.
  *
  * From Brakmo, Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, in
  * the form that Linux gives it.
  *
  * Departures from the paper, all of them Linux's:
- *  - the segments in the queue are reckoned as cwnd (rtt - base) / base, a little more than the paper's cwnd (rtt -
+ *  - the segments in the queue are estimated as cwnd (rtt - base) / base, a little more than the paper's cwnd (rtt -
  *    base) / rtt;
  *  - slow start doubles every round trip, not every second one;
  *  - the retransmission timer of the paper is not used; a loss halves the window.

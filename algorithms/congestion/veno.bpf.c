@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Veno: Reno that asks, as Vegas does, how much is queued, and takes a loss without a queue for a random one.
+ * Veno: Reno that estimates the queue as Vegas does, and takes a loss without a queue as a random one.
  *
  * From Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003, in
  * the form that Linux gives it. With cwnd (RTT - base) / RTT segments queued, fewer than beta: growth as Reno's, and a

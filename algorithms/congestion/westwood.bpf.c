@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Westwood+: grows as Reno, and after a loss has the window that the bandwidth it has measured needs without a queue.
+ * Westwood+: grows as Reno, and after a loss sets the window that its measured bandwidth needs without a queue.
  *
  * From Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001,
- * in its later form (Westwood+, 2004) and as Linux has it. Once a round trip, but not within 50 ms, what arrived over
- * the time that it took goes through two filters of 7/8 and 1/8; the first goes into both as it is. After a repair, and
- * as the threshold after a timeout,
+ * in its later form (Westwood+, 2004) and as Linux has it. Once a round trip, but at most every 50 ms, the bandwidth
+ * sample (data that arrived over the time that it took) passes two filters of 7/8 and 1/8; the first sample sets both.
+ * After a repair, and as the threshold after a timeout,
  *
  *    cwnd = max(bandwidth RTT_min / MSS, 2)
  *
  * While a loss is repaired the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
  *
- * Departures from Linux: what has arrived is the socket's count of delivered segments, which Linux's module reckons
- * from duplicate ACKs, for it is older than the count; times are in microseconds and bandwidth in bytes a second, where
- * it has jiffies and bytes a jiffy: an RTT rounded up to whole jiffies makes its window a little larger than the path.
+ * Departures from Linux: the data that arrived is the socket's count of delivered segments, which Linux's module, older
+ * than that count, estimates from duplicate ACKs; times are in microseconds and bandwidth in bytes a second, where
+ * Linux has jiffies and bytes a jiffy: an RTT rounded up to whole jiffies makes its window a little larger than the
+ * path.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

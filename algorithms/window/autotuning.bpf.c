@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * autotuning: shows twice the most that ever came in a round trip.
+ * autotuning: announces twice the most data that ever arrived in a round trip.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, equation
- * 2.12, which has of dynamic right-sizing (Feng, Fisk, Gardner, Weigle, 2002) what matters for a long download:
+ * 2.12, the part of dynamic right-sizing (Feng, Fisk, Gardner, Weigle, 2002) that matters for a long download:
  *
  *    window = min(2 w_max, tcp_rmem_max)
  *
  * It never becomes smaller, so a sender may fill whatever buffer is on the path.
  *
- * Departures: tcp_rmem_max is a number of segments. Linux's own auto-tuning is what a flow has without a receiver of
- * its own.
+ * Departures: tcp_rmem_max is a number of segments. A flow without `receiver` has Linux's own
+ * auto-tuning.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DRWA: shows a few times what comes in a round trip, the less the longer that is above the least.
+ * DRWA: announces a few times what arrives in a round trip, and less the more the RTT exceeds the least.
  *
  * From Jiang, Wang, Lee, Rhee, "Tackling Bufferbloat in 3G/4G Networks", IMC 2012 (dynamic receive window adjustment):
  * once a round trip
  *
  *    window = lambda RTT_min / RTT w,  lambda = 3
  *
- * where w is what comes in a round trip, averaged. It rests where RTT = lambda RTT_min. Beside flows that fill the
- * buffer RTT stays above that, and it starves, as Vegas does.
+ * where w is the average of the data that arrives in a round trip. It settles where RTT = lambda RTT_min. Beside flows
+ * that fill the buffer RTT stays above that, and DRWA starves, as Vegas does.
  *
  * Departures: the window is also bounded by a number of segments, where the paper has tcp_rmem_max.
  */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RTAC: shows the window that a Reno flow would have behind a queue that marks in proportion to its length.
+ * RTAC: announces the window that a Reno flow would have behind a queue that marks in proportion to its length.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter 2
  * (receiver-side TCP adaptive queue control). Once a round trip the receiver estimates what its flow has in the queue,
  *
  *    Q = w (1 - RTT_m / RTT)                                  (2.10)
  *
- * from w, what comes in a round trip, and RTT_m, the least RTT; takes it for the length of a virtual queue that loses
- * each packet with q = K (Q + 1) (2.6); and shows the window at which a Reno flow would rest then,
+ * from w, the data that arrives in a round trip, and RTT_m, the least RTT. It takes Q as the length of a virtual queue
+ * that loses each packet with probability q = K (Q + 1) (2.6), and announces the window at which a Reno flow settles,
  *
  *    window = sqrt(3/2) RTT / RTT_m / sqrt(q)                 (2.8)
  *
- * in packets. Beside flows that fill the buffer RTT / RTT_m grows with their queue, so it keeps its share, where DRWA
- * starves. K sets how long the queue is: with K = 3/2 / ((theta - 1) BDP^3) (2.11) the RTT rests a little below theta
- * RTT_m. The path's bandwidth-delay product has to be configured.
+ * in packets. Beside flows that fill the buffer RTT / RTT_m grows with their queue, so RTAC keeps its share, where
+ * DRWA starves. K sets the length of the queue: with K = 3/2 / ((theta - 1) BDP^3) (2.11) the RTT settles a little
+ * below theta RTT_m. The path's bandwidth-delay product must be configured.
  *
  * Departures from the text: equation 2.14 has its 1 outside the product with K, which cannot be what ran; 2.6, 2.8,
- * 2.10 and Algorithm 1 are followed. A round trip in which a segment was missing is left out (skip_on_hole): what comes
- * then is not what the sender's window is. Least RTTs of radio links are rare, which the dissertation makes up for by
- * adding Delta, here rtt_min_add: 18 ms on LTE, 8 ms on Wi-Fi.
+ * 2.10 and Algorithm 1 are followed. A round trip in which a segment was missing is left out (skip_on_hole), because
+ * the data that arrives then is not the sender's window. On radio links the least RTT is rare; the dissertation
+ * compensates for that by adding Delta, here rtt_min_add: 18 ms on LTE, 8 ms on Wi-Fi.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * static: never shows a larger window than one that was configured.
+ * static: never announces a window above a configured one.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, section
- * 2.2: what setting net.ipv4.tcp_rmem by hand comes to. The best value is that of the path, which changes: 400 to 800
+ * 2.2: the same as setting net.ipv4.tcp_rmem by hand. The best value is that of the path, which changes: 400 to 800
  * KB on its LTE network, 200 KB on its Wi-Fi.
  *
  * Departures: the window is set in segments, where tcp_rmem is memory, of which a window is a part.

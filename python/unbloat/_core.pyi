@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import final
+from typing import Literal, final
 
 __all__ = [
     "LEAST_STEP_NS",
@@ -75,6 +75,10 @@ class Cell:
     """IP length of the smallest data packet that a group of flows sends."""
     own_controls: list[Path]
     """The user's own congestion controls, each as the scenario writes it: a path, maybe with `#NAME` behind it."""
+    controls: list[tuple[Literal["builtin", "file", "kernel", "none"], str]]
+    """The congestion control of each group of flows: what kind it is, and how the scenario writes it."""
+    group_names: list[str | None]
+    """The name that the scenario gives each group of flows, where it gives one."""
     groups: list[int]
     """How many flows each group has; they are numbered group by group."""
     steady_flows: int

@@ -7,6 +7,7 @@ use scenario::Cell;
 use scenario::records::{Options, Outcome, Progress};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use testbed::Time;
 
 /// What runs a scenario.
@@ -74,7 +75,10 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
         engine::Error::Classifier { host, error } => wrong_classifier(cell, &host, &error),
         engine::Error::Fault(fault) => refused(cell, &mechanism_keys(cell)[fault.group], &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
-        engine::Error::Pcap(why) => RunError::new_err(format!("the packet trace cannot be written: {why}")),
+        engine::Error::Pcap(why) => {
+            let file = options.pcap.as_deref().unwrap_or(Path::new("")).display();
+            RunError::new_err(format!("the packet trace {file} cannot be written: {why}"))
+        }
         engine::Error::Interrupted => interrupted(),
     })
 }

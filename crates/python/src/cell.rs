@@ -130,13 +130,31 @@ impl Cell {
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }
 
+    /// The congestion control of each group of flows: what kind it is, and how the scenario writes it.
+    #[getter]
+    fn controls(&self) -> Vec<(&'static str, String)> {
+        let control = |group: &FlowGroup| match &group.cc.source {
+            CcSource::Builtin(name) => ("builtin", name.clone()),
+            CcSource::File(path) => ("file", path.display().to_string()),
+            CcSource::Kernel(name) => ("kernel", name.clone()),
+            CcSource::None => ("none", "none".to_string()),
+        };
+        self.0.scenario.flows.iter().map(control).collect()
+    }
+
+    /// The name that the scenario gives each group of flows, where it gives one.
+    #[getter]
+    fn group_names(&self) -> Vec<Option<String>> {
+        self.0.scenario.flows.iter().map(|group| group.name.clone()).collect()
+    }
+
     /// How many flows each group has; they are numbered group by group.
     #[getter]
     fn groups(&self) -> Vec<usize> {
         self.0.scenario.flow_arrivals().iter().map(Vec::len).collect()
     }
 
-    /// Where in the file, or on the command line, a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`.
+    /// Where in the file a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`; the key alone if it was set anew.
     fn locate(&self, key: &str) -> String {
         self.0.locate(key)
     }

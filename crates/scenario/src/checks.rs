@@ -45,7 +45,7 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
 /// Is there time for flows to arrive, and nothing else that says when?
 fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
     for other in ["count", "stagger"].into_iter().filter(|key| section.get(key).is_some()) {
-        section.complain(other, "stands beside arrivals; flows come by the one or by the other");
+        section.complain(other, "cannot be set together with arrivals; leave one of the two out");
     }
     if group.start_spread > Nanos::ZERO {
         section.complain("start", "is a range beside arrivals, whose process is random itself; write one time");
@@ -155,10 +155,10 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     };
     match link.service {
         Service::Trace(_) => {
-            section.complain("trace", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+            section.complain("trace", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
         }
         Service::Rates(_) => {
-            let message = format!("is nothing that the kernel's shaper can follow; {whose} needs one rate");
+            let message = format!("cannot be followed by the kernel's shaper; {whose} needs one rate");
             section.complain("rates", message);
         }
         Service::Wifi(_) => {
@@ -183,7 +183,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
 /// What the kernel's shaper and queues cannot be part of, said once for a link if it is about both directions.
 fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     if section.get("lte").is_some() {
-        section.complain("lte", format!("is nothing that the kernel's shaper can follow; {whose} needs a rate"));
+        section.complain("lte", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
     } else if matches!(link.queue, Queue::Kernel(_)) {
         let message = format!("{whose} cannot wait for the grants of an LTE cell; take a queue of this program's own");
         section.queue().complain("kind", message);
@@ -266,8 +266,10 @@ fn receive_buffer(section: &Section, group: &FlowGroup) {
     let Some(TcpRmem { default, max }) = group.tcp_rmem else { return };
     let table = section.child("tcp_rmem", "tcp_rmem");
     if group.receive_window.is_some() {
-        section
-            .complain("tcp_rmem", "stands beside receive_window, which fixes the buffer's size; write one of the two");
+        section.complain(
+            "tcp_rmem",
+            "cannot be set together with receive_window, which fixes the buffer's size; write one of the two",
+        );
     }
     let two_packets = Bytes(2 * truesize(group.packet.0));
     if default > max {

@@ -33,7 +33,7 @@ const HEAD: usize = 100;
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// On the command line, as `--set KEY=VALUE`.
+    /// Set anew, on a command line or in a program.
     Override,
     /// In a file as a whole.
     File(Arc<str>),
@@ -65,11 +65,7 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (key, message) = (shortened(&self.key), shortened(&self.message));
-        match &*key {
-            "" => write!(f, "{}: {message}", self.place),
-            key => write!(f, "{}: {key}: {message}", self.place),
-        }
+        write!(f, "{}: {}", self.place.of(&shortened(&self.key)), shortened(&self.message))
     }
 }
 
@@ -83,12 +79,17 @@ fn shortened(text: &str) -> Cow<'_, str> {
     format!("{} ... {}", &text[..head], &text[tail..]).into()
 }
 
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Location::Override => write!(f, "--set"),
-            Location::File(file) => write!(f, "{file}"),
-            Location::Line(file, line) => write!(f, "{file}:{line}"),
+impl Location {
+    /// `FILE:LINE: KEY`; the key alone where it was set anew, on a command line or in a program.
+    pub(crate) fn of(&self, key: &str) -> String {
+        let place = match self {
+            Location::Override => return key.to_string(),
+            Location::File(file) => file.to_string(),
+            Location::Line(file, line) => format!("{file}:{line}"),
+        };
+        match key {
+            "" => place,
+            key => format!("{place}: {key}"),
         }
     }
 }

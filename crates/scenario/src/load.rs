@@ -36,13 +36,12 @@ impl Cell {
         Cell { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
     }
 
-    /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find. The line of
-    /// what surrounds the key if it is not written. A parameter `flows.0.params.NAME` may stand in the table of the
-    /// group's control, and is found there.
+    /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find; the key
+    /// alone if it was set anew. The line of what surrounds the key if it is not written. A parameter
+    /// `flows.0.params.NAME` may stand in the table of the group's control, and is found there.
     pub fn locate(&self, key: &str) -> String {
         let key = self.param_of_this_control(key).unwrap_or_else(|| key.to_string());
-        let place = tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone());
-        format!("{place}: {key}")
+        tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone()).of(&key)
     }
 
     /// `flows.0.params.NAME` as it is written if that is in `flows.0.params.CONTROL`.

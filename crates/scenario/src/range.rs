@@ -165,10 +165,10 @@ impl<'a> Range<'a> {
         let mut given = given.into_iter().flatten();
         let first = given.next().ok_or_else(|| self.wrong("step", format!("is missing; {FORM}")))?;
         if let Some((second, _)) = given.next() {
-            return Err(self.wrong(second, format!("cannot stand beside {}; {FORM}", first.0)));
+            return Err(self.wrong(second, format!("cannot be set together with {}; {FORM}", first.0)));
         }
         match self.table.get("scale").is_some() && first.0 != "count" {
-            true => Err(self.wrong("scale", format!("stands beside count only; {FORM}"))),
+            true => Err(self.wrong("scale", format!("goes with count only; {FORM}"))),
             false => Ok(first),
         }
     }

@@ -185,7 +185,7 @@ impl Reader {
         if section.get("trace").is_some() && !changes.is_empty() {
             section.complain(
                 "rates",
-                "stands beside trace, which says itself how the rate changes; leave one of the two out",
+                "cannot be set together with trace, which has the changes of the rate; leave one of the two out",
             );
             return None;
         }
@@ -195,7 +195,7 @@ impl Reader {
         });
         let file: Option<String> = section.read("trace");
         if section.get("rate").is_some() && section.get("trace").is_some() {
-            section.complain("trace", "stands beside rate; a link has one of the two");
+            section.complain("trace", "cannot be set together with rate; a link has one of the two");
             return None;
         }
         let Some(file) = file else {

@@ -71,7 +71,8 @@ fn requests(kind: RequestKind, connections: u32, request: Bytes, response: Bytes
 pub(crate) fn check(section: &Section, app: &App) {
     for key in ["size", "arrivals", "receiver", "tcp_rmem", "read_rate", "write_rate", "access"].into_iter() {
         if section.get(key).is_some() {
-            section.complain(key, "stands beside app, which says itself what comes and goes; leave one of the two out");
+            section
+                .complain(key, "cannot be set together with app, which decides what is sent; leave one of the two out");
         }
     }
     let App::Requests(Requests { kind: RequestKind::Video { lowest, highest, piece, startup, most }, .. }) = app else {

@@ -94,7 +94,10 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
             section.complain("path", message);
         }
         if let (Some(_), true) = (group.host, group.write_rate.is_some()) {
-            section.complain("write_rate", "stands beside host, whose send buffer says when there is room to write");
+            section.complain(
+                "write_rate",
+                "cannot be set together with host, whose send buffer says when there is room to write",
+            );
         }
         if let (Some(_), true) = (group.host, group.access.rate.is_some()) {
             section.complain("access", "has a rate beside host, whose own link is the first of path; leave it out");

@@ -27,7 +27,7 @@ pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
         return None;
     }
     for key in ["rate", "rates", "trace", "wifi"].into_iter().filter(|key| link.get(key).is_some()) {
-        link.complain(key, "stands beside lte; what a link to a user of a cell carries is for the cell to say");
+        link.complain(key, "cannot be set together with lte: the cell decides what a link to its user carries");
     }
     let (number, cqi) = (cell(link, cells)?, quality(link)?);
     let user = |direction| cells[number].user(number, direction, cqi);
@@ -37,7 +37,7 @@ pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
 /// A handset sends what the cell grants it.
 pub(crate) fn refuse_transmitter(reverse: &Section) {
     for key in ["rate", "rates", "trace"].into_iter().filter(|key| reverse.get(key).is_some()) {
-        reverse.complain(key, "is none of an LTE uplink, which the cell grants; leave it out");
+        reverse.complain(key, "cannot be set on an LTE uplink, which the cell grants; leave it out");
     }
 }
 
@@ -62,7 +62,9 @@ fn quality(link: &Section) -> Option<Cqi> {
     let snr = link.read("snr").map(Decibels::as_f64);
     let cqi = link.read::<u64>("cqi");
     match (link.get("snr").is_some(), link.get("cqi").is_some()) {
-        (true, true) => link.complain("cqi", "stands beside snr, which gives it; leave one of the two out"),
+        (true, true) => {
+            link.complain("cqi", "cannot be set together with snr, which gives it; leave one of the two out")
+        }
         (false, false) if link.unknown_keys().next().is_none() => {
             link.complain("lte", "needs the quality of the channel; write snr such as \"18db\", or cqi, from 1 to 15");
         }

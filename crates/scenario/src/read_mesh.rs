@@ -162,7 +162,7 @@ pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
         return None;
     };
     for key in ["count", "arrivals"].into_iter().filter(|key| group.get(key).is_some()) {
-        group.complain(key, "stands beside mesh, whose nodes have one flow each; leave it out");
+        group.complain(key, "cannot be set together with mesh, whose nodes have one flow each; leave it out");
     }
     let mesh = &meshes[number];
     let Some(chosen) = group.read::<Names>("nodes") else {

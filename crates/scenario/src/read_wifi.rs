@@ -51,7 +51,8 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
 /// A direction of a link on Wi-Fi has no transmitter of its own.
 pub(crate) fn refuse_transmitter(section: &Section) {
     for key in OF_A_TRANSMITTER.into_iter().filter(|key| section.get(key).is_some()) {
-        section.complain(key, "stands on a link with wifi, whose air its stations share; leave one of the two out");
+        section
+            .complain(key, "cannot be set together with wifi, whose air its stations share; leave one of the two out");
     }
 }
 
@@ -60,7 +61,10 @@ fn phy_rate(section: &Section, standard: Standard) -> Option<Rate> {
     let name = standard.name();
     match (section.read::<Dbm>("signal"), section.read::<Rate>("phy_rate")) {
         (Some(_), Some(_)) => {
-            section.complain("phy_rate", "stands beside signal, which gives the rate; leave one of the two out");
+            section.complain(
+                "phy_rate",
+                "cannot be set together with signal, which gives the rate; leave one of the two out",
+            );
             None
         }
         (Some(Dbm(signal)), None) => {
@@ -108,7 +112,8 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
         for link in scenario.links_of_cell(number).collect::<Vec<_>>() {
             let (_, section) = &links[link];
             if section.get("queue").is_some() {
-                let message = "stands beside that of its cell, which is for all stations; leave one of the two out";
+                let message =
+                    "cannot be set together with that of its cell, which is for all stations; leave one of the two out";
                 section.complain("queue", message);
             }
             scenario.links[link].forward.queue = queue.clone();

@@ -261,10 +261,12 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
         return Ok(value);
     };
     let bound = |text| T::from_text(text).expect("the register's ranges are valid");
-    match bound(least) <= value && value <= bound(most) {
-        true => Ok(value),
-        false => Err(format!("{written} is out of range; it may be {least} to {most}")),
+    if bound(least) <= value && value <= bound(most) {
+        return Ok(value);
     }
+    // Packets do not compare with bytes.
+    let what = if value.partial_cmp(&bound(least)).is_none() { "has another unit" } else { "is out of range" };
+    Err(format!("{written} {what}; it may be {least} to {most}"))
 }
 
 /// "must be KIND, not VALUE".

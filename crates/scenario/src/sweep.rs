@@ -43,7 +43,7 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     let mut names = HashSet::new();
     if let Some(twice) = axes.iter().find(|axis| !names.insert(&axis.name)) {
         let key = format!("sweep.{}", twice.name);
-        return Err(Error::one(node.place, key, "stands twice; write one axis with all values"));
+        return Err(Error::one(node.place, key, "is there twice; write one axis with all values"));
     }
     let cells = axes.iter().try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
     match cells.is_some_and(|cells| cells <= MOST_CELLS) {

@@ -46,7 +46,7 @@ pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
     let (step, missed) = (step?, steps.missed as f64 / steps.due.max(1) as f64);
     (missed > TOLERATED_MISSES).then(|| {
         format!(
-            "{} of {} samples at steps of {} ms came too late: a longer step is what this machine keeps up with",
+            "{} of {} samples at steps of {} ms came too late for this machine: use a longer step",
             steps.missed,
             steps.due,
             step.as_millis_f64()
@@ -160,14 +160,14 @@ pub fn complaint(
     let bound = tolerated(scenario).as_millis_f64();
     if late > bound {
         return Ok(Some(format!(
-            "one packet in a hundred was more than {late:.3} ms late; these figures allow {bound:.3} ms"
+            "one packet in a hundred was more than {late:.3} ms late, above the bound of {bound:.3} ms"
         )));
     }
     let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), tolerated_once(scenario).as_millis_f64());
     if longest > bound {
         return Ok(Some(format!(
-            "the machine stood still for {longest:.1} ms: the packets that then come at once fill the queue as no \
-             scenario says, which after more than {bound:.1} ms changes the figures"
+            "the machine stood still for {longest:.1} ms, above the bound of {bound:.1} ms: the packets that then arrive \
+             at once fill the queue in a way that the scenario does not describe"
         )));
     }
     if missed_inside > 0 {

@@ -22,12 +22,17 @@ def command(
     action: Annotated[
         Literal["show", "prune", "clear"],
         typer.Argument(
-            metavar="[ACTION]", help="show what is kept; prune: remove what was not used of late; clear: remove all."
+            metavar="[ACTION]",
+            help="show what is kept; prune: remove what has not been used lately; clear: remove everything.",
         ),
     ] = "show",
     unused: Annotated[
         str | None,
-        typer.Option("--unused", metavar="TIME", help="With prune: for how long, such as 12h, 30d, 2w (default: 30d)."),
+        typer.Option(
+            "--unused",
+            metavar="TIME",
+            help="With prune: remove what has not been used for this long, such as 12h, 2w (default: 30d).",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -46,17 +45,17 @@ def command(
         typer.Option(
             "--kernel",
             metavar="RELEASE|FILE,...",
-            help="Kernels whose verifier a congestion control is shown to, in guests (default: those that are on this "
-            "machine, or else the distribution's).",
+            help="Kernels whose verifiers a congestion control is to pass, in guests (default: those on this machine, "
+            "or else the distribution's).",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> int | None:
-    """Check a scenario, or whether simulator and kernels take a control.
+    """Check a scenario, or a congestion control for simulator and kernels.
 
-    A scenario: every cell is read, and it is said where it can run. A congestion control: both compilers, with their
-    warnings; a short run in the simulator; the verifiers of kernels in guests, without root. The status is 2 if
-    anything is wrong.
+    For a scenario, it reads every cell and says where the scenario can run. A congestion control is compiled for both,
+    with warnings, runs in the simulator for a moment, and is shown to the verifiers of kernels in guests, without root.
+    The status is 2 if anything is wrong.
     """
     is_control = file.partition("#")[0].endswith(".c")
     if kernel and not is_control:
@@ -113,8 +112,8 @@ def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
 
 def refuse_the_kernels_own(cell: _core.Cell) -> None:
     """Raise `InputError` if a flow has a congestion control that only kernels have."""
-    for number, group in enumerate(json.loads(cell.json())["flows"]):
-        if name := group["cc"]["source"].get("Kernel"):
+    for number, (kind, name) in enumerate(cell.controls):
+        if kind == "kernel":
             place = cell.locate(f"flows.{number}.cc")
             raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
 

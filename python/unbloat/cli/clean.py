@@ -14,7 +14,7 @@ EXAMPLES = "sudo unbloat clean"
 def command(as_json: JsonOption = False) -> None:
     """Remove what killed runs left in the kernel and on the disk.
 
-    Every run begins with that; what runs are kept in is another matter: `unbloat cache`.
+    Every run does this first. The cache of finished runs stays: `unbloat cache` is for that.
     """
     from unbloat.system import scratch
 

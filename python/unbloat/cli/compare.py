@@ -25,10 +25,10 @@ unbloat compare --packets a.pcapng b.pcapng --fields seq,ack"""
 
 FirstArgument = Annotated[Path, typer.Argument(metavar="A", help=RESULTS, show_default=False)]
 SecondArgument = Annotated[
-    Path | None, typer.Argument(metavar="[B]", help="Results to hold against A (default: A's own, with --between).")
+    Path | None, typer.Argument(metavar="[B]", help="Results to compare with A (default: with --between, A itself).")
 ]
 ThirdArgument = Annotated[
-    Path | None, typer.Argument(metavar="[C]", help="Results to hold against B, in the same table.")
+    Path | None, typer.Argument(metavar="[C]", help="Results to compare with B, in the same table.")
 ]
 BetweenOption = Annotated[
     str | None,
@@ -87,7 +87,7 @@ CheckOption = Annotated[
     typer.Option(
         "--check",
         help="End with status 1 if anything is outside the tolerances without a reason, unsound, or in one set "
-        "only; of sweeps, if more metrics differ by more than their intervals than chance would have it.",
+        "only; for sweeps, if more differences exceed their intervals than chance explains.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -37,7 +37,7 @@ sudo unbloat status
 sudo unbloat status --measure 2s"""
 DOCTOR_EXAMPLES = "unbloat doctor"
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the kernel calls it.", show_default=False)]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in the kernel.", show_default=False)]
 CgroupArgument = Annotated[
     str | None,
     typer.Argument(
@@ -63,13 +63,15 @@ ParamOption = Annotated[
 ]
 AsOption = Annotated[
     str | None,
-    typer.Option("--as", metavar="NAME", help="What the kernel shall call it (default: as its file says)."),
+    typer.Option("--as", metavar="NAME", help="Its name in the kernel (default: the one in its file)."),
 ]
-DefaultOption = Annotated[bool, typer.Option("--default", help="Give it to every new connection that asks for none.")]
-PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot (writes a unit of systemd).")]
+DefaultOption = Annotated[bool, typer.Option("--default", help="Make it the default of new connections.")]
+PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot (writes a systemd unit).")]
 LogOption = Annotated[
     Path | None,
-    typer.Option("--log", metavar="FILE", help="Where to write what the kernel's verifier says when it refuses."),
+    typer.Option(
+        "--log", metavar="FILE", help="Write the verifier's log to this file if the kernel refuses the program."
+    ),
 ]
 DeviceOption = Annotated[
     str | None,
@@ -83,19 +85,21 @@ RateOption = Annotated[
 ]
 PortOption = Annotated[
     int | None,
-    typer.Option("--port", metavar="PORT", min=1, max=65535, help="... only of connections to this port."),
+    typer.Option("--port", metavar="PORT", min=1, max=65535, help="For a receiver: only connections to this port."),
 ]
 DestOption = Annotated[
     str | None,
-    typer.Option("--dest", metavar="NET", help="... only of connections to this address or network."),
+    typer.Option("--dest", metavar="NET", help="For a receiver: only connections to this address or network."),
 ]
 GroupOption = Annotated[
     str | None,
-    typer.Option("--cgroup", metavar="CGROUP", help="... only of sockets of this control group."),
+    typer.Option("--cgroup", metavar="CGROUP", help="For a receiver: only sockets of this control group."),
 ]
-RouterOption = Annotated[bool, typer.Option("--router", help="... also of connections that this machine forwards.")]
+RouterOption = Annotated[
+    bool, typer.Option("--router", help="For a receiver: connections that this machine forwards, too.")
+]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Print what the kernel's verifier says when it refuses.")
+    bool, typer.Option("--verbose", help="Print the verifier's log if the kernel refuses the program.")
 ]
 
 
@@ -115,7 +119,7 @@ def load_command(
     router: RouterOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a congestion control, a receiver or a classifier into the running kernel."""
+    """Load a congestion control, a receiver or a classifier into the running kernel."""
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
@@ -234,7 +238,7 @@ def unload_command(
     name: NameArgument,
     drain: Annotated[bool, typer.Option("--drain", help="Let sockets that use it keep it until they close.")] = False,
     keep_unit: Annotated[
-        bool, typer.Option("--keep-unit", help="Leave its unit of systemd, which loads it again at the next boot.")
+        bool, typer.Option("--keep-unit", help="Keep its systemd unit, which loads it again at the next boot.")
     ] = False,
     dev: Annotated[
         str | None,
@@ -242,7 +246,7 @@ def unload_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a congestion control, a receiver or a classifier out of the running kernel."""
+    """Unload a congestion control, a receiver or a classifier from the running kernel."""
     from unbloat.system import systemd
 
     from_devices = classifiers.unload(name, dev)
@@ -283,7 +287,7 @@ def unload_sentences(name: str, unloaded: dict[str, Any]) -> Iterator[str]:
 def attach_command(
     control: NameArgument, cgroup: CgroupArgument = None, everyone: EveryoneOption = False, as_json: JsonOption = False
 ) -> None:
-    """Give a control group's new connections a control."""
+    """Set the congestion control of a control group's new connections."""
     refuse_both(cgroup, everyone)
     attached = _core.kernel_attach(control, cgroup, everyone=everyone)
     say_attached(attached, as_json, "every new connection of {cgroup} gets {control}")
@@ -292,7 +296,7 @@ def attach_command(
 def detach_command(
     cgroup: CgroupArgument = None, everyone: EveryoneOption = False, as_json: JsonOption = False
 ) -> None:
-    """Take a control group's congestion control back."""
+    """Remove the congestion control of a control group."""
     refuse_both(cgroup, everyone)
     detached = _core.kernel_detach(cgroup, everyone=everyone)
     say_attached(detached, as_json, "new connections of {cgroup} no longer get {control}")
@@ -313,11 +317,11 @@ def say_attached(attachment: str, as_json: bool, sentence: str) -> None:
 def status_command(
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="TIME", help="Count calls and their run time for so long, such as 2s."),
+        typer.Option("--measure", metavar="TIME", help="Count calls and their run time for this long, such as 2s."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is in the kernel, who uses it, what it costs."""
+    """Show what is loaded, who uses it, and what it costs."""
     controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
@@ -363,7 +367,7 @@ def settings(control: dict[str, Any]) -> str:
 
 
 def doctor_command(as_json: JsonOption = False) -> None:
-    """Tell what this machine can do, and what is missing."""
+    """Report what this machine can do, and what is missing."""
     from unbloat.guest import doctor as vm
 
     checks = [*json.loads(_core.kernel_doctor()), *vm.doctor()]
@@ -393,10 +397,10 @@ def doctor_summary(checks: list[dict[str, Any]]) -> str:
     for check in checks:
         for purpose in check["needed_for"].split(", "):
             lacking = missing.setdefault(purpose, [])
-            if check["there"] is False:
+            if check["there"] is False and not check["optional"]:
                 lacking.append(check["what"])
     answers = (
-        f"{purpose}: {'not yet, without ' + ', '.join(lacking) if lacking else 'yes'}"
+        f"{purpose}: {'no, this is missing: ' + ', '.join(lacking) if lacking else 'yes'}"
         for purpose, lacking in missing.items()
     )
     return "\n".join(line for answer in answers for line in wrapped(answer, 0, 4))

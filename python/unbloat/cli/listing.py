@@ -61,7 +61,7 @@ def list_command(
         typer.Argument(
             metavar="KIND|NAME",
             help="Only controls, receivers, classifiers, queues, links, scenarios or papers; "
-            "or all about one thing, as `unbloat show` has it.",
+            "or the name of one thing, to show all about it, as `unbloat show` does.",
             autocompletion=catalogue_names,
         ),
     ] = None,

@@ -32,10 +32,10 @@ def command(
         typer.Argument(metavar="KIND", help="scenario, control (a congestion control) or paper.", show_default=False),
     ],
     name: Annotated[
-        Path, typer.Argument(metavar="NAME", help="What it shall be called, maybe with a folder.", show_default=False)
+        Path, typer.Argument(metavar="NAME", help="Its name, with a folder before it if you like.", show_default=False)
     ],
 ) -> None:
-    """Begin a scenario, a congestion control or a paper, from a template."""
+    """Write a template of a scenario, a congestion control or a paper."""
     suffix = SUFFIXES[kind]
     path = name if name.name.endswith(suffix) else name.with_name(name.name + suffix)
     if path.exists():

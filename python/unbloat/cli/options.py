@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 import typer
 
@@ -116,7 +113,7 @@ ReceiverOption = Annotated[
     typer.Option(
         "--receiver",
         metavar="NAME|FILE,...",
-        help="What lowers the window that the receiver of every flow shows: names, or files, as with --cc.",
+        help="Receive-window controller of every flow: names, or files, as with --cc.",
         autocompletion=receiver_names,
         rich_help_panel=WHAT,
     ),
@@ -238,7 +235,8 @@ CacheOption = Annotated[
     bool | None,
     typer.Option(
         "--cache/--no-cache",
-        help="Take kept runs of --on kernel too, if code and kernel are the same / run afresh, and keep nothing.",
+        help="Reuse finished runs of --on kernel too, if code and kernel are the same / run everything again, and keep "
+        "nothing.",
         show_default=False,
         rich_help_panel=WHERE,
     ),
@@ -264,60 +262,3 @@ def keeping_runs(cache: bool | None) -> Iterator[None]:
 # ---------------------------------------------------------------- What comes out
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
-
-# ---------------------------------------------------------------- What `run` and `sweep` share
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What is run, where and how: each field is an option of `run` and of `sweep`."""
-
-    cc: ControlOption = None
-    receiver: ReceiverOption = None
-    rtt: RttOption = None
-    duration: DurationOption = None
-    assignments: SetOption = None
-    seed: SeedOption = None
-    on: OnOption = "simulator"
-    kernel: KernelOption = None
-    jobs: JobsOption = None
-    cache: CacheOption = None
-
-    def arguments(self, scenario: str) -> dict[str, Any]:
-        """Give the arguments of `unbloat.run` and `unbloat.sweep` that they come to."""
-        return {
-            "overrides": overrides_of(
-                scenario,
-                self.assignments,
-                controls=self.cc,
-                receivers=self.receiver,
-                rtts=self.rtt,
-                duration=self.duration,
-            ),
-            "seed": self.seed,
-            "on": backend(self.on),
-            "kernel": self.kernel,
-            "jobs": self.jobs,
-            "cache": self.cache,
-        }
-
-
-USUAL = RunOptions()
-Status = TypeVar("Status")
-
-
-def with_run_options(command: Callable[..., Status]) -> Callable[..., Status]:
-    """Give a command the fields of `RunOptions` as options, in the place of its parameter `given`.
-
-    Typer reads the options off the signature, and knows no parameter that stands for several.
-    """
-    own = inspect.signature(command, eval_str=True)
-    shared = inspect.signature(RunOptions, eval_str=True).parameters
-
-    @wraps(command)
-    def called(**values: Any) -> Status:
-        return command(given=RunOptions(**{name: values.pop(name) for name in shared}), **values)
-
-    parameters = [each for p in own.parameters.values() for each in (shared.values() if p.name == "given" else [p])]
-    called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return called

@@ -41,7 +41,8 @@ AgainstOption = Annotated[
     Path | None, typer.Option("--against", metavar="RESULTS", help="The second set, for comparison or agreement.")
 ]
 WidthOption = Annotated[
-    kinds.Width, typer.Option("--width", help="Where it is looked at; a slide is 16:9, a column that of a paper.")
+    kinds.Width,
+    typer.Option("--width", help="Where it will be seen: on a page, a slide (16:9) or in a column of a paper."),
 ]
 MetricOption = Annotated[
     list[str] | None,
@@ -50,7 +51,8 @@ MetricOption = Annotated[
 AcrossOption = Annotated[str | None, typer.Option("-x", metavar="AXIS", help="The axis of the sweep that runs across.")]
 UpOption = Annotated[str | None, typer.Option("-y", metavar="AXIS", help="The axis that runs up in a heat map.")]
 TitleOption = Annotated[
-    str | None, typer.Option("--title", metavar="TEXT", help="In place of the scenario's name; empty for none.")
+    str | None,
+    typer.Option("--title", metavar="TEXT", help="The title, in place of the scenario's name; empty for none."),
 ]
 
 
@@ -67,7 +69,7 @@ def command(
 ) -> None:
     """Draw saved results: over time, distributions, sweeps, two sets.
 
-    Size and type go by where the picture is looked at. Unsound runs are marked, and left out of what is averaged.
+    --width sets the size of the picture and of its type. Unsound runs are marked, and left out of averages.
     """
     from unbloat.report.figures.draw import Choice
     from unbloat.report.figures.style import save
@@ -88,7 +90,7 @@ def drawn(a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Pa
         other = None if b is None else read(b)
         return draw(read(a), wanted, choice, other)
     if wanted != [AGREEMENT] or b is None:
-        raise InputError("agreement: is a picture of its own, of two sets of results: name the other with --against")
+        raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)
     from unbloat.comparison.figures import agreement_of
 

@@ -42,10 +42,10 @@ def command(
     jobs: JobsOption = None,
     cache: CacheOption = None,
 ) -> None:
-    """Write results, or a paper that is repeated, as one HTML page.
+    """Write results, or the reproduction of a paper, as one HTML page.
 
-    The page needs nothing else: no script, no font, no picture from anywhere. A paper's runs are done first, as far as
-    none are kept.
+    The page is self-contained: it loads no script, font or picture from elsewhere. For a paper, the command first does
+    the runs that are not in the cache.
     """
     path = Path(what)
     if is_paper(path):

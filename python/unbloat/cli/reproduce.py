@@ -55,7 +55,7 @@ TableOption = Annotated[
     typer.Option(
         "--table",
         metavar="ID",
-        help="Only the numbers and statements whose id begins so: table2, fig6.",
+        help="Only the numbers and statements whose id begins with this, such as table2 or fig6.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -72,14 +72,16 @@ FullOption = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="As many repeats as the paper itself; says first how long that takes.",
+        help="As many repeats as in the paper; the command first says how long they take.",
         rich_help_panel=WHAT,
     ),
 ]
 ChoicesOption = Annotated[
     bool,
     typer.Option(
-        "--choices", help="What the paper's open choices change, instead of its tables.", rich_help_panel=WHAT
+        "--choices",
+        help="Instead of the tables: what changes with the choices that the paper leaves open.",
+        rich_help_panel=WHAT,
     ),
 ]
 CheckOption = Annotated[
@@ -91,7 +93,7 @@ CheckOption = Annotated[
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="DIR", help="Where figures go (default: results/PAPER).", rich_help_panel=OUTPUT
+        "-o", "--output", metavar="DIR", help="Folder for the figures (default: results/PAPER).", rich_help_panel=OUTPUT
     ),
 ]
 PageOption = Annotated[
@@ -160,7 +162,7 @@ def refuse_what_does_not_go(
         where = f"reproduce --on {request.on}"
         raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
     if choices and request.full:
-        raise InputError("--full is for a paper's tables; those of --choices say themselves how often")
+        raise InputError("--full is for a paper's tables; the tables of --choices have their own number of repeats")
     if choices and (check or request.as_json or request.page or request.output):
         raise InputError("--choices prints tables without verdicts: leave --check, --json, --page and -o out")
     if choices and (overrides or part):

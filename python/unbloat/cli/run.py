@@ -10,14 +10,12 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
-    USUAL,
     JsonOption,
-    RunOptions,
     ScenarioArgument,
     keeping_runs,
     listed,
-    with_run_options,
 )
+from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
 
@@ -77,7 +75,7 @@ PcapLinksOption = Annotated[
     bool,
     typer.Option(
         "--pcap-links",
-        help="And at the far end of each link, an interface for each direction.",
+        help="With --pcap: write the packets at the far end of each link too, an interface for each direction.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -103,13 +101,16 @@ def command(
     panels = listed(plot, "--plot")
     check_figure(figure, panels)
     from unbloat.report.run_table import text_of
-    from unbloat.runs.experiment import run
+    from unbloat.runs.experiment import numbered, run
 
     with keeping_runs(given.cache):
         recorded = series or bool(output or figure)
         arguments = given.arguments(scenario)
         results = run(scenario, **arguments, series=recorded, pcap=pcap, pcap_links=pcap_links, live=live)
         write(results, output, figure, panels)
+    if pcap:
+        for number in range(len(results)):
+            tell(f"wrote {numbered(pcap, number, len(results))}")
     say_json(results.as_dict()) if as_json else say(text_of(results))
 
 

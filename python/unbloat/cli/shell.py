@@ -13,6 +13,7 @@ import typer
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, overrides_of
+from unbloat.cli.terminal import tell
 
 EXAMPLES = """\
 sudo unbloat shell home-dsl --far 'iperf3 -s -1' -- iperf3 -c receiver
@@ -48,14 +49,14 @@ def command(
 ) -> int:
     """Run a shell, or any program, behind an emulated link.
 
-    Queues, rates, delays and losses are those of the scenario's link; its flows and its duration do not matter, but
-    the congestion control of its first flow is that of every connection made here. The two ends can reach each other,
-    as "sender" and "receiver", and nothing else. Ends with the program, with its status.
+    Queues, rates, delays and losses are those of the scenario's link. Its flows and its duration are ignored, except
+    that every connection made here uses the congestion control of the first flow. The two ends can reach each other,
+    as "sender" and "receiver", and nothing else. The command ends when the program ends, with the program's status.
 
     To see the queue while you work there, run the same command with --live in a second terminal.
 
-    On the running kernel that needs root. In a guest it needs none: programs see the files of this machine, and what
-    they write is gone with the guest.
+    On the running kernel this needs root. In a guest it does not: programs see the files of this machine, and what
+    they write is lost when the guest ends.
     """
     from unbloat.cli import shell_live
     from unbloat.scenario.checks import check_kernel
@@ -77,6 +78,11 @@ def command(
         raise InputError(f"{scenario}: has a sweep over {axes}; a shell has one link: choose with --set AXIS=VALUE")
     program = context.obj or [os.environ.get("SHELL") or "/bin/sh"]
     beyond = ["/bin/sh", "-c", far] if far else None
+    if not context.obj:
+        other = "receiver" if at == "sender" else "sender"
+        tell(
+            f"this shell is the {at} behind the link of {cells[0].name}, and can reach the {other} only; exit leaves it"
+        )
     if on == "vm":
         return in_guest(kernel, cells[0], at, program, beyond)
     # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.

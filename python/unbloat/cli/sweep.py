@@ -9,17 +9,15 @@ import typer
 
 from unbloat.cli.options import (
     OUTPUT,
-    USUAL,
     WHAT,
     WHERE,
     JsonOption,
-    RunOptions,
     ScenarioArgument,
     keeping_runs,
     listed,
     metric_names,
-    with_run_options,
 )
+from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from unbloat.report.table import screen_width
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
+from unbloat.system.screen import screen_width
 
 PROGRAM = "unbloat"
 SHOWN = "\n\t"

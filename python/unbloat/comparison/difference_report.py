@@ -86,8 +86,8 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
     if comparison.counts()["fixed"]:
         parts.append(
-            f"{FIXED} marks what lies between repeats that are all alike: hardly anything in the scenario is random, "
-            "so that such a difference is exact for it, and no matter of statistics."
+            f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
+            "random, so the difference is exact, and statistics have nothing to add."
         )
     return [*parts, _counted(comparison)]
 

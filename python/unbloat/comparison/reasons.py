@@ -1,4 +1,4 @@
-"""Reasons for cells of a comparison that lie outside its goal: a file of `[[reasons]]`."""
+"""Reasons for cells of a comparison that lie outside its tolerances: a file of `[[reasons]]`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from unbloat.comparison import tolerance_report as views
-from unbloat.comparison.tolerance import ComparedCell, Comparison, goal
+from unbloat.comparison.tolerance import ComparedCell, Comparison, tolerances
 from unbloat.report.parts import Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column
@@ -31,8 +31,8 @@ def heading(first: Comparison, second: Comparison) -> str:
     """Say what is compared with what."""
     where = views.sides_named([*first.sides, second.sides[1]])
     return (
-        f"{where}. {views.FAR} behind a value: outside the goal, held against the value to its left. "
-        f"The goal: {goal(first.criteria)}."
+        f"{where}. {views.FAR} behind a value: outside the tolerances, held against the value to its left. "
+        f"The tolerances: {tolerances(first.criteria)}."
     )
 
 

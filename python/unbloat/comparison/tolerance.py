@@ -135,7 +135,7 @@ def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, .
     return tuple(Criterion(BY_KEY[key], each) for key, each in near.items())
 
 
-def goal(criteria: Sequence[Criterion]) -> str:
+def tolerances(criteria: Sequence[Criterion]) -> str:
     """Say how near is near."""
     words: dict[str, list[str]] = {}
     for criterion in criteria:
@@ -175,7 +175,7 @@ class Compared:
     """None where a side has no value."""
     is_near: bool
     spread: PerturbedRange | None = None
-    """What one side ranges over, where that comes as near to the other as the goal asks and its own value does not."""
+    """What one side ranges over, where that is within the tolerance of the other and its own value is not."""
     reason: KnownReason | None = None
     """Why it is not near, where that is known otherwise."""
 

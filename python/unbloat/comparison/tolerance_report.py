@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from unbloat.comparison.reasons import KnownReason
-from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, goal
+from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, tolerances
 from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, show
@@ -18,7 +18,7 @@ from unbloat.scenario.checks import count_of
 MAIN = ("goodput", "queue_delay")
 """Those of the criteria that are counted once more by themselves."""
 FAR = "x"
-"""What stands behind a difference outside the goal."""
+"""What stands behind a difference outside the tolerances."""
 
 
 def report_of(comparison: Comparison) -> Report:
@@ -27,7 +27,7 @@ def report_of(comparison: Comparison) -> Report:
 
 
 def _heading(comparison: Comparison) -> str:
-    outside = f"{FAR} marks what lies outside the goal: {goal(comparison.criteria)}; B against A."
+    outside = f"{FAR} marks what lies outside the tolerances: {tolerances(comparison.criteria)}; B against A."
     return f"{sides_named(comparison.sides)}. {outside}"
 
 
@@ -120,8 +120,8 @@ def remarks(comparison: Comparison) -> list[Part]:
     ]
     lists = {
         "Unsound, and not judged": unsound,
-        "Outside the goal without a reason": unexplained,
-        "Reasons to which no cell is outside any more": [reason.text for reason in comparison.idle_reasons],
+        "Outside the tolerances without a reason": unexplained,
+        "Reasons that no cell needs": [reason.text for reason in comparison.idle_reasons],
         "Only in A": [f"({place})" for place in comparison.only[0]],
         "Only in B": [f"({place})" for place in comparison.only[1]],
     }
@@ -143,6 +143,6 @@ def counted(comparison: Comparison) -> str:
     sound = [cell for cell in comparison.cells if not cell.unsound]
     main = sum(all(each.criterion.name not in MAIN for each in cell.outside) for cell in sound)
     return (
-        f"{count_of(total, 'cell')}: {counts['within']} within the goal, {outside}, {counts['unsound']} unsound; "
-        f"{main} of {len(sound)} with goodput and queueing delay within it."
+        f"{count_of(total, 'cell')}: {counts['within']} within the tolerances, {outside}, {counts['unsound']} unsound; "
+        f"{main} of {len(sound)} with goodput and queueing delay within theirs."
     )

@@ -32,7 +32,7 @@ def made(place: Path) -> Iterator[Path]:
             publish(folder, place)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
-        raise RunError(f"{place.parent}: what a guest needs cannot be kept there: {what}") from None
+        raise RunError(f"{place.parent}: files for guests cannot be written there: {what}") from None
 
 
 def publish(folder: Path, place: Path) -> None:

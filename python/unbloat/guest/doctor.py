@@ -24,13 +24,21 @@ class Check(TypedDict):
     what: str
     needed_for: str
     there: bool
+    optional: bool
     found: str
     remedy: str | None
 
 
-def check(what: str, there: bool, found: str, remedy: str) -> Check:
+def check(what: str, there: bool, found: str, remedy: str, *, optional: bool = False) -> Check:
     """Describe a thing; the remedy counts if it is not there."""
-    return {"what": what, "needed_for": PURPOSE, "there": there, "found": found, "remedy": None if there else remedy}
+    return {
+        "what": what,
+        "needed_for": PURPOSE,
+        "there": there,
+        "optional": optional,
+        "found": found,
+        "remedy": None if there else remedy,
+    }
 
 
 def doctor() -> list[Check]:
@@ -71,7 +79,7 @@ def kernel() -> list[Check]:
     except Error as error:
         return [check(what, False, str(error), "apt-get update, or name an image with --kernel FILE")]
     found = f"none that can be read in {kernels.BOOT}, nor an unpacked one; the distribution has {offered}"
-    return [check(what, False, found, "nothing: the first run fetches it")]
+    return [check(what, False, found, "nothing: the first run fetches it", optional=True)]
 
 
 def room() -> Check:

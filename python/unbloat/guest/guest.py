@@ -106,7 +106,7 @@ def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
         with qemu.boot(kernel.image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 if failure := machine.memory.failure():
-                    raise RunError(f"Linux {kernel.release} does not do for a guest: {failure}")
+                    raise RunError(f"Linux {kernel.release} cannot be a guest's kernel: {failure}")
                 machine.pause()
                 going_on()
             machine.memory.state = shared.HELD

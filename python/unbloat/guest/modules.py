@@ -93,7 +93,7 @@ def contents(path: Path) -> bytes:
     except (OSError, EOFError, lzma.LZMAError, zlib.error, subprocess.CalledProcessError) as error:
         raise RunError(f"{path}: the kernel's module cannot be read: {error}") from None
     if not module.startswith(ELF):
-        raise RunError(f"{path}: the kernel's module cannot be read: it is none")
+        raise RunError(f"{path}: the kernel's module cannot be read: it is not a module")
     return module
 
 
@@ -116,5 +116,5 @@ def zstd() -> str:
     """Find the program that unpacks this kernel's modules."""
     program = shutil.which("zstd")
     if program is None:
-        raise RunError("the kernel's modules are packed with zstd, and there is no such program: apt-get install zstd")
+        raise RunError("the kernel's modules are packed with zstd, which is not installed: apt-get install zstd")
     return program

@@ -56,7 +56,7 @@ def require_qemu() -> None:
     require_this_machine()
     for program, package in PACKAGES.items():
         if shutil.which(program) is None:
-            raise RunError(f"guests (on = vm) need {program}, and there is none: apt-get install {package}")
+            raise RunError(f"guests (on = vm) need {program}, which is not installed: apt-get install {package}")
 
 
 @functools.cache
@@ -220,7 +220,7 @@ def incoming(state: Path) -> tuple[str, ...]:
     except FileNotFoundError:
         size = 0
     if not size:  # QEMU would wait for the rest.
-        raise RunError(f"the guest's state in {state.parent} has gone; run again, and it is booted anew")
+        raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
     return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
 
 

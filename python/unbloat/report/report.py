@@ -11,7 +11,8 @@ from typing import Any
 
 from unbloat.report import html
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
-from unbloat.report.table import markdown, render, screen_width
+from unbloat.report.table import markdown, render
+from unbloat.system.screen import screen_width
 
 PAGE = 120
 """Characters of a line that is no table."""

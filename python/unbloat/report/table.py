@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import shutil
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+
+from unbloat.system.screen import screen_width
 
 GAP = "  "
 """Between two columns."""
@@ -61,11 +61,6 @@ def render(columns: Sequence[Column], width: int | None = None) -> str:
 def filled(columns: Sequence[Column]) -> list[Column]:
     """Give the columns that have a value."""
     return [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
-
-
-def screen_width() -> int | None:
-    """Give the columns of the terminal that stdout is; None elsewhere, where lines are as long as they need to be."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _width(column: Column) -> int:

@@ -375,8 +375,8 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
 
 
 AHEAD = (
-    "Goodput above throughput, and maybe above the link's rate: data that had arrived behind a gap, before the "
-    "interval that is measured began, was delivered in it."
+    "A goodput is above its throughput, and may be above the link's rate: data that had arrived behind a gap before "
+    "the measured interval was delivered in it."
 )
 """What is to be said where `is_ahead`."""
 

@@ -51,7 +51,7 @@ class Results:
     about : About
         How the results were made: scenario, overrides, hashes of the code, host, command, time.
     doubts : sequence of str
-        What in the scenario is allowed and may well not be meant, a sentence each.
+        Settings of the scenario that are allowed but probably not meant, a sentence each.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Results:
         """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
         Like every table it begins with `run`, the axes, `repeat` (of a sweep), `seed` and `sound`. An axis is an
-        ordered categorical; beside it stand its numbers in base units, such as `link.bottleneck.rate_bps`. The
+        ordered categorical; a second column has its numbers in base units, such as `link.bottleneck.rate_bps`. The
         reference of results defines every column.
         """
         return _joined(self._heads, self._own_columns())
@@ -126,7 +126,7 @@ class Results:
 
         Warns of unsound runs, whose numbers mean nothing: `flows.query("sound")` leaves them out.
         """
-        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        self._warn_of_unsound("in this table", "; `.query('sound')` leaves them out")
         return self._rows("flows")
 
     @cached_property
@@ -135,7 +135,7 @@ class Results:
 
         Warns of unsound runs likewise.
         """
-        self._warn_of_unsound("are in this table; `.query('sound')` leaves them out")
+        self._warn_of_unsound("in this table", "; `.query('sound')` leaves them out")
         return self._rows("links")
 
     @cached_property
@@ -170,7 +170,10 @@ class Results:
             raise InputError(f"series: {kind} is none of {', '.join(KINDS)}")
         if kind not in self._series:
             if self._fetch_series is None:
-                raise InputError("these results hold no time series: run the scenario with series=True")
+                raise InputError(
+                    "these results hold no time series, which `run` records where it is asked for them, or for files; "
+                    "a sweep has lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+                )
             values = self._fetch_series(kind)
             self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))
         return self._series[kind]
@@ -201,7 +204,7 @@ class Results:
         >>> s.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
 
         """
-        self._warn_of_unsound("are left out of the statistics")
+        self._warn_of_unsound("left out of the statistics")
         return self._stats(by)
 
     # ------------------------------------------------------------ What is done with them
@@ -395,11 +398,11 @@ class Results:
     def _unsound(self) -> list[Record]:
         return [record for record in self.records if not record.is_sound]
 
-    def _warn_of_unsound(self, what: str) -> None:
+    def _warn_of_unsound(self, where: str, remedy: str = "") -> None:
         if unsound := self._unsound():
-            number = f"{len(unsound)} of {count_of(len(self.records), 'run')}"
+            number = f"{len(unsound)} of {len(self.records)}"
             why = why_unsound(unsound[0].run)
-            warnings.warn(f"unsound: {number} {what}; the first: {why}", UnsoundRun, stacklevel=4)
+            warnings.warn(f"unsound runs {where}: {number}{remedy}; the first: {why}", UnsoundRun, stacklevel=4)
 
     # ------------------------------------------------------------ Parts of tables
 
@@ -532,6 +535,6 @@ def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
 def _identical(cells: int, of: int) -> str:
     which = "the repeats" if of == 1 else f"the repeats of {count_of(cells, 'cell')} of {of}"
     return (
-        f"{which} differ by less than 0.01 %, so that they tell no more than one run: hardly anything in the scenario "
-        "is random (which are loss, jitter, arrivals, or a start such as 0s..1s)"
+        f"{which} differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is "
+        "random, as loss, jitter, arrivals or a start such as 0s..1s would be"
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from statistics import mean, stdev
 
 CONFIDENCE = 0.95
+ROUNDING = 1e-12
+"""Values that differ by less of themselves are the same: sums of the same flows in another order are that far apart."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def difference(a: Mapping[int, float | None], b: Mapping[int, float | None]) -> 
 def _welch(a: Estimate, b: Estimate) -> Difference:
     """Welch's interval, with the degrees of freedom of Welch and Satterthwaite."""
     assert a.mean is not None and b.mean is not None
-    between = b.mean - a.mean
+    between = _minus(b.mean, a.mean)
     if a.deviation is None or b.deviation is None:
         return Difference(between, None, is_paired=False)
     errors = [side.deviation**2 / side.n for side in (a, b) if side.deviation]
@@ -112,4 +114,4 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 def _minus(b: float | None, a: float | None) -> float:
     assert a is not None and b is not None
-    return b - a
+    return 0.0 if math.isclose(a, b, rel_tol=ROUNDING) else b - a

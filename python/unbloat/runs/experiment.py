@@ -76,8 +76,8 @@ def run(
         Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
         adds an axis.
     on : {"simulator", "kernel", "vm"}
-        Where: simulated; with the TCP of the running kernel over emulated links, in real time, as root; or with that of
-        a stock kernel in a guest, in virtual time.
+        Where to run it: in the simulator; with the TCP of the running kernel over emulated links, in real time, as
+        root; or with the TCP of a stock kernel in a guest, in virtual time.
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
     cc : str, path or sequence of them, optional
@@ -87,22 +87,22 @@ def run(
     series : bool or str
         Record time series at steps such as "10ms", or with True at about a thousandth of the run.
     pcap : path, optional
-        Write the packets at the senders to this file; of several runs to one file each.
+        Write the packets at the senders to this file; for several runs, to one file each.
     pcap_links : bool
-        Write those at the far ends of links too.
+        Write the packets at the far ends of links too.
     only : callable, optional
-        Told a cell's axes, says whether to run it.
+        A function that gets the axes of a cell and returns whether to run it.
     cache : bool, optional
-        Whether kept runs are taken: True those of the same code (on the kernel: and of the same kernel release); False
-        none, and none is kept. By default those in the simulator and in guests, and on the kernel those of a grid that
-        was interrupted.
+        Whether finished runs are reused. True: on the kernel too, if code and kernel release are the same. False: no
+        run is reused, and none is kept. By default, runs in the simulator and in guests are reused, and on the kernel
+        those of a grid that was interrupted.
     progress : bool, optional
         Show a progress bar. By default on a terminal and in a notebook.
     jobs : int, optional
         Number of processes. By default one for each core; on the kernel one, because real runs disturb each other.
     live : bool
         Show queues, windows and goodputs on stderr while runs go on, one run at a time: a simulation in real time, or
-        faster if it is longer than 30 seconds. Kept runs are done again, for there is nothing to see of them otherwise.
+        faster if it is longer than 30 seconds. Finished runs are done again, so that there is something to see.
 
     Returns
     -------
@@ -143,6 +143,8 @@ def execute(
     """Run what was chosen as `run` does."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
+    if pcap and not Path(pcap).absolute().parent.is_dir():
+        raise InputError(f"pcap: there is no folder {Path(pcap).parent} to write {Path(pcap).name} to")
     experiment = Experiment(source, manner, only)
     experiment.run(series, pcap, pcap_links)
     return experiment.results(experiment.records(), series)
@@ -315,7 +317,7 @@ class Experiment:
         tasks = self._tasks(self.runs if runs is None else runs, series, pcap, pcap_links, since_ns)
         if checkpoint and len(tasks) < len(self.runs):
             done = f"{len(self.runs) - len(tasks)} of {len(self.runs)} runs are there"
-            log.info("goes on where it was interrupted: %s", done)
+            log.info("continues an interrupted command: %s", done)
         if tasks:
             (work or self._run_all)(tasks)
             self.manner = replace(self.manner, live=False)  # Once seen, they need not be done again for their series.

@@ -46,11 +46,11 @@ def sweep(
     Parameters
     ----------
     source, overrides, on, kernel, cc, only, cache, progress, jobs
-        As `unbloat.run` has them.
+        As in `unbloat.run`.
     repeat : int
         How often each cell is run.
     seed : int, optional
-        Leads to other seeds: a second, independent sample.
+        Another value gives other seeds to all repeats: a second, independent sample.
     dask : str, optional
         The address of a Dask cluster's scheduler that does the runs, or "local" for one on this machine with `jobs`
         processes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -61,11 +60,8 @@ class Watching:
 
 def flow_names(cell: _core.Cell) -> list[str]:
     """Name the flows of a cell as pictures do: by group or congestion control, and by number where several share it."""
-    groups = json.loads(cell.json())["flows"]
-    sources = [next(iter(group["cc"]["source"].values())) for group in groups]
-    names = [
-        group.get("name") or own or source for group, own, source in zip(groups, own_names(cell), sources, strict=True)
-    ]
+    groups = zip(cell.group_names, own_names(cell), cell.controls, strict=True)
+    names = [name or own or written for name, own, (_, written) in groups]
     flows = [name for name, count in zip(names, cell.groups, strict=True) for _ in range(count)]
     counts = Counter(flows)
     return [f"{name} #{number}" if counts[name] > 1 else name for number, name in enumerate(flows)]

@@ -15,7 +15,7 @@ from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 Entry = dict[str, Any]
 """A thing's `name`, a line `about` it, and where it has them its `parameters`."""
 
-QUEUES = {"droptail": "first in, first out; what finds the queue full is dropped; marks ECN above a threshold"}
+QUEUES = {"droptail": "first in, first out; a packet that finds the queue full is dropped; marks ECN above a threshold"}
 LINKS = {
     "rate": "a transmitter of constant rate",
     "trace": "recorded delivery opportunities, as of a cellular link",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
 from pathlib import PurePath
 
 from unbloat import _core
@@ -18,14 +16,13 @@ def own_names(cell: _core.Cell) -> list[str | None]:
     The name is the file's: its text may be a copy of another control's that still calls itself by that one's name. Two
     controls of the same name are called as the scenario writes them.
     """
-    sources = _sources(cell)
-    short = [named(next(iter(source.values()))) if "File" in source else None for source in sources]
-    by_name: dict[str, set[str]] = {}
-    for source, name in zip(sources, short, strict=True):
-        by_name.setdefault(name or next(iter(source.values())), set()).add(json.dumps(source))
+    short = [named(written) if kind == "file" else None for kind, written in cell.controls]
+    by_name: dict[str, set[tuple[str, str]]] = {}
+    for control, name in zip(cell.controls, short, strict=True):
+        by_name.setdefault(name or control[1], set()).add(control)
     return [
-        name and (name if len(by_name[name]) == 1 else source["File"])
-        for source, name in zip(sources, short, strict=True)
+        name and (name if len(by_name[name]) == 1 else written)
+        for (_, written), name in zip(cell.controls, short, strict=True)
     ]
 
 
@@ -33,10 +30,6 @@ def named(written: str) -> str:
     """Shorten `folder/mine.bpf.c` to `mine`, and `mine.bpf.c#other` to `mine#other`."""
     path, mark, chosen = written.partition("#")
     return f"{PurePath(path).name.removesuffix(SUFFIX)}{mark}{chosen}"
-
-
-def _sources(cell: _core.Cell) -> Sequence[dict[str, str]]:
-    return [group["cc"]["source"] for group in json.loads(cell.json())["flows"]]
 
 
 def axis_over(key: str, cell: _core.Cell) -> str:
@@ -47,7 +40,7 @@ def axis_over(key: str, cell: _core.Cell) -> str:
     axes = [axis for axis, _ in cell.axes if re.fullmatch(rf"flows\.(\d+|\*)\.{key}", axis)]
     if not axes or axes == [f"flows.*.{key}"]:
         return f"sweep.flows.*.{key}"
-    if len(_sources(cell)) > 1:
+    if len(cell.controls) > 1:
         raise InputError(
             f"{key}: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them "
             f"get which: --set 'sweep.{axes[0]}=[...]'"

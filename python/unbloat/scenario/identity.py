@@ -86,4 +86,4 @@ def refuse_changed(cell: _core.Cell, files: Sequence[Path], before: str) -> None
     sources = cell.sources(ALGORITHMS)
     if f"{stamp(files)}{stamp(sources)}" != before:
         latest = max([*sources, *files], key=lambda file: file.stat().st_ctime_ns)
-        raise RunError(f"{latest} was changed after the runs had begun; this one is not kept: start again")
+        raise RunError(f"{latest} was changed after the runs had begun, so this result is not kept: start again")

@@ -75,7 +75,7 @@ def inline(value: object, key: str) -> str:
             return f"[{', '.join(inline(each, key) for each in value)}]"
         case _ if hasattr(value, "item"):
             return inline(value.item(), key)  # A number of NumPy's.
-    raise InputError(f"{key}: {value!r} is nothing that a scenario can hold")
+    raise InputError(f"{key}: {value!r} is not a value that a scenario can hold")
 
 
 def _inner(table: Mapping[str, Any], key: str) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _number(value: float | Decimal, key: str) -> str:
     """Write a number, with the unit of its key where that has one."""
     number = Decimal(repr(value) if isinstance(value, float) else value)
     if not number.is_finite():
-        raise InputError(f"{key}: {value} is no number that a scenario can hold")
+        raise InputError(f"{key}: {value} is not a number that a scenario can hold")
     text = f"{number:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     unit = UNITS.get(kind_of(key))

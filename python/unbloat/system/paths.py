@@ -61,6 +61,7 @@ def find_scenario(name: str) -> Path:
     names = [file.stem for file in sorted(SCENARIOS.glob("*.toml"))]
     if wanted in names:
         return SCENARIOS / f"{wanted}.toml"
-    near = get_close_matches(wanted, names, 1)
+    beside = [str(path.with_suffix(".toml"))] if path.name and path.with_suffix(".toml").is_file() else []
+    near = beside or get_close_matches(wanted, names, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise InputError(f"{name}: there is no such file, and no scenario of that name in `unbloat list`{hint}")

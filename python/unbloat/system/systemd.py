@@ -65,7 +65,7 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
     quoted(control)
     if (DATA / "algorithms").is_symlink():
         raise InputError(
-            f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may have gone at the "
+            f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may be gone at the "
             "next boot: `sudo make install` there, then load it with /usr/local/bin/unbloat"
         )
     for path in (Path(sys.executable), DATA):

@@ -124,7 +124,7 @@ pub(crate) fn run(command: &mut Command, work: &Path) -> Result<String, String> 
     let said = String::from_utf8_lossy(&said).into_owned();
     match status.success() {
         true => Ok(said),
-        false if said.is_empty() => Err(format!("the compiler failed without a word ({status})")),
+        false if said.is_empty() => Err(format!("the compiler failed without a message ({status})")),
         false => Err(said),
     }
 }

@@ -12,8 +12,8 @@ pub(crate) const UDP: &str = "udp";
 const MESSAGES: &str = "1b..100mb";
 const DATAGRAMS: &str = "28b..65535b";
 const EVERY: &str = "the time from one to the next, answered or not";
-const REQUEST: &str = "how much is asked with, in whole packets if it is more than one";
-const RESPONSE: &str = "how much is answered";
+const REQUEST: &str = "size of a request, in whole packets if it is more than one";
+const RESPONSE: &str = "size of a response";
 
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
@@ -34,18 +34,18 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "upload":
         "kind" = Choice(&["upload"]), Required => "upload: chunks to a cloud, each of which it confirms";
-        "chunk" = Size, Default("4mb"), MESSAGES => "how much is sent until the cloud confirms it";
-        "response" = Size, Default("300b"), MESSAGES => "how much confirms a chunk";
-        "pause" = Time, Default("20ms"), TIMES => "from that until the next chunk";
+        "chunk" = Size, Default("4mb"), MESSAGES => "size of a chunk, which the cloud confirms";
+        "response" = Size, Default("300b"), MESSAGES => "size of the confirmation";
+        "pause" = Time, Default("20ms"), TIMES => "time from the confirmation to the next chunk";
     },
     keys! {
         "web":
         "kind" = Choice(&["web"]), Required => "web: pages of one object and others that follow it";
-        "connections" = Integer, Default("6"), "1..100" => "connections over which a page comes";
+        "connections" = Integer, Default("6"), "1..100" => "connections that load a page";
         "objects" = Integer, Default("40"), "0..10000" => "objects beside the page itself";
         "request" = Size, Default("500b"), MESSAGES => REQUEST;
-        "response" = Size, Default("30kb"), MESSAGES => "how much each object is";
-        "pause" = Time, Default("5s"), TIMES => "from a page until the next is asked for";
+        "response" = Size, Default("30kb"), MESSAGES => "size of each object";
+        "pause" = Time, Default("5s"), TIMES => "time from the end of a page to the request of the next";
     },
     keys! {
         "video":
@@ -53,8 +53,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "lowest" = Rate, Default("500kbit"), RATES => "the lowest quality";
         "highest" = Rate, Default("5mbit"), RATES => "the highest; each has one and a half times the rate of the one below";
         "piece" = Time, Default("4s"), "10ms..3600s" => "how long a piece plays";
-        "startup" = Time, Default("8s"), SOME_TIME => "how much must be there before it plays";
-        "most" = Time, Default("30s"), SOME_TIME => "how much is fetched ahead";
+        "startup" = Time, Default("8s"), SOME_TIME => "how much must be loaded before it plays";
+        "most" = Time, Default("30s"), SOME_TIME => "how much is loaded ahead at most";
         "request" = Size, Default("500b"), MESSAGES => REQUEST;
     },
     keys! {

@@ -42,7 +42,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             acknowledgements leave";
         "access" = Table, Means("no constraint") => "each sender's own link to the bottleneck";
         "clock" = Table, Means("as the sender's") =>
-            "the receiver's clock that its timestamps (RFC 7323) show, against the sender's";
+            "the receiver's clock, as its timestamps (RFC 7323) show it, relative to the sender's";
         "start" = Start, Default("0s"), TIMES =>
             "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, \
             evenly, to which stagger is added";
@@ -60,8 +60,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "read_rate" = Rate, Means("all that has come, at once"), RATES =>
             "how fast the receiving application reads at most, segment by segment";
         "write_rate" = Rate, Means("as much as TCP takes"), RATES =>
-            "payload that the sending application writes, a segment at a time; what finds four segments unsent is lost; \
-            simulator only";
+            "payload that the sending application writes, a segment at a time; data that finds four unsent segments is \
+            lost; simulator only";
         "receiver" = Text, Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
         "receiver_params" = Table, Means("the receiver's own defaults") =>

@@ -36,7 +36,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "default" = Size, Default("16kib"), "4kib..1gib" => "memory of the buffer at first";
         "max" = Size, Default("4mib"), "4kib..1gib" => "memory that it may grow to";
         "tuning" = Choice(TUNINGS), Default("linux") =>
-            "how it grows: as Linux does it, or to twice the congestion window, always";
+            "how it grows: as in Linux, or always to twice the congestion window";
         "notsent_lowat" = Size, Means("an application writes until the buffer is full"), "1b..1gib" =>
             "an application goes on writing when less than this is unsent (net.ipv4.tcp_notsent_lowat)";
     },

@@ -14,7 +14,7 @@ const JITTER_REORDER: &str = "a packet with less delay overtakes those before it
     arrives behind them, as on most paths";
 const REORDER: &str =
     "share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others";
-const REORDER_GAP: &str = "behind a packet that has left the order, gap - 1 keep it, as in tc-netem(8)";
+const REORDER_GAP: &str = "after a packet that left the order, at least gap - 1 keep it, as in tc-netem(8)";
 const REORDER_BY: &str = "packets that leave the order are held back by this in place of arriving ahead";
 const DUPLICATE: &str = "share of the packets of which the channel delivers a second copy, with a delay of its own";
 const OUTAGES: &str = "when this direction is down, in order of time";
@@ -69,7 +69,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "how strongly each hears the other: the rate is the highest whose minimum sensitivity this reaches";
         "phy_rate" = Rate, Means("that of the signal"), RATES => "one of the rates of the cell's standard";
         "frame_errors" = Share, Default("0%"), "0%..99%" =>
-            "share of the frames of 1500 bytes that are not understood at that rate; at lower ones all are";
+            "share of 1500-byte frames that fail at that rate; at lower rates none fails";
         "lte" = Text, Means("a rate, a trace or wifi must be given") =>
             "the LTE cell in the place of a rate: forward is from the base station to the handset";
         "snr" = Ratio, Means("cqi must be given"), "-2.1db..60db" =>
@@ -92,7 +92,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "delay" = Time, Means("the forward direction's"), DELAYS => "propagation, one way";
         "queue" = Table, Means("a queue that never drops") =>
             "where packets wait for the reverse direction's transmitter";
-        "loss" = Loss, Default("0%") => "likewise in the reverse direction";
+        "loss" = Loss, Default("0%") =>
+            "share of the packets that the reverse channel loses, or a model of how it loses them";
     },
     impairments!("link.NAME.reverse"),
     keys! {
@@ -111,7 +112,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "loss":
         "kind" = Choice(LOSSES), Default("gemodel") =>
-            "bursts after Gilbert and Elliott, as tc-netem(8) has them: the wire is good or bad, and good at first";
+            "bursts by the model of Gilbert and Elliott, as in tc-netem(8): the wire is good or bad, and good at first";
         "p" = Share, Required => "probability that a wire that was good for a packet is bad for the next";
         "r" = Share, Means("100% - p, so that each packet is lost by itself") =>
             "probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets";

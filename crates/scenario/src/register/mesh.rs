@@ -19,7 +19,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "nodes" = Table, Required => "the nodes, each a table of its own, [mesh.NAME.nodes.NAME]";
         "queue" = Table, Means("a FIFO of 15 packets") =>
             "where packets wait in each node, its own and those that it forwards, up and down";
-        "tx_power" = Signal, Default("0dbm"), "-40dbm..20dbm" => "what radios transmit; for nodes with places";
+        "tx_power" = Signal, Default("0dbm"), "-40dbm..20dbm" => "transmit power of the radios; for nodes with places";
         "path_loss" = Number, Default("3"), "1.5..6" =>
             "exponent of the loss with distance, 40.2 dB at one metre; for nodes with places";
         "min_be" = Integer, Default("3"), "0..8" => "macMinBE: a node first backs off 0 to 2^BE - 1 periods of 320 us";
@@ -37,7 +37,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "transmit_ma" = Number, Default("17.4"), MILLIAMPERE => "what a radio draws while it transmits (CC2420)";
         "receive_ma" = Number, Default("18.8"), MILLIAMPERE => "what it draws while it receives or listens";
         "sleep_ma" = Number, Default("0.02"), MILLIAMPERE => "what it draws while it sleeps";
-        "volts" = Number, Default("3"), "0..100" => "at which voltage";
+        "volts" = Number, Default("3"), "0..100" => "supply voltage";
     },
     keys! {
         "mesh.NAME.nodes":
@@ -48,7 +48,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "x" = Number, Means("hears must be given"), "-100000..100000" => "where it stands, metres";
         "y" = Number, Means("0"), "-100000..100000" => "likewise, across";
         "hears" = Table, Means("as places and path_loss say") =>
-            "with which strength it hears others, such as { n2 = \"-80dbm\" }; those left out not at all";
+            "the strength with which it hears others, such as { n2 = \"-80dbm\" }; it hears no others";
         "parent" = Text, Means("the tree of least ETX, as RPL builds it") => "the next node towards the border router";
     },
 ];

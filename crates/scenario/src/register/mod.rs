@@ -174,7 +174,7 @@ use keys;
 
 const TOP: &[Key] = keys! {
     "":
-    "name" = Text, Means("the file's name") => "what the experiment calls itself";
+    "name" = Text, Means("the file's name") => "name of the experiment";
     "duration" = Time, Required, SOME_TIME => "how long the run lasts";
     "warmup" = Time, Default("0s"), TIMES => "the first part of the run, left out of the statistics";
     "seed" = Integer, Default("1"), "0..9223372036854775807" => "seeds every random draw of the run";

@@ -21,13 +21,13 @@ const MARKS: &str = "mark packets of ECN-capable flows in place of dropping them
 const LIMIT: &str = "room for waiting packets";
 const FLOWS: &str = "queues over which flows are spread";
 const QUANTUM: &str = "what a queue may send before it is the next one's turn";
-const CODEL_TARGET: &str = "queueing delay that is accepted";
-const CODEL_INTERVAL: &str = "how long more than that is accepted";
+const CODEL_TARGET: &str = "acceptable standing queueing delay";
+const CODEL_INTERVAL: &str = "how long the delay must exceed target before packets are dropped";
 const CE_THRESHOLD: &str = "packets that have waited longer than this are marked in any case";
 const MEMORY_LIMIT: &str = "room for packets as the kernel's memory counts them, 2304 bytes for a full one";
 const DROP_BATCH: &str = "packets that are dropped at once where there is no more room";
-const PIE_TARGET: &str = "queueing delay that is aimed at";
-const TUPDATE: &str = "how often the drop probability is worked out, rounded up to the kernel's ticks: 15ms are 20";
+const PIE_TARGET: &str = "queueing delay to keep";
+const TUPDATE: &str = "how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms";
 const ALPHA: &str = "weight of the distance from the target, in sixteenths";
 const BETA: &str = "weight of the change of the delay, in sixteenths";
 const BYTEMODE: &str = "drop small packets less often";
@@ -48,7 +48,7 @@ const RTT: &str = "round-trip time of the paths: CoDel's interval, and twenty ti
 const OVERHEAD: &str = "bytes that each packet takes on the wire beside its IP length";
 const MPU: &str = "bytes that each packet takes on the wire at least";
 const ATM: &str = "framing of the wire: cells of ATM, or a byte in 65 of PTM";
-const INGRESS: &str = "it stands behind the bottleneck: what it drops has taken its time";
+const INGRESS: &str = "the shaper stands behind the bottleneck: packets that it drops count against the bandwidth";
 
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
@@ -65,7 +65,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "red":
         "kind" = Choice(&["red"]), Required =>
-            "drops at random, the more the longer the mean queue (Floyd and Jacobson, 1993)";
+            "drops at random, more often the longer the mean queue is (Floyd and Jacobson, 1993)";
         "limit" = Limit, Required, U32_BYTES => LIMIT;
         "min" = Size, Means("a third of max"), U32_BYTES => RED_MIN;
         "max" = Size, Means("three times min, or a quarter of limit"), U32_BYTES => RED_MAX;
@@ -209,7 +209,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "kernel:red":
         "kind" = Choice(&["kernel:red"]), Required =>
-            "the kernel's own: drops at random, the more the longer the mean queue";
+            "the kernel's own: drops at random, more often the longer the mean queue is";
         "limit" = Limit, Required, U32_BYTES => LIMIT;
         "min" = Size, Means("a third of max"), U32_BYTES => RED_MIN;
         "max" = Size, Means("three times min, or a quarter of limit"), U32_BYTES => RED_MAX;

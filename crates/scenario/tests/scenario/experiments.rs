@@ -347,7 +347,7 @@ fn later_stages_can_name_the_line() {
     assert_eq!(cell.locate("flows.0.params.theta"), "lines/home.toml:16: flows.0.params.cubic_plus.theta");
     assert_eq!(cell.locate("flows.0.params.period"), "lines/home.toml:16: flows.0.params.period");
     let overridden = experiment(SAMPLE, &[("flows.0.cc", "reno")]);
-    assert_eq!(overridden.cells[0].locate("flows.0.cc"), "--set: flows.0.cc");
+    assert_eq!(overridden.cells[0].locate("flows.0.cc"), "flows.0.cc");
 }
 
 #[test]

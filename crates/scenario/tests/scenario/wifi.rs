@@ -89,8 +89,8 @@ fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
 fn what_no_cell_can_be_is_refused() {
     let cases = [
         ("link.phone.wifi", "hme", "link.phone.wifi: there is no [wifi.hme]; there is home (did you mean home?)"),
-        ("link.phone.rate", "1mbit", "link.phone.rate: stands on a link with wifi, whose air its stations share"),
-        ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: stands on a link with wifi"),
+        ("link.phone.rate", "1mbit", "link.phone.rate: cannot be set together with wifi, whose air its stations share"),
+        ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: cannot be set together with wifi"),
         ("link.core.signal", "-51dbm", "link.core.signal: is of a station; write wifi with the name of its cell"),
         ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is no rate of 802.11g; it has 6mbit, 9mbit"),
         (
@@ -99,7 +99,7 @@ fn what_no_cell_can_be_is_refused() {
             "link.phone.signal: -90dbm is too weak for 802.11g, whose lowest rate needs -82dbm",
         ),
         ("link.phone.signal", "-51", "must be a signal strength such as \"-51dbm\", not -51"),
-        ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: stands beside that of its cell"),
+        ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: cannot be set together with that of its cell"),
         ("wifi.home.standard", "802.11b", "wifi.home.standard: must be one of 802.11g, 802.11n"),
         ("wifi.other.standard", "802.11n", "wifi.other.standard: no link has wifi = \"other\""),
         ("link.phone.queue.kind", "kernel:pfifo", "link.phone.queue.kind: kernel:pfifo cannot share the air of home"),
@@ -119,5 +119,5 @@ fn what_no_cell_can_be_is_refused() {
     );
     let both = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nphy_rate = \"54mbit\"\n");
     let error = load_text(&both, "test.toml", Path::new(""), &[]).expect_err("two rates").to_string();
-    assert!(error.contains("test.toml:12: link.phone.phy_rate: stands beside signal"), "{error}");
+    assert!(error.contains("test.toml:12: link.phone.phy_rate: cannot be set together with signal"), "{error}");
 }

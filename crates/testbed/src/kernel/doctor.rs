@@ -26,6 +26,8 @@ pub struct Check {
     pub needed_for: &'static str,
     /// Is it there? None: this process may not find out.
     pub there: Option<bool>,
+    /// Does everything work without it, or is it made when it is needed?
+    pub optional: bool,
     /// What was found.
     pub found: String,
     /// If it is not there: what to do, a command where one helps.
@@ -34,7 +36,12 @@ pub struct Check {
 
 impl Check {
     fn new(what: impl Into<String>, needed_for: &'static str, there: bool, found: impl Into<String>) -> Check {
-        Check { what: what.into(), needed_for, there: Some(there), found: found.into(), remedy: None }
+        let (what, found) = (what.into(), found.into());
+        Check { what, needed_for, there: Some(there), optional: false, found, remedy: None }
+    }
+
+    fn optional(self) -> Check {
+        Check { optional: true, ..self }
     }
 
     /// What to do if it is not there.
@@ -66,7 +73,8 @@ fn kernel() -> Vec<Check> {
     checks.extend(types());
     checks.extend([
         Check::new("BPF file system", "loading", has_bpffs(), "/sys/fs/bpf")
-            .or("mount -t bpf bpf /sys/fs/bpf (unbloat load does it)"),
+            .or("mount -t bpf bpf /sys/fs/bpf (unbloat load does it)")
+            .optional(),
         Check::new("systemd", "load --persist", Path::new("/run/systemd/system").is_dir(), "/run/systemd/system")
             .or("--persist writes the unit without enabling it"),
     ]);
@@ -98,12 +106,14 @@ fn types() -> Vec<Check> {
             "links for them (Linux 6.4)",
             &|types| either(types.has_links(), "yes", "a map is the registration"),
             "nothing: loading works without",
-        ),
+        )
+        .optional(),
         question(
             "cong_control with the ACK (Linux 6.10)",
             &|types| either(types.cong_control_arguments() >= 4, "yes", "socket and rate sample only"),
             "nothing, unless a file reads the flags of cong_control",
-        ),
+        )
+        .optional(),
     ]
 }
 

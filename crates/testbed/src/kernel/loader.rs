@@ -97,7 +97,7 @@ pub(crate) fn available() -> Vec<String> {
 /// Refuses the name of a control that the kernel does not have; one in a module of its own is fetched by the question.
 pub(crate) fn require_own(name: &str) -> Result<(), Error> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(|error| Error::machine(format!("the kernel gives no socket: {}", error.desc())))?;
+        .map_err(|error| Error::machine(format!("the kernel opens no socket: {}", error.desc())))?;
     match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name)) {
         Ok(()) => Ok(()),
         Err(nix::Error::ENOENT) => {

@@ -30,7 +30,7 @@ pub(crate) fn require(doing: &str) -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::machine(format!("{doing} takes root's rights ({}): run it with sudo", missing.join(", "))))
+    Err(Error::machine(format!("{doing} needs root's rights ({}): run it with sudo", missing.join(", "))))
 }
 
 /// Refuses whoever may not make emulated hosts.
@@ -41,7 +41,7 @@ pub(crate) fn require_hosts() -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::machine(format!("emulated hosts take root's rights ({}): run it with sudo", missing.join(", "))))
+    Err(Error::machine(format!("emulated hosts need root's rights ({}): run it with sudo", missing.join(", "))))
 }
 
 /// The effective capabilities, a bit each.

@@ -29,7 +29,7 @@ const CONTRADICTIONS: &[Case] = &[
     ("count = 2", "receive_window = \"1kb\"",
      "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
     ("count = 2", "receive_window = \"70kb\"\ntcp_rmem = {}",
-     "base.toml:16: flows.0.tcp_rmem: stands beside receive_window, which fixes the buffer's size; write one of the \
+     "base.toml:16: flows.0.tcp_rmem: cannot be set together with receive_window, which fixes the buffer's size; write one of the \
          two"),
     ("count = 2", "tcp_rmem = { default = \"7mib\" }",
      "base.toml:15: flows.0.tcp_rmem.default: 7340032b is more than max, 6291456b"),
@@ -44,7 +44,7 @@ const CONTRADICTIONS: &[Case] = &[
      "base.toml:15: flows.0.receive_window: 70kb needs window_scaling = true; without it at most 65535b can be \
          advertised"),
     ("rate = \"20mbit\"", "rate = \"20mbit\"\ntrace = \"x\"",
-     "base.toml:9: link.bottleneck.trace: stands beside rate; a link has one of the two"),
+     "base.toml:9: link.bottleneck.trace: cannot be set together with rate; a link has one of the two"),
     ("rate = \"20mbit\"", "trace = \"missing.down\"",
      "base.toml:8: link.bottleneck.trace: cannot read missing.down: No such file or directory (os error 2)"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"79b\" } }",
@@ -64,7 +64,7 @@ const CONTRADICTIONS: &[Case] = &[
     ("droptail\", limit = \"500kb\"", "red\", limit = \"500kb\", burst = 2",
      "base.toml:10: link.bottleneck.queue.kind: burst = 2 is less than min holds; it must be at least 42"),
     ("droptail", "kernel:fq_codel",
-     "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
+     "base.toml:10: link.bottleneck.queue.limit: 500kb has another unit; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
      "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \
          \"300p\", or \"1bdp\": room for waiting packets"),
@@ -81,14 +81,14 @@ fn what_the_kernel_s_own_links_cannot_do() {
     let backward = [("link.bottleneck.reverse.trace", trace), ("link.bottleneck.reverse.queue.kind", "kernel:pie")];
     assert_eq!(
         sentence(BASE, &backward),
-        "--set: link.bottleneck.reverse.trace: is nothing that the kernel's shaper can follow; kernel:pie needs a rate"
+        "link.bottleneck.reverse.trace: cannot be followed by the kernel's shaper; kernel:pie needs a rate"
     );
     let marking = [("emulator", "netem"), ("link.bottleneck.queue.ecn_threshold", "10p")];
-    let expected = "--set: link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
+    let expected = "link.bottleneck.queue.ecn_threshold: the kernel's FIFOs do not mark; leave it out, or take \
         emulator = \"unbloat\"";
     assert_eq!(sentence(&BASE.replace("500kb", "30p"), &marking), expected);
     let own = [("emulator", "netem"), ("link.bottleneck.queue", "{ kind = \"codel\" }")];
-    let expected = "--set: link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must \
+    let expected = "link.bottleneck.queue.kind: codel is this program's own; with emulator = \"netem\" it must \
         be the kernel's, kernel:codel";
     assert_eq!(sentence(BASE, &own), expected);
 }

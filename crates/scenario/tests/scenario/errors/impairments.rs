@@ -45,7 +45,7 @@ const IMPAIRMENTS: &[Case] = &[
      "base.toml:11: link.bottleneck.outages: cannot stop the kernel's shaper; kernel:codel can have outages with lose \
          = true only"),
     ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\nrates = [{ at = \"5s\", rate = \"2mbit\" }]",
-     "base.toml:11: link.bottleneck.rates: is nothing that the kernel's shaper can follow; kernel:codel needs one \
+     "base.toml:11: link.bottleneck.rates: cannot be followed by the kernel's shaper; kernel:codel needs one \
          rate"),
     ("\"500kb\"", "\"bdp\"",
      "base.toml:10: link.bottleneck.queue.limit: \"bdp\" is not a multiple of the bandwidth-delay product; write a \

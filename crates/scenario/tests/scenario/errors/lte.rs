@@ -36,11 +36,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ("[link.phone]", "[lte.village]\nbandwidth = \"5mhz\"\n[link.phone]",
      "base.toml:4: lte.village: has no user; write lte = \"village\" for a link, or leave the cell out"),
     ("delay = \"10ms\"", "delay = \"10ms\"\nrate = \"20mbit\"",
-     "base.toml:8: link.phone.rate: stands beside lte; what a link to a user of a cell carries is for the cell to say"),
+     "base.toml:8: link.phone.rate: cannot be set together with lte: the cell decides what a link to its user carries"),
     ("snr = \"18db\"", "",
      "base.toml:5: link.phone.lte: needs the quality of the channel; write snr such as \"18db\", or cqi, from 1 to 15"),
     ("snr = \"18db\"", "snr = \"18db\"\ncqi = 9",
-     "base.toml:7: link.phone.cqi: stands beside snr, which gives it; leave one of the two out"),
+     "base.toml:7: link.phone.cqi: cannot be set together with snr, which gives it; leave one of the two out"),
     ("snr = \"18db\"", "cqi = 16",
      "base.toml:6: link.phone.cqi: 16 is out of range; it may be 1 to 15"),
     ("\"18db\"", "18",
@@ -52,16 +52,16 @@ const CASES: &[(&str, &str, &str)] = &[
     ("lte = \"city\"", "rate = \"20mbit\"",
      "base.toml:6: link.phone.snr: is of links to the users of an LTE cell; write lte beside it, or leave it out"),
     ("[link.phone.reverse]", "[link.phone.reverse]\nrate = \"20mbit\"",
-     "base.toml:10: link.phone.reverse.rate: is none of an LTE uplink, which the cell grants; leave it out"),
+     "base.toml:10: link.phone.reverse.rate: cannot be set on an LTE uplink, which the cell grants; leave it out"),
     ("delay = \"10ms\"", "delay = \"10ms\"\noutages = [{ at = \"1s\", for = \"1s\" }]",
      "base.toml:8: link.phone.outages: cannot stop an LTE cell; a link to a user of one can have lose = true only"),
     ("{ limit = \"2560kb\" }", "{ kind = \"kernel:fq_codel\" }",
-     "base.toml:5: link.phone.lte: is nothing that the kernel's shaper can follow; kernel:fq_codel needs a rate"),
+     "base.toml:5: link.phone.lte: cannot be followed by the kernel's shaper; kernel:fq_codel needs a rate"),
     ("{ limit = \"100kb\" }", "{ kind = \"kernel:codel\" }",
      "base.toml:10: link.phone.reverse.queue.kind: kernel:codel cannot wait for the grants of an LTE cell; take a \
          queue of this program's own"),
     ("duration = \"60s\"", "duration = \"60s\"\nemulator = \"netem\"",
-     "base.toml:6: link.phone.lte: is nothing that the kernel's shaper can follow; netem needs a rate"),
+     "base.toml:6: link.phone.lte: cannot be followed by the kernel's shaper; netem needs a rate"),
 ];
 
 #[test]

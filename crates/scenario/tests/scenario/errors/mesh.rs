@@ -61,7 +61,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("mesh = \"office\"", "mesh = \"office\"\nnodes = [\"a\", \"a\"]",
      "base.toml:16: flows.0.nodes: names a twice"),
     ("mesh = \"office\"", "mesh = \"office\"\ncount = 2",
-     "base.toml:16: flows.0.count: stands beside mesh, whose nodes have one flow each; leave it out"),
+     "base.toml:16: flows.0.count: cannot be set together with mesh, whose nodes have one flow each; leave it out"),
     ("mesh = \"office\"", "mesh = \"office\"\npacket = \"1500b\"",
      "base.toml:16: flows.0.packet: 1500b do not fit a datagram of 6LoWPAN; a mesh takes 1260b"),
     ("mesh = \"office\"", "nodes = [\"a\"]",

@@ -58,7 +58,7 @@ const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 0 }",
      "base.toml:16: sweep.flows.0.count.step: must be more than nothing"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 1, count = 3 }",
-     "base.toml:16: sweep.flows.0.count.count: cannot stand beside step; a range has from, to and one of step (added), \
+     "base.toml:16: sweep.flows.0.count.count: cannot be set together with step; a range has from, to and one of step (added), \
          factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, by = 1 }",
      "base.toml:16: sweep.flows.0.count.by: no such key; a range has from, to and one of step (added), factor \
@@ -72,7 +72,7 @@ const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, count = 3, scale = \"lg\" }",
      "base.toml:16: sweep.flows.0.count.scale: must be \"linear\" or \"log\"; here it is \"lg\""),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 9, step = 3, scale = \"log\" }",
-     "base.toml:16: sweep.flows.0.count.scale: stands beside count only; a range has from, to and one of step (added), \
+     "base.toml:16: sweep.flows.0.count.scale: goes with count only; a range has from, to and one of step (added), \
          factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = \"log\")"),
     ("count = 2", "[sweep]\n\"flows.0.count\" = { from = 1, to = 3, count = 5 }",
      "base.toml:16: sweep.flows.0.count.count: is too many: only 3 values differ between from and to"),

@@ -56,7 +56,7 @@ const VALUES: &[Case] = &[
      "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, \
          precedence, not \"diffserv5\" (did you mean diffserv3?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
-     "base.toml:10: link.bottleneck.queue.limit: 500kb is out of range; it may be 1p to 4294967295p"),
+     "base.toml:10: link.bottleneck.queue.limit: 500kb has another unit; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
      "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or \
          kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\", or \"1bdp\", may stand here \
@@ -136,12 +136,12 @@ fn a_unit_that_means_bits_to_some_and_bytes_to_others_is_refused() {
         let said = rate(text);
         match number {
             "" => {
-                assert!(said.starts_with(&format!("--set: link.bottleneck.rate: \"{text}\" is not a rate")), "{said}")
+                assert!(said.starts_with(&format!("link.bottleneck.rate: \"{text}\" is not a rate")), "{said}")
             }
             _ => assert_eq!(
                 said,
                 format!(
-                    "--set: link.bottleneck.rate: \"{text}\" may mean bits or bytes; write \"{number}{letter}bit\" for \
+                    "link.bottleneck.rate: \"{text}\" may mean bits or bytes; write \"{number}{letter}bit\" for \
                      bits, or \"{number}{letter}bps\" for bytes a second, as tc(8) does"
                 )
             ),

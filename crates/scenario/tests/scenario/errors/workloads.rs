@@ -16,9 +16,9 @@ const WORKLOADS: &[Case] = &[
      "base.toml:15: flows.0.arrivals.rate: is missing; it is a number of times a second such as \"10/s\": flows a \
          second, in the mean"),
     ("count = 2", "count = 2\narrivals = { rate = \"1/s\" }",
-     "base.toml:15: flows.0.count: stands beside arrivals; flows come by the one or by the other"),
+     "base.toml:15: flows.0.count: cannot be set together with arrivals; leave one of the two out"),
     ("count = 2", "stagger = \"1s\"\narrivals = { rate = \"1/s\" }",
-     "base.toml:15: flows.0.stagger: stands beside arrivals; flows come by the one or by the other"),
+     "base.toml:15: flows.0.stagger: cannot be set together with arrivals; leave one of the two out"),
     ("count = 2", "start = \"60s\"\narrivals = { rate = \"1/s\" }",
      "base.toml:15: flows.0.start: lies at or after the end of the run, 60s"),
     ("count = 2", "start = \"9s\"\nstop = \"9s\"\narrivals = { rate = \"1/s\" }",

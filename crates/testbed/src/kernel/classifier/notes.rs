@@ -75,7 +75,9 @@ pub fn load_classifier(
     device_notes::keep(note, || {
         bands::give(&device, rate)?;
         let attached = program.attach(device.index);
-        attached.map_err(|error| Error::machine(format!("the kernel gives {} no classifier: {error}", device.name)))
+        attached.map_err(|error| {
+            Error::machine(format!("the kernel does not attach the classifier to {}: {error}", device.name))
+        })
     })
 }
 

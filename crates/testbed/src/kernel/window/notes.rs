@@ -77,8 +77,9 @@ pub fn load_window(
     let at = AtDevice::new(&device, &programs.source, &programs.parameters)?;
     device_notes::keep(WindowNote { at, target }, || {
         let attached = programs.attach(device.index);
-        attached
-            .map_err(|error| Error::machine(format!("the kernel gives {} no window controller: {error}", device.name)))
+        attached.map_err(|error| {
+            Error::machine(format!("the kernel does not attach the window controller to {}: {error}", device.name))
+        })
     })
 }
 
