@@ -64,6 +64,7 @@ pub(super) struct Node {
     /// When it wakes up next, or should have.
     pub wakes_at: Nanos,
     pub back_off: Rng,
+    /// What it forwards upward.
     pub relayed: Relayed,
     pub counted: Counted,
 }

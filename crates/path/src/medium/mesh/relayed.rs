@@ -21,7 +21,7 @@ pub(super) struct Relayed {
     counts: [u32; BUCKETS as usize],
     /// The bucket of the first packet, or of the first after a minute without any.
     first: Option<u64>,
-    /// By number.
+    /// By their numbers.
     flows: Vec<Option<Flow>>,
     /// Thousandths of a packet a second, from the full buckets.
     rate: u32,
