@@ -63,3 +63,30 @@ def test_a_kernel_has_no_mesh_yet(cli: Cli, on: str) -> None:
     done = cli("run", "sensors-in-a-building", "--on", on)
     assert done.returncode == 2
     assert "mesh.building: cannot be had on a kernel yet" in done.stderr
+
+
+WHY = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send"
+
+
+def test_what_asks_for_a_mesh_is_not_loaded(cli: Cli) -> None:
+    done = cli("load", "dtpa_auto")
+    assert (done.returncode, done.stderr) == (2, f"unbloat: {WHY}\n")
+
+
+def test_what_asks_for_a_mesh_does_not_run_on_a_kernel(cli: Cli, tmp_path: Path) -> None:
+    text = (
+        'duration = "2s"\n[link.wire]\nrate = "1mbit"\ndelay = "5ms"\n'
+        'queue = { limit = "15p" }\n[[flows]]\ncc = "dtpa_auto"\n'
+    )
+    (file := tmp_path / "plain.toml").write_text(text)
+    done = cli("run", file, "--on", "kernel")
+    assert (done.returncode, done.stderr) == (2, f"unbloat: {file}:7: flows.0.cc: {WHY}\n")
+
+
+def test_a_node_waits_where_the_border_router_announces_the_rate() -> None:
+    changes = {"flows.0.cc": "dtpa_auto", "duration": "300s", "warmup": "100s"}
+    flows = ub.run("sensors-in-a-building", {**changes, "mesh.building.announces_rate": "true"}).flows
+    assert (flows["wait_ms_mean"] > 0).any()
+    silent = ub.run("sensors-in-a-building", changes).flows
+    leaves = ~silent["node"].isin(ub.run("sensors-in-a-building", SHORT).nodes["parent"])
+    assert (silent.loc[leaves, "wait_ms_mean"].fillna(0) == 0).all()

@@ -32,11 +32,10 @@
 #include "control.h"
 #include "control_programs.h"
 #include "dtpa_period.h"
+#include "waiting_reno.h"
 
 PARAM(u32, c, 2000, 1, 1000000000, "", "thousandths of a segment a second, which each node is to send");
 PARAM(u32, memory, 0, 0, 1000000000, "packets", "counts are halved when more were sent; 0 = counts of a lifetime");
-
-#define NO_PACING (~0UL)
 
 struct dtpa {
 	__u32 sent;	     /* segments, retransmissions included ... */
@@ -51,9 +50,7 @@ static __always_inline void dtpa_init(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	*(struct dtpa *)inet_csk_ca(sk) = (struct dtpa){.data_segs_out = tp->data_segs_out, .acked_to = tp->snd_una};
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
-	sk->sk_pacing_rate = NO_PACING;
+	waiting_reno_init(sk);
 }
 
 static __always_inline void dtpa_count_sent(const struct tcp_sock *tp, struct dtpa *ca)
@@ -66,74 +63,27 @@ static __always_inline void dtpa_count_sent(const struct tcp_sock *tp, struct dt
 	}
 }
 
-/*
- * Each time that segments are found lost, not each of them, counts: RTOcounter and FRcounter of the paper. At the end of
- * a repair the window is what the loss has left of it, whatever the repair needed.
- */
+/* Each time that segments are found lost, not each of them, counts: RTOcounter and FRcounter of the paper. */
 static __always_inline void dtpa_set_state(struct sock *sk, __u8 new_state)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
 	struct dtpa *ca = inet_csk_ca(sk);
-	__u8 state = inet_csk(sk)->icsk_ca_state;
 
 	if (new_state == TCP_CA_CWR || new_state == TCP_CA_Recovery || new_state == TCP_CA_Loss)
 		ca->losses++;
-	else if (new_state == TCP_CA_Open && (state == TCP_CA_CWR || state == TCP_CA_Recovery))
-		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
-}
-
-/* A kernel leaves the window in a repair to whoever paces. The first segment to be repaired always goes. */
-static __always_inline void dtpa_repair(struct tcp_sock *tp)
-{
-	tp->snd_cwnd = max(tp->snd_ssthresh, tcp_packets_in_flight(tp) + !tp->prr_out);
-}
-
-static __always_inline void dtpa_grow(struct sock *sk, const struct dtpa *ca, const struct rate_sample *rs)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	__u32 acked = rs->acked_sacked;
-
-	if (!tcp_is_cwnd_limited(sk) && (!ca->period_us || rs->is_app_limited))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
-}
-
-/* A window in TXP + RTT. */
-static __always_inline void dtpa_pace(struct sock *sk, const struct dtpa *ca)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	__u64 turn_us = ca->period_us + (tp->srtt_us >> 3);
-	__u64 window = (__u64)tp->snd_cwnd * tp->mss_cache;
-
-	if (ca->period_us)
-		sk->sk_pacing_rate = max((window * USEC_PER_SEC + turn_us / 2) / turn_us, (__u64)1);
-	else
-		sk->sk_pacing_rate = NO_PACING;
-#ifndef __bpf__
-	tp->sim.period_us = ca->period_us; /* for the simulator's gate */
-#endif
+	waiting_reno_set_state(sk, new_state);
 }
 
 static __always_inline void dtpa_cong_control(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dtpa *ca = inet_csk_ca(sk);
-	__u8 state = inet_csk(sk)->icsk_ca_state;
 
 	dtpa_count_sent(tp, ca);
-	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
-		dtpa_repair(tp);
-	else if (after(tp->snd_una, ca->acked_to))
-		dtpa_grow(sk, ca, rs);
-	ca->acked_to = tp->snd_una;
+	/* A window that waits, with more data behind it, is in use. */
+	waiting_reno_acked(sk, rs, &ca->acked_to, tcp_is_cwnd_limited(sk) || (ca->period_us && !rs->is_app_limited));
 	if (rs->rtt_us >= 0)
 		ca->period_us = dtpa_period_us(ca->sent, ca->losses, tp->srtt_us >> 3, c);
-	dtpa_pace(sk, ca);
+	waiting_reno_pace(sk, tp->snd_cwnd, ca->period_us);
 }
 
 INIT_PROGRAM(dtpa_init)

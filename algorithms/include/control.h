@@ -59,4 +59,11 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 #define PARAM_TEXT(place) #place
 #endif
 
+/*
+ * SIMULATED_ONLY(why): for a control that asks the socket for what no kernel has. It is not loaded into one, and who
+ * tries is told why.
+ */
+#define SIMULATED_ONLY(why) \
+	static const char unbloat_simulated_only[] __attribute__((section(".unbloat.simulated"), used)) = why
+
 #endif

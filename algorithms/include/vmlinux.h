@@ -311,6 +311,7 @@ struct tcp_sock {
 		__u32 send_ack_pending; /* bpf_tcp_send_ack() was called ... */
 		__u32 send_ack_rcv_nxt; /* ... with this */
 		__u32 period_us;	/* wait so long before each window */
+		__u32 mean_flow_rate;	/* in a mesh: of those known, packets in 1000 s; 0 = none is */
 	} sim;
 #endif
 };

@@ -128,8 +128,13 @@ impl Data {
     /// The number of its route (`path::Topology`).
     #[inline]
     pub(crate) fn route(&self) -> u32 {
-        2 * self.flow
+        route(self.flow)
     }
+}
+
+/// The number of the route of a flow's data (`path::Topology`).
+pub(crate) fn route(flow: u32) -> u32 {
+    2 * flow
 }
 
 impl Ack {
@@ -239,6 +244,13 @@ impl path::Packet for Packet {
             Packet::Data(_) => (sender, receiver),
             Packet::Datagram(datagram) if !datagram.is_reply => (sender, receiver),
             Packet::Ack(_) | Packet::Datagram(_) => (receiver, sender),
+        }
+    }
+    fn carries_data(&self) -> bool {
+        match self {
+            Packet::Data(data) => !data.is_handshake(),
+            Packet::Ack(_) => false,
+            Packet::Datagram(_) => true,
         }
     }
 }

@@ -148,6 +148,22 @@ impl Library {
         names
     }
 
+    /// Those of them that a kernel can take.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or does not compile.
+    pub fn loadable_names(&self) -> Result<Vec<String>, Error> {
+        let mut names = vec![];
+        for name in self.names() {
+            let source = CcSource::Builtin(name.clone());
+            let (path, _) = self.find(&source)?;
+            if self.built(&source, &path, Target::Native)?.object.simulated_only.is_none() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
     /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
         self.list_of(Kind::CongestionControl)
@@ -392,6 +408,9 @@ impl Library {
         let image = compiled.image;
         let object = Object::parse(&image)
             .map_err(|e| Error::machine(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
+        if let (Target::Kernel, Some(why)) = (target, &object.simulated_only) {
+            return Err(Error::new(format!("{} runs in the simulator only: {why}", called(wanted))));
+        }
         let parameters = parameters(&object, &image, &source.plain_parameters());
         let declared = source.operations();
         let built = Arc::new(Built { source, image, object, parameters, declared });

@@ -272,6 +272,9 @@ pub struct SimSock {
     pub send_ack_rcv_nxt: u32,
     /// A control asks the engine to wait so long before each window (`Gate`), us.
     pub period_us: u32,
+    /// In a node of a mesh: the mean rate of the flows that come up, as far as the node knows, thousandths of a packet
+    /// a second; 0 = it does not.
+    pub mean_flow_rate: u32,
 }
 
 // SAFETY: the storage belongs to this socket alone and goes where it goes.

@@ -245,6 +245,15 @@ impl<P: Packet, X> Network<P, X> {
         refused
     }
 
+    /// What the host at the beginning of a route knows of the flows that come up its mesh, if it is a node of one:
+    /// their mean rate in the last minute, in thousandths of a packet a second; else 0.
+    pub fn mean_flow_rate(&mut self, now: Nanos, route: u32) -> u32 {
+        match *self.port(self.routes.first[route as usize].port) {
+            Port::Member(MemberPort { medium, member }) => self.media[medium as usize].mean_flow_rate(now, member),
+            _ => 0,
+        }
+    }
+
     /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller
     /// removes it from `packets`.
     #[inline(always)]

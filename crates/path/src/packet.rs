@@ -21,6 +21,10 @@ pub trait Packet: Copy {
     fn flow(&self) -> u32;
     /// The hosts that it comes from and goes to.
     fn hosts(&self) -> (u32, u32);
+    /// Whether it carries data of its connection, as handshakes and acknowledgements do not; meshes count that.
+    fn carries_data(&self) -> bool {
+        true
+    }
 }
 
 /// The place of a packet in a [`Pool`].

@@ -56,6 +56,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
         duty_cycle: section
             .read("wake_interval")
             .map(|interval| DutyCycle { interval, listens_for: section.need("listen_for") }),
+        announces_rate: section.need("announces_rate"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::recovery::Rexmit;
 use super::{AckContext, Env, Phase, Sender, ack_flag as flag, rate, rtt, window};
 use crate::clock::{self, after, before};
-use crate::packet::{Ack, flag as packet_flag};
+use crate::packet::{Ack, flag as packet_flag, route};
 use crate::scoreboard::state;
 use crate::tap::Tap;
 use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
@@ -481,6 +481,9 @@ impl Sender {
     fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &AckContext, lost: u32) {
         let ack = self.sk.snd_una;
         if env.control.has_cong_control() {
+            if self.is_in_mesh {
+                self.sk.sim.mean_flow_rate = env.network.mean_flow_rate(env.now, route(self.flow));
+            }
             env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
             // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence
             // the flow for good.

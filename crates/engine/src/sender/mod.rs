@@ -130,6 +130,8 @@ pub struct Sender {
     slow_writer: Option<SlowWriter>,
     /// If it waits before each window where the control asks for that.
     gate: Option<Gate>,
+    /// If its host is a node of a mesh, which may know what others send.
+    is_in_mesh: bool,
     /// If it is told when a packet has left its host.
     small_queue: Option<SmallQueue>,
     start: Nanos,
@@ -201,6 +203,7 @@ impl Sender {
             send_buffer: None,
             slow_writer,
             gate: stack.gate.then(Gate::default),
+            is_in_mesh: group.origin.is_some() && !group.reverse,
             small_queue: group.access.small_queues.then(|| SmallQueue::new(true, None)),
             start: arrival.at,
             stop: group.stop,

@@ -125,6 +125,38 @@ fn the_gate_sends_windows_at_once_and_pacing_spreads_them() {
     assert!(at_once(&paced) * 10 < paced.len(), "{paced:?}");
 }
 
+/// A node has more to send than the one behind it, and is slowed down as it forwards what that sends. That one learns
+/// of rates from the border router only, and has a wait then that leaves it what it has to send.
+#[test]
+fn nodes_wait_by_the_rates_that_they_know() {
+    let run = |announces| {
+        let group = |node, rate| {
+            let rates = [("flows.0.write_rate", rate), ("mesh.m.announces_rate", announces)];
+            chain(2, &[node], &[&[("flows.0.cc", "dtpa_auto"), ("warmup", "120s")], &rates[..]].concat())
+        };
+        let mut scenario = group(1, "2048bit");
+        scenario.flows.extend(group(2, "256bit").flows);
+        record(&scenario).flows
+    };
+    for (announces, far_waits) in [("false", false), ("true", true)] {
+        let flows = run(announces);
+        let waits: Vec<_> = flows.iter().map(|flow| flow.wait_ms_mean.is_some_and(|wait| wait > 0.0)).collect();
+        assert_eq!(waits, [true, far_waits], "announces_rate = {announces}");
+        assert!(flows[0].goodput_mbps < 0.3 * 2048e-6, "{} Mbit/s", flows[0].goodput_mbps);
+        assert!(flows[1].goodput_mbps > 0.99 * 256e-6, "{} Mbit/s", flows[1].goodput_mbps);
+    }
+}
+
+/// In a chain in which all always have something to send.
+#[test]
+fn all_get_about_as_much_where_rates_are_announced() {
+    let jain = |changes: &[(&str, &str)]| record(&chain(4, &[1, 2, 3, 4], changes)).jain_index.expect("four flows");
+    let auto =
+        [("flows.0.cc", "dtpa_auto"), ("mesh.m.announces_rate", "true"), ("duration", "1200s"), ("warmup", "600s")];
+    let (reno, auto) = (jain(&[]), jain(&auto));
+    assert!(auto > 0.7 && auto > 2.0 * reno, "{auto} with, {reno} without");
+}
+
 /// A slow application is no reason for a window to grow, and its readings are lost where TCP cannot take them.
 #[test]
 fn a_slow_application_loses_what_finds_no_room() {

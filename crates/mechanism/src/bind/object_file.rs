@@ -35,6 +35,8 @@ pub(crate) struct Object {
     symbols: HashMap<String, Symbol>,
     /// The strings that the macro `PARAM` left.
     pub(crate) descriptions: Vec<String>,
+    /// Why no kernel can take it, if the macro `SIMULATED_ONLY` says that.
+    pub(crate) simulated_only: Option<String>,
     /// Names that the file uses and does not define.
     pub(crate) undefined: Vec<String>,
     /// By their addresses, those declared by `BPF_PROG`.
@@ -72,19 +74,20 @@ impl Object {
             };
             symbols.insert(name.to_string(), entry);
         }
-        let descriptions = elf
-            .section_by_name(".unbloat.params")
-            .and_then(|section| section.data().ok())
-            .map(|bytes| bytes.split(|&b| b == 0).filter(|s| !s.is_empty()))
-            .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
-            .unwrap_or_default();
+        let texts = |section: &str| -> Vec<String> {
+            let section = elf.section_by_name(section).and_then(|section| section.data().ok()).unwrap_or_default();
+            let texts = section.split(|&b| b == 0).filter(|text| !text.is_empty());
+            texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        };
+        let descriptions = texts(".unbloat.params");
+        let simulated_only = texts(".unbloat.simulated").pop();
         let programs = programs(&symbols, image);
         let pointers = if linked {
             elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect()
         } else {
             relocated_places(&elf)
         };
-        Ok(Object { symbols, descriptions, undefined, programs, pointers })
+        Ok(Object { symbols, descriptions, simulated_only, undefined, programs, pointers })
     }
 
     /// The data symbol or function of this name.

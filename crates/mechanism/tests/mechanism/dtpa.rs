@@ -8,16 +8,28 @@ use scenario::model::ParamValue;
 use std::sync::OnceLock;
 
 const EXPORTS: &str = "#include \"dtpa_period.h\"\n\
-    __u32 period(__u32 sent, __u32 losses, __u32 rtt_us, __u32 c) { return dtpa_period_us(sent, losses, rtt_us, c); }\n";
+    __u32 period(__u32 sent, __u32 losses, __u32 rtt_us, __u32 c) { return dtpa_period_us(sent, losses, rtt_us, c); }\n\
+    __u32 of_window(__u32 cwnd, __u32 rtt_us, __u32 c) { return dtpa_window_period_us(cwnd, rtt_us, c); }\n";
 const UNLIMITED: u64 = u64::MAX;
 
-fn period(sent: u32, losses: u32, rtt_us: u32, c: u32) -> u32 {
+fn exports() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    let library = LIBRARY.get_or_init(|| compile_text("dtpa", EXPORTS));
+    LIBRARY.get_or_init(|| compile_text("dtpa", EXPORTS))
+}
+
+fn period(sent: u32, losses: u32, rtt_us: u32, c: u32) -> u32 {
     // SAFETY: EXPORTS declares it so.
     unsafe {
-        let function = library.get::<unsafe extern "C" fn(u32, u32, u32, u32) -> u32>(b"period").expect("a function");
-        function(sent, losses, rtt_us, c)
+        let function = exports().get::<unsafe extern "C" fn(u32, u32, u32, u32) -> u32>(b"period");
+        function.expect("a function")(sent, losses, rtt_us, c)
+    }
+}
+
+pub fn period_of_window(cwnd: u32, rtt_us: u32, c: u32) -> u32 {
+    // SAFETY: EXPORTS declares it so.
+    unsafe {
+        let function = exports().get::<unsafe extern "C" fn(u32, u32, u32) -> u32>(b"of_window");
+        function.expect("a function")(cwnd, rtt_us, c)
     }
 }
 
@@ -54,6 +66,24 @@ fn the_equation_holds_for_all_counts() {
                 assert!((got - expected).abs() <= 0.005 * (expected + 250_000.0), "{losses} of {sent}, c {c}: {got}");
             }
         }
+    }
+}
+
+/// Four segments, an RTT of half a second: one a second leaves 3.5 s, eight a second nothing.
+#[test]
+fn a_window_in_its_turn() {
+    for (cwnd, rtt_us, c, period_us) in [
+        (4, 500_000, 1000, 3_500_000),
+        (4, 500_000, 1180, 2_889_830),
+        (4, 500_000, 8000, 0),
+        (4, 500_000, 7999, 62),
+        (1, 0, 3000, 333_333),
+        (1, 0, 1, 1_000_000_000),
+        (5, 0, 1, u32::MAX),
+        (u32::MAX, 999_000_000, u32::MAX, 1_000_000),
+        (0, 0, 1, 0),
+    ] {
+        assert_eq!(period_of_window(cwnd, rtt_us, c), period_us, "{cwnd} segments, {rtt_us} us, c {c}");
     }
 }
 

@@ -73,10 +73,27 @@ const OF_LINUX: [&str; 18] = [
     "yeah",
 ];
 
+/// The built-in that no kernel takes.
+const SIMULATED_ONLY: &str = "dtpa_auto";
+
+fn loadable() -> Vec<String> {
+    library().names().into_iter().filter(|name| name != SIMULATED_ONLY).collect()
+}
+
+#[test]
+fn what_no_kernel_can_tell_is_not_loaded() {
+    assert_eq!(library().loadable_names().expect("all compile"), loadable());
+    let why = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send";
+    let source = || CcSource::Builtin(SIMULATED_ONLY.into());
+    assert_eq!(kernel_object(source(), &[], None).unwrap_err().message, why);
+    let error = library().object_file(&source()).unwrap_err();
+    assert_eq!((error.message.as_str(), error.is_input), (why, true));
+}
+
 /// Names that Linux's own have are taken; the others are called as everywhere.
 #[test]
 fn names_in_the_kernel() {
-    for name in library().names() {
+    for name in loadable() {
         let taken = OF_LINUX.contains(&name.as_str());
         let expected = if taken { format!("ub_{name}") } else { name.clone() };
         assert_eq!(builtin(&name).name, expected);
@@ -100,7 +117,7 @@ fn names_in_the_kernel() {
 
 #[test]
 fn parameters_are_those_of_the_simulator() {
-    for name in library().names() {
+    for name in loadable() {
         let described = library().describe(&CcSource::Builtin(name.clone())).expect("a description");
         let native: Vec<_> = described.parameters.iter().map(|known| (known.name.clone(), known.default())).collect();
         assert_eq!(builtin(&name).parameters, native, "{name}");
@@ -133,7 +150,7 @@ fn one_byte_says_what_cong_control_gets() {
 fn built_ins_need_no_compiler_and_users_files_do() {
     const IN_CHILD: &str = "UNBLOAT_TEST_NO_CLANG";
     if let Some(copy) = std::env::var_os(IN_CHILD) {
-        let names = library().names();
+        let names = loadable();
         assert!(names.iter().all(|name| !builtin(name).bytes.is_empty()));
         let path = library().folder().join("congestion/reno.bpf.c");
         let no_clang = |path: &Path| {

@@ -9,6 +9,7 @@ mod compound_ns2;
 mod cubic;
 mod delayed_window_update;
 mod dtpa;
+mod dtpa_auto;
 mod elastic;
 mod errors;
 mod harness;

@@ -18,7 +18,7 @@ pub struct Frame {
     pub enqueued_at: Nanos,
     /// IP length, bytes.
     pub bytes: u32,
-    transit: Transit,
+    pub(super) transit: Transit,
 }
 
 /// Whose a packet in a queue is, and where it goes from there.

@@ -104,6 +104,15 @@ impl Medium {
         }
     }
 
+    /// What the sender of a member knows of the flows that come up its mesh: their mean rate in the last minute, in
+    /// thousandths of a packet a second, or 0.
+    pub fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
+        match &mut self.kind {
+            Kind::Mesh(mesh) => mesh.mean_flow_rate(now, member),
+            Kind::Wifi(_) | Kind::Lte(_) => 0,
+        }
+    }
+
     /// A member, with what it counted.
     pub fn member(&self, member: MemberId) -> &Member {
         self.members.get(member)

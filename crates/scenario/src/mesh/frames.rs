@@ -15,6 +15,9 @@ const IPV6_HEADER: u32 = 40;
 /// The same compressed (RFC 6282, section 3.1): dispatch and flags, the context of the mesh's prefix, next header, hop
 /// limit, the node's address by its 16 bits, that of the host outside in full.
 pub const COMPRESSED_HEADER: u32 = 2 + 1 + 1 + 1 + 2 + 16;
+/// What a border router adds to a packet down to tell nodes a rate: the switch to page 1 (RFC 8025), an elective
+/// routing header, which who does not know it skips (RFC 8138, section 4.1), and a number.
+pub const ANNOUNCEMENT: u32 = 1 + 2 + 3;
 /// In front of a first fragment: type, size of the datagram, tag (RFC 4944, section 5.3).
 const FIRST_FRAGMENT: u32 = 4;
 /// In front of another, with its offset.

@@ -33,6 +33,9 @@ pub struct Mesh {
     /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle: Option<DutyCycle>,
+    /// Its border router tells nodes, in each packet down, the mean rate of the flows that come up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announces_rate: bool,
 }
 
 /// A node of a mesh.

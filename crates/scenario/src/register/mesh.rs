@@ -1,7 +1,7 @@
 //! The keys of meshes.
 
 use super::Absence::{Default, Means, Required};
-use super::Kind::{Integer, Number, Signal, Table, Text, Time};
+use super::Kind::{Flag, Integer, Number, Signal, Table, Text, Time};
 use super::{Key, keys};
 
 const MILLIAMPERE: &str = "0..1000";
@@ -30,6 +30,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "macMaxFrameRetries: how often a frame without acknowledgement is sent again";
         "retry_delay" = Time, Default("0s"), "0s..10s" =>
             "how long it waits before that; TinyOS's BLIP waits, the standard does not";
+        "announces_rate" = Flag, Default("false") =>
+            "the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet \
+            down, for dtpa_auto";
         "wake_interval" = Time, Means("radios listen whenever they do not transmit"), "20ms..60s" =>
             "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame \
             is repeated until the receiver answers";

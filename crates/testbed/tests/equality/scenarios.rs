@@ -4,7 +4,7 @@
 use mechanism::Library;
 use scenario::model::{CcSource, Scenario, Service, Trace};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the link carries for each control.
 const SHARE_KBIT: usize = 2500;
@@ -41,7 +41,7 @@ pub fn outage() -> Scenario {
 /// ECN, with the threshold of a DCTCP switch. Without BBR, which does not heed marks and keeps the queue so long that
 /// the others get nothing but.
 pub fn marks() -> Scenario {
-    let controls = library().names().len();
+    let controls = controls().len();
     let queue = format!(
         "queue = {{ kind = \"droptail\", limit = \"{}p\", ecn_threshold = \"{}p\" }}",
         25 * controls,
@@ -63,23 +63,25 @@ pub fn files(paths: &[PathBuf]) -> Scenario {
 
 /// The same with one control only.
 pub fn only(name: &str, mut scenario: Scenario) -> Scenario {
-    let group = library().names().iter().position(|known| known == name).expect("a built-in");
+    let group = controls().iter().position(|known| known == name).expect("a built-in");
     scenario.flows = vec![scenario.flows.swap_remove(group)];
     scenario
 }
 
-fn library() -> Library {
-    Library::open(super::ALGORITHMS)
+/// All that a kernel can take.
+fn controls() -> Vec<String> {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    NAMES.get_or_init(|| Library::open(super::ALGORITHMS).loadable_names().expect("all compile")).clone()
 }
 
 fn every_control(name: &str, seconds: u32, link: &str, flow: &str) -> Scenario {
-    let controls = library().names();
+    let controls = controls();
     scenario(name, &controls, seconds, &format!("{}kbit", SHARE_KBIT * controls.len()), link, flow)
 }
 
 /// A drop-tail queue with room for so many packets of each control.
 fn queue(packets: usize) -> String {
-    format!("queue = {{ kind = \"droptail\", limit = \"{}p\" }}", packets * library().names().len())
+    format!("queue = {{ kind = \"droptail\", limit = \"{}p\" }}", packets * controls().len())
 }
 
 fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &str, flow: &str) -> Scenario {

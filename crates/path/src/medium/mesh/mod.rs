@@ -9,17 +9,21 @@
 //! With a duty cycle, nodes sleep and wake up now and then, and a frame is repeated until the receiver has woken up and
 //! answers (TinyOS's low-power listening, BoX-MAC-2).
 //!
+//! Every node counts the data that it is given to forward upward, flow by flow, for senders that want to know what
+//! others send. A border router that announces what it has counted adds that to each packet down.
+//!
 //! A node knows no more than it hears; what the receiver has got, though the acknowledgement was lost, is remembered
 //! with the sender's frame, because the receiver would know it by its sequence number.
 
 mod air;
 mod node;
+mod relayed;
 #[cfg(test)]
 mod tests;
 
 use super::access_control::AccessControl;
 use super::member::MemberId;
-use super::members::Members;
+use super::members::{Frame, Members};
 use crate::packet::{Packet, Pool};
 use crate::{Agenda, Rng, rng};
 use air::Air;
@@ -136,9 +140,19 @@ impl Mesh {
         let Some(frame) = members.dequeue(now, node, packets) else {
             return self.set_event(node, Event::Send, members.next_of(node, now));
         };
-        let (to, fragments) = (self.hops[frame.member as usize].to, frames::count(frame.bytes));
-        let outgoing =
-            Outgoing { frame, to, fragment: 0, fragments, retries: 0, is_received: false, repeats_until: None };
+        let hop = self.hops[frame.member as usize];
+        let announcement = if self.model.announces_rate && !self.is_up(hop) { frames::ANNOUNCEMENT } else { 0 };
+        let bytes = frame.bytes + announcement;
+        let outgoing = Outgoing {
+            frame,
+            to: hop.to,
+            bytes,
+            fragment: 0,
+            fragments: frames::count(bytes),
+            retries: 0,
+            is_received: false,
+            repeats_until: None,
+        };
         self.nodes[node].outgoing = Some(outgoing);
         if self.nodes[node].is_asleep {
             self.wake_up(node, now);
@@ -187,8 +201,8 @@ impl Mesh {
     /// Its radio has turned round.
     fn transmit(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = self.nodes[node].outgoing else { return };
-        let Outgoing { frame, to, fragment, retries, repeats_until, .. } = outgoing;
-        let end = now + radio::air_time(frames::bytes(frame.bytes, fragment));
+        let Outgoing { frame, to, bytes, fragment, retries, repeats_until, .. } = outgoing;
+        let end = now + radio::air_time(frames::bytes(bytes, fragment));
         let one = &mut self.nodes[node];
         one.state = State::Transmission;
         one.counted.transmits(now, end);
@@ -208,7 +222,7 @@ impl Mesh {
     }
 
     /// The end of its frame: the node that it is for answers if it has understood it.
-    fn end_transmission(&mut self, node: usize, now: Nanos, members: &mut Members) {
+    fn end_transmission<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &Pool<P>) {
         self.nodes[node].state = State::AckWait;
         self.set_event(node, Event::Send, now + radio::ACK_WAIT);
         let understood = self.air.ends(now, node);
@@ -220,12 +234,34 @@ impl Mesh {
         let Outgoing { frame, to, fragment, fragments, is_received, .. } = *outgoing;
         outgoing.is_received = true;
         if !is_received && fragment + 1 == fragments {
+            self.count_relayed(now, &frame, packets.get(frame.transit.id));
             members.deliver(now, &frame);
         }
         self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
         self.nodes[to].awake_until = now + AWAKE_AFTER_RECEPTION;
         self.air.stop_listening(to);
         self.set_event(to, Event::Answer, now + radio::TURNAROUND);
+    }
+
+    /// A packet has come to the end of a hop: data on its way up counts there.
+    fn count_relayed<P: Packet>(&mut self, now: Nanos, frame: &Frame, packet: &P) {
+        let hop = self.hops[frame.member as usize];
+        if self.is_up(hop) && packet.carries_data() {
+            self.nodes[hop.to].relayed.count(now, packet.flow());
+        }
+    }
+
+    fn is_up(&self, hop: Hop) -> bool {
+        self.model.nodes[hop.from].parent == Some(hop.to)
+    }
+
+    /// What the sender of a hop knows of the flows that come up: their mean rate in the last minute, in thousandths of
+    /// a packet a second, as the border router announces it, or else of those that the node itself forwards; 0 if there
+    /// are none, or not for long enough. An announcement is as old as the packet that brings it, which counts for
+    /// nothing beside the minute.
+    pub(super) fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
+        let node = if self.model.announces_rate { self.model.border_router } else { self.hops[member as usize].from };
+        self.nodes[node].relayed.mean_rate(now)
     }
 
     /// The acknowledgement that a node owes begins, or ends.
@@ -252,7 +288,7 @@ impl Mesh {
     /// The frame has come: the next fragment, or the next packet, follows after a space.
     fn acknowledged(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
-        let space = radio::space_after(frames::bytes(outgoing.frame.bytes, outgoing.fragment));
+        let space = radio::space_after(frames::bytes(outgoing.bytes, outgoing.fragment));
         (outgoing.retries, outgoing.is_received, outgoing.repeats_until) = (0, false, None);
         outgoing.fragment += 1;
         if outgoing.fragment == outgoing.fragments {
@@ -369,7 +405,7 @@ impl AccessControl for Mesh {
             State::Idle => self.look_into_queue(node, now, members, packets),
             State::BackOff => self.assess(node, now, members),
             State::Turnaround => self.transmit(node, now, members),
-            State::Transmission => self.end_transmission(node, now, members),
+            State::Transmission => self.end_transmission(node, now, members, packets),
             State::AckWait => self.repeat(node, now, members),
         }
     }

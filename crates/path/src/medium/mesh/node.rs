@@ -1,5 +1,6 @@
 //! A node of a mesh: what its radio does at the moment, and what it has counted.
 
+use super::relayed::Relayed;
 use crate::medium::members::Frame;
 use crate::{Rng, rng};
 use scenario::mesh::{Times, radio};
@@ -26,6 +27,8 @@ pub(super) struct Outgoing {
     pub frame: Frame,
     /// The neighbour that it is for.
     pub to: usize,
+    /// IP length with what the border router has added.
+    pub bytes: u32,
     /// The fragment that is sent, of so many.
     pub fragment: u32,
     pub fragments: u32,
@@ -61,6 +64,8 @@ pub(super) struct Node {
     /// When it wakes up next, or should have.
     pub wakes_at: Nanos,
     pub back_off: Rng,
+    /// What it forwards upward.
+    pub relayed: Relayed,
     pub counted: Counted,
 }
 
@@ -78,6 +83,7 @@ impl Node {
             awake_until: Nanos::ZERO,
             wakes_at: Nanos::ZERO,
             back_off: rng(seed, purpose),
+            relayed: Relayed::default(),
             counted: Counted { from, to, ..Counted::default() },
         }
     }

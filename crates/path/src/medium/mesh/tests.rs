@@ -211,6 +211,56 @@ fn a_packet_of_two_frames_takes_both() {
     assert!((taken / 2000.0 / expected - 1.0).abs() < 0.01, "{} us, not {expected}", taken / 2000.0);
 }
 
+/// Data once a second from the end of a chain of two hops, and every other second back to it.
+fn up_and_down(keys: &str, seconds: u64) -> World {
+    let mut world = World::new(&scenario(&chain(3, &[-60]), keys, 1));
+    for second in 0..seconds {
+        let now = Nanos::from_secs(second);
+        world.send(now, 2, 0, PACKET);
+        world.run(now + Nanos::from_millis(500));
+        if second % 2 == 0 {
+            world.send(now + Nanos::from_millis(500), 0, 2, PACKET);
+        }
+        world.run(now + Nanos::from_secs(1));
+    }
+    world
+}
+
+/// What comes down does not count, nor does what a node sends itself.
+#[test]
+fn nodes_count_what_they_forward_upward() {
+    let mut world = up_and_down("", 100);
+    let rates = [(2, 1), (1, 0)].map(|(from, to)| {
+        let member = world.member(from, to);
+        world.medium.mean_flow_rate(Nanos::from_secs(100), member)
+    });
+    assert_eq!(rates, [0, 1000]);
+}
+
+/// Then all know what the border router does, from packets down that are longer by that.
+#[test]
+fn a_border_router_announces_the_rate_in_packets_down() {
+    let mut world = up_and_down("announces_rate = true", 100);
+    for (from, to) in [(2, 1), (1, 0)] {
+        let member = world.member(from, to);
+        assert_eq!(world.medium.mean_flow_rate(Nanos::from_secs(100), member), 1000);
+    }
+    let frames = |world: &World, from: usize| {
+        let data = world.mesh().log.iter().filter(|sent| sent.assessed.is_some() && sent.from == from);
+        let mut times: Vec<_> = data.map(|sent| sent.end - sent.start).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    };
+    let silent = up_and_down("", 10);
+    let (plain, longer) = (radio::air_time(FRAME), radio::air_time(FRAME + frames::ANNOUNCEMENT));
+    assert_eq!((frames(&silent, 0), frames(&silent, 1)), (vec![plain], vec![plain]));
+    assert_eq!(
+        (frames(&world, 0), frames(&world, 1), frames(&world, 2)),
+        (vec![longer], vec![plain, longer], vec![plain])
+    );
+}
+
 /// The mean time from the beginning of a channel access to the clear end of its assessment, if the channel is busy
 /// until `busy` from there, us: 0 to 2^BE - 1 periods, and again with a larger exponent.
 fn access_us(busy: f64, exponent: u32) -> f64 {

@@ -25,8 +25,8 @@ const CASES: &[(&str, &str, &str)] = &[
      "base.toml:4: mesh.office.border_router: there is no node lrb; there is lbr, a, b"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nchannel = 11",
      "base.toml:5: mesh.office.channel: no such key; here may stand border_router, nodes, queue, tx_power, path_loss, \
-      min_be, max_be, max_backoffs, max_retries, retry_delay, wake_interval, listen_for, transmit_ma, receive_ma, \
-      sleep_ma, volts"),
+      min_be, max_be, max_backoffs, max_retries, retry_delay, announces_rate, wake_interval, listen_for, transmit_ma, \
+      receive_ma, sleep_ma, volts"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nmin_be = 6",
      "base.toml:5: mesh.office.min_be: 6 is more than max_be, 5"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nwake_interval = \"100ms\"\nlisten_for = \"200ms\"",

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * dtpa_auto: DTPA that learns from the mean rate of all nodes how much each is to send.
+ *
+ * DTPA (dtpa.bpf.c) has every node of a network of sensors send c segments a second, and leaves it to somebody to find
+ * c, which depends on tree and radio. Here c is a headroom above the mean rate, over the last minute, of the flows that
+ * come up the tree. Who would send more than c a second waits, before each window,
+ *
+ *    TXP = max(0, window / c - RTT)
+ *
+ * and who gets less sends as Reno does. What the fast ones leave the others can take: the mean rises, and c with it, up
+ * to where nodes get no more than 1/(1 + headroom) of c.
+ *
+ * From H.-S. Im's dissertation (see dtpa.bpf.c), which leaves "proper setting of c" to future work; this answer is the
+ * project's own.
+ *
+ * Who counts: the border router, past which every packet goes, counts those with data, flow by flow, in buckets of five
+ * seconds, and tells the mean of twelve full ones in each packet down (`announces_rate` of a mesh). A flow counts from
+ * its first packet on, and if it has been silent for half a minute, to its last. Where the border router does not
+ * announce anything, a node goes by what it forwards itself. That is not enough: nodes are then no faster than those
+ * behind them, but one that forwards nothing knows of no others, next to the border router too (papers/dtpa has both).
+ *
+ * Cost: no message. Six bytes in each packet down, most of which are acknowledgements. A node keeps what it is told and
+ * its period. The border router keeps two bytes for each bucket, and of each node four: its short address, and in which
+ * buckets its first packet came and its last.
+ *
+ * Convergence: the larger c is, the smaller the share of it that nodes get. So there is one c of which they get
+ * 1/(1 + headroom), and c moves towards it from both sides: from above, where it starts, as soon as a minute has been
+ * counted; from below by about twice the headroom in a minute. A node that joins learns c from its first
+ * acknowledgement.
+ *
+ * Limits:
+ *  - it makes equal whatever nodes want to send: who has more to send than others waits, though the channel be idle;
+ *  - in the first minute, and after one in which nothing has come up, nothing is known, and nobody waits;
+ *  - when all rates fall together, in an outage, c falls with them, though not below `least`, and needs minutes to come
+ *    back: whether the others are slow because they have to be, the mean does not tell;
+ *  - nodes of which nothing arrives do not count: nothing but the wait of the others helps them;
+ *  - a kernel's socket cannot know what others send: the simulator only.
+ *
+ * Departures from dtpa.bpf.c:
+ *  - p is not needed, because the window that Reno has come to with it is known: nodes wait before their first loss
+ *    too, and no count of a lifetime makes them slow to learn;
+ *  - the period follows every acknowledgement, not only those with a sample of the RTT: after a timeout the window is
+ *    one segment, and the wait that of one segment;
+ *  - a window that waits needs not grow, as c is sent whatever it is, and the wait has no bound of its own.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf_tracing_net.h"
+#include "control.h"
+#include "control_programs.h"
+#include "dtpa_period.h"
+#include "waiting_reno.h"
+
+PARAM(u32, headroom, 128, 0, 10240, "/1024", "how far above the mean rate of all flows a node's may be");
+PARAM(u32, least, 100, 1, 1000000000, "", "thousandths of a segment a second, which each node may always send");
+
+SIMULATED_ONLY("no kernel tells a sender what the other nodes of its mesh send");
+
+struct dtpa_auto {
+	__u32 acked_to; /* sequence number */
+};
+
+/* The mean rate of the flows that come up the tree, thousandths of a segment a second; 0 while it is not known. */
+static __always_inline __u32 mean_flow_rate(const struct tcp_sock *tp)
+{
+#ifdef __bpf__
+	return 0;
+#else
+	return tp->sim.mean_flow_rate;
+#endif
+}
+
+/* What is sent in a turn, segments: the receiver's window may be less than cwnd. */
+static __always_inline __u32 dtpa_auto_window(const struct tcp_sock *tp)
+{
+	return max(min(tp->snd_cwnd, tp->snd_wnd / tp->mss_cache), 1U);
+}
+
+static __always_inline __u32 dtpa_auto_period_us(const struct tcp_sock *tp)
+{
+	__u64 rate = mean_flow_rate(tp);
+	__u64 c = max(rate + rate * headroom / 1024, (__u64)least);
+
+	return rate ? dtpa_window_period_us(dtpa_auto_window(tp), tp->srtt_us >> 3, min(c, (__u64)~0U)) : 0;
+}
+
+static __always_inline void dtpa_auto_init(struct sock *sk)
+{
+	*(struct dtpa_auto *)inet_csk_ca(sk) = (struct dtpa_auto){.acked_to = tcp_sk(sk)->snd_una};
+	waiting_reno_init(sk);
+}
+
+static __always_inline void dtpa_auto_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct dtpa_auto *ca = inet_csk_ca(sk);
+
+	waiting_reno_acked(sk, rs, &ca->acked_to, tcp_is_cwnd_limited(sk));
+	waiting_reno_pace(sk, dtpa_auto_window(tp), dtpa_auto_period_us(tp));
+}
+
+INIT_PROGRAM(dtpa_auto_init)
+
+SEC("struct_ops")
+void BPF_PROG(cong_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	dtpa_auto_cong_control(sk, rs);
+}
+
+SET_STATE_PROGRAM(waiting_reno_set_state)
+SSTHRESH_PROGRAM(tcp_reno_ssthresh)
+UNDO_CWND_PROGRAM(tcp_reno_undo_cwnd)
+
+/* A burst of two segments is more than a sensor's share. */
+SEC("struct_ops")
+__u32 BPF_PROG(min_tso_segs, struct sock *sk)
+{
+	return 1;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops dtpa_auto = {
+	.init = (void *)init,
+	.cong_control = (void *)cong_control,
+	.set_state = (void *)set_state,
+	.ssthresh = (void *)ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+	.min_tso_segs = (void *)min_tso_segs,
+	.name = "dtpa_auto",
+};
+
+char _license[] SEC("license") = "Dual BSD/GPL";
