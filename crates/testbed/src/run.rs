@@ -16,7 +16,7 @@ use crate::series::Gathering;
 use crate::soundness::{self, Processors};
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
-use scenario::model::{FlowGroup, Scenario};
+use scenario::model::{FlowGroup, Scenario, SendBuffer};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use std::io;
@@ -66,7 +66,7 @@ pub fn run_with(
         return Err(Error::Step { step, least: LEAST_STEP });
     }
     let plan = Plan::new(scenario)?;
-    let pairs = pairs(scenario, &plan, controls)?;
+    let pairs = pairs(&plan, controls)?;
     let clock = Clock::of_run(time).map_err(Error::machine)?;
     let mut network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
     let links = network.samples();
@@ -86,8 +86,7 @@ pub fn run_with(
         Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
     let missed = network.missed().map_err(Error::machine)?;
-    let lived: Vec<_> =
-        plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
+    let lived: Vec<_> = plan.flows.iter().zip(&apps.flows).collect();
     let late =
         soundness::complaint(scenario, &network.around.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation
@@ -102,7 +101,10 @@ pub fn run_with(
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
         flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
     };
-    let flows: Vec<_> = seen.map(record).collect();
+    let mut flows: Vec<_> = seen.map(record).collect();
+    for flow in &mut flows {
+        flow.app = apps.counted(flow.flow);
+    }
     let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
@@ -141,10 +143,11 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
     Ok(())
 }
 
-fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
+fn pairs(plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
     let pair = |(hosts, number): (&Hosts, _)| {
         let control = &controls[hosts.group];
-        let pair = pair(number, &scenario.flows[hosts.group], control.needs_ecn, None).map_err(Error::machine)?;
+        let first = &plan.flows[hosts.flows[0]].settings;
+        let pair = pair(number, first, control.needs_ecn, None).map_err(Error::machine)?;
         control.attach_to(&pair.receiver).map_err(Error::machine)?;
         Ok(pair)
     };
@@ -153,20 +156,23 @@ fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<
 
 /// Pair `number` of hosts, with the congestion control that their programs get unless they choose.
 pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
-    let mtu = group.packet.0 as u32;
+    let mtu = group.largest_packet().0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
     let sender = Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?;
     let receiver = Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?;
     if let Some(tcp_rmem) = group.tcp_rmem {
         receiver.namespace.within(|| stack::tune_receive_buffers(tcp_rmem))?;
     }
+    if group.app.is_some() {
+        sender.namespace.within(|| stack::tune_send_buffers(&SendBuffer::default()))?;
+    }
     Ok(Pair { sender, receiver, reverse: group.reverse })
 }
 
 fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
-    let monitor = |Planned { group, arrival, .. }: &Planned| {
+    let monitor = |Planned { settings, arrival, .. }: &Planned| {
         let sender = SenderMeter::new(Interval::new(scenario, None), arrival.at);
-        let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
+        let receiver = ReceiverMeter::new(Interval::new(scenario, settings.stop));
         FlowMonitor::new(sender, receiver, arrival.size.map(|size| size.0))
     };
     plan.flows.iter().map(monitor).collect()
@@ -177,7 +183,7 @@ fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> O
     let late = scenario.duration.since(emulator::LONGEST_SLEEP);
     let flows = plan.flows.iter().zip(&apps.flows).zip(&network.around.monitors);
     let silent =
-        flows.filter(|((planned, flow), monitor)| flow.opened && planned.arrival.at < late && !monitor.has_begun());
+        flows.filter(|((planned, flow), monitor)| flow.opened && planned.arrival.at < late && !monitor.has_begun);
     soundness::nothing_carried(silent.count())
 }
 
@@ -252,6 +258,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: 
 }
 
 fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {
+    monitor.refused(&flow.refused);
     let sender = &mut monitor.sender;
     // What is acknowledged after the application has stopped is no completion.
     let completed_at = monitor.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));

@@ -17,6 +17,7 @@ pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
 pub use wifi::{WifiCell, WifiStation};
 
+use crate::app::{App, Datagrams};
 use crate::lte;
 use crate::mesh::{Hop, Mesh};
 use crate::skb::{ReceiveBuffer, receive_memory};
@@ -241,8 +242,10 @@ impl Scenario {
                 let Clock { drift, .. } = group.clock;
                 return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
             }
-            if group.app.is_some() {
-                return Some(OnlyInTheSimulator { key: key("app"), what: OnlyThere::App });
+            if let Some(App::Datagrams(Datagrams { packet, .. })) = &group.app
+                && *packet < only::STAMPED
+            {
+                return Some(OnlyInTheSimulator { key: key("app.packet"), what: OnlyThere::ShortDatagrams });
             }
             if group.write_rate.is_some() {
                 return Some(OnlyInTheSimulator { key: key("write_rate"), what: OnlyThere::WriteRate });

@@ -1,6 +1,9 @@
 //! What a scenario asks for that either world lacks.
 
-use crate::units::Drift;
+use crate::units::{Bytes, Drift};
+
+/// The shortest datagram that says when it was sent: headers of 28 bytes and a number of 8.
+pub(super) const STAMPED: Bytes = Bytes(36);
 
 /// What a scenario asks for that only a kernel has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +39,8 @@ pub enum OnlyThere {
     SmallQueues,
     /// Hosts with queues of their own.
     Host,
-    /// Applications that do something else than to write.
-    App,
+    /// Datagrams with no room for the time at which they are sent.
+    ShortDatagrams,
     /// A mesh of radios.
     Mesh,
     /// An application that writes at a rate of its own.
@@ -60,7 +63,9 @@ impl std::fmt::Display for OnlyInTheSimulator {
                 write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
             }
             OnlyThere::Host => write!(f, "cannot be had on a kernel yet, whose hosts have the kernel's own queues")?,
-            OnlyThere::App => write!(f, "cannot be had on a kernel yet, where programs write transfers only")?,
+            OnlyThere::ShortDatagrams => {
+                write!(f, "is too short on a kernel, where the packet says when it was sent: write {STAMPED} or more")?;
+            }
         }
         write!(f, ": leave it out, or simulate")
     }

@@ -58,8 +58,6 @@ pub struct Network {
     arrived: [VecDeque<(Nanos, PacketInfo)>; 2],
     /// The ports towards each end whose queues are the kernel's.
     kernel_ports: [Vec<PortId>; 2],
-    /// For each flow: do its data take the reverse path?
-    is_reverse: Vec<bool>,
     time: Time,
     step: Option<Nanos>,
     /// Steps of the series that are over.
@@ -80,7 +78,7 @@ impl Network {
         time: Time,
         options: &Options,
     ) -> Result<Network, Error> {
-        let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+        let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
         let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
         let topology = Topology::new(scenario, &counts);
         let interfaces = match options.pcap_links {
@@ -109,7 +107,6 @@ impl Network {
             clock: Nanos::ZERO,
             arrived: Default::default(),
             kernel_ports,
-            is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
             time,
             step: options.series,
@@ -166,8 +163,12 @@ impl Network {
         self.catch_up(now);
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
-            if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
-                info.counts = monitor.leaves(now, segment);
+            if let Some(monitor) = self.around.monitors.get_mut(flow) {
+                info.counts = match (&info.segment, info.stamp) {
+                    (Some(segment), _) => monitor.leaves(now, segment),
+                    (None, Some(_)) => monitor.datagram_leaves(now),
+                    (None, None) => false,
+                };
             }
         }
         info.slot = self.around.buffers.put(buffer);
@@ -178,14 +179,8 @@ impl Network {
     /// The flow of a packet that a pair of hosts sends, and whether it comes from the flow's sender.
     #[inline]
     fn flow_of(&self, hosts: usize, from: End, packet: &[u8]) -> Option<(usize, bool)> {
-        let hosts = &self.plan.hosts[hosts];
-        // All of a group go the same way.
-        let is_data = (from == End::Sender) != self.is_reverse[hosts.first];
-        if hosts.shared_by.is_none() {
-            return Some((hosts.first, is_data));
-        }
-        let (from, to) = ports(packet)?;
-        hosts.flow_of(if is_data { from } else { to }).map(|flow| (flow, is_data))
+        let flow = self.plan.hosts[hosts].flow_of(|| ports(packet))?;
+        Some((flow, from == self.plan.flows[flow].from()))
     }
 
     /// Has the links do what was due by `now`. In virtual time they stop at a packet that has come to a host: its
@@ -201,8 +196,8 @@ impl Network {
             self.clock = self.clock.max(at);
             if let Some(id) = self.links.step(self.clock, &mut self.around) {
                 let info = *self.links.packets.remove(id);
-                let to_receivers = info.is_data != self.is_reverse[info.flow as usize];
-                let end = if to_receivers { End::Receiver } else { End::Sender };
+                let from = self.plan.flows[info.flow as usize].from();
+                let end = if info.is_data { from.opposite() } else { from };
                 self.arrived[end as usize].push_back((at, info));
             }
         }
@@ -274,10 +269,13 @@ impl Network {
         if !info.is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
-        if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
-            match info.is_data {
-                false => monitor.returns(now, segment),
-                true => monitor.arrives(now, segment, info.bytes()),
+        if let Some(monitor) = self.around.monitors.get_mut(flow) {
+            match (&info.segment, info.stamp) {
+                (Some(segment), _) if info.is_data => monitor.arrives(now, segment, info.bytes()),
+                (Some(segment), _) => monitor.returns(now, segment),
+                (None, Some(_)) if info.is_data => monitor.receiver.arrived(now, info.bytes()),
+                (None, Some(sent_at)) => monitor.answer_returns(now, sent_at),
+                (None, None) => {}
             }
         }
         Ok(Some(Delivery { to, hosts: self.plan.flows[flow].hosts, length, due }))

@@ -49,7 +49,7 @@ impl KernelLink {
         let Service::Rate(rate) = link.service else {
             return Err(Error::Machine("the kernel's shaper needs a rate".into()));
         };
-        let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+        let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
         let key = format!("link.{}.queue.kind", link.name);
         let discipline = match &link.queue {
             Queue::Kernel(queue) => {
