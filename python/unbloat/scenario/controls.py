@@ -36,7 +36,9 @@ def named(written: str) -> str:
 
 
 def _sources(cell: _core.Cell) -> Sequence[dict[str, str]]:
-    return [group["cc"]["source"] for group in json.loads(cell.json())["flows"]]
+    sources = [group["cc"]["source"] for group in json.loads(cell.json())["flows"]]
+    # Datagrams have none, which has no name.
+    return [source if isinstance(source, dict) else {source: "none"} for source in sources]
 
 
 def axis_over(key: str, cell: _core.Cell) -> str:
