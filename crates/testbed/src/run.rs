@@ -14,9 +14,10 @@ use crate::host::{Host, Pair};
 use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
+use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
-use scenario::model::{FlowGroup, Scenario, SendBuffer};
+use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use std::io;
@@ -48,7 +49,7 @@ pub fn run(
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
-    run_with(scenario, &controls, time, options, progress)
+    run_with(scenario, library, &controls, time, options, progress)
 }
 
 /// The same with controls that the caller has loaded, one for each group.
@@ -57,6 +58,7 @@ pub fn run(
 /// As `run`.
 pub fn run_with(
     scenario: &Scenario,
+    library: &Library,
     controls: &[GroupControl],
     time: Time,
     options: &Options,
@@ -66,9 +68,14 @@ pub fn run_with(
         return Err(Error::Step { step, least: LEAST_STEP });
     }
     let plan = Plan::new(scenario)?;
-    let pairs = pairs(&plan, controls)?;
+    let pairs = pairs(scenario, &plan, controls)?;
+    let uplinks = uplinks(scenario, &plan, &pairs, library, time)?;
     let clock = Clock::of_run(time).map_err(Error::machine)?;
     let mut network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
+    for (near, uplink) in &uplinks {
+        let queue = uplink.queue(near.host, clock.origin()).map_err(Error::machine)?;
+        network.stand_behind(near.hosts, near.link, queue);
+    }
     let links = network.samples();
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
@@ -85,6 +92,7 @@ pub fn run_with(
         Time::Real => (None, soundness::standstill(scenario, stalls)),
         Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
+    network.finish().map_err(Error::machine)?;
     let missed = network.missed().map_err(Error::machine)?;
     let lived: Vec<_> = plan.flows.iter().zip(&apps.flows).collect();
     let late =
@@ -143,15 +151,62 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
     Ok(())
 }
 
-fn pairs(plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
+fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
     let pair = |(hosts, number): (&Hosts, _)| {
         let control = &controls[hosts.group];
-        let first = &plan.flows[hosts.flows[0]].settings;
-        let pair = pair(number, first, control.needs_ecn, None).map_err(Error::machine)?;
-        control.attach_to(&pair.receiver).map_err(Error::machine)?;
+        let first = &plan.flows[hosts.flows[0]];
+        let pair = match hosts.host {
+            Some(host) => shared_pair(number, &scenario.hosts[host], plan, hosts, control.needs_ecn),
+            None => pair(number, &first.settings, control.needs_ecn, None),
+        };
+        let pair = pair.map_err(Error::machine)?;
+        control.attach_to(pair.host(first.from().opposite())).map_err(Error::machine)?;
         Ok(pair)
     };
     plan.hosts.iter().zip(0..).map(pair).collect()
+}
+
+/// Pair `number` of hosts, of which the near one is a host of the scenario, with all its flows.
+fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn: bool) -> io::Result<Pair> {
+    let groups = || hosts.flows.iter().map(|flow| &plan.flows[*flow].settings);
+    let first = groups().next().expect("a host has flows");
+    // Its settings are those of the others too. Packets are as long as the longest, and sockets keep theirs shorter.
+    let packet = groups().map(|group| group.largest_packet()).max().unwrap_or(first.packet);
+    let group = FlowGroup { packet, app: None, reverse: false, ..FlowGroup::clone(first) };
+    let pair = pair(number, &group, ecn, None)?;
+    let tune = |end: &Host, send_buffer: &SendBuffer| {
+        end.namespace.within(|| {
+            stack::tune_send_buffers(send_buffer)?;
+            group.tcp_rmem.map_or(Ok(()), stack::tune_receive_buffers)
+        })
+    };
+    tune(&pair.sender, &host.send_buffer)?;
+    tune(&pair.receiver, &SendBuffer::default())?;
+    Ok(pair)
+}
+
+/// The near host of a pair, the number of the pair, and the link that its packets leave by.
+struct Near<'a> {
+    host: &'a Host,
+    hosts: usize,
+    link: usize,
+}
+
+/// Gives the devices of the scenario's hosts their queues.
+fn uplinks<'a>(
+    scenario: &Scenario,
+    plan: &Plan,
+    pairs: &'a [Pair],
+    library: &Library,
+    time: Time,
+) -> Result<Vec<(Near<'a>, Uplink)>, Error> {
+    let near = plan.hosts.iter().zip(pairs).enumerate();
+    let give = |(hosts, (planned, pair)): (usize, (&Hosts, &'a Pair))| {
+        let (number, host) = (planned.host?, &pair.sender);
+        let near = Near { host, hosts, link: scenario.hosts[number].uplink };
+        Some(Uplink::give(scenario, number, host, library, time).map(|uplink| (near, uplink)))
+    };
+    near.filter_map(give).collect()
 }
 
 /// Pair `number` of hosts, with the congestion control that their programs get unless they choose.

@@ -2,6 +2,7 @@
 
 mod flow;
 mod host;
+mod host_on_kernel;
 mod link;
 mod only;
 mod queue;
@@ -230,8 +231,8 @@ impl Scenario {
 
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
-        if let Some(host) = self.hosts.first() {
-            return Some(OnlyInTheSimulator { key: format!("host.{}", host.name), what: OnlyThere::Host });
+        if let Some(refused) = self.host_only_in_the_simulator() {
+            return Some(refused);
         }
         if let Some(mesh) = self.meshes.first() {
             return Some(OnlyInTheSimulator { key: format!("mesh.{}", mesh.name), what: OnlyThere::Mesh });

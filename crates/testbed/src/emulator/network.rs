@@ -1,6 +1,7 @@
 //! The network between the hosts: the same ports as in the simulator, on the real clock.
 
 use crate::emulator::clock::{Time, sent_by_itself};
+use crate::emulator::kernel_port::KernelPort;
 use crate::emulator::surroundings::Surroundings;
 use crate::emulator::waiting::Waiting;
 use crate::error::Error;
@@ -8,13 +9,16 @@ use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::host::tun;
+use crate::kernel::StampReader;
 use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
+use crate::uplink::HostQueue;
+use crate::uplink::port::UplinkPort;
 use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS, SnapLength};
 use path::{Packet, Port, PortId, Topology};
-use scenario::model::{Emulator, Link, Queue, Scenario};
+use scenario::model::Scenario;
 use scenario::records;
 use scenario::records::Options;
 use scenario::units::Nanos;
@@ -49,7 +53,7 @@ pub struct Delivery {
 /// Links, packets on their way, and what is seen of the flows.
 pub struct Network {
     plan: Plan,
-    links: path::Network<PacketInfo, KernelLink>,
+    links: path::Network<PacketInfo, KernelPort>,
     /// Buffers, monitors and lateness, which the links work with.
     pub around: Surroundings,
     /// The time up to which the links have been told of packets: it must not go back.
@@ -58,6 +62,8 @@ pub struct Network {
     arrived: [VecDeque<(Nanos, PacketInfo)>; 2],
     /// The ports towards each end whose queues are the kernel's.
     kernel_ports: [Vec<PortId>; 2],
+    /// By pair of hosts, what tells when packets of the near one came to its queue.
+    stamps: Vec<Option<StampReader>>,
     time: Time,
     step: Option<Nanos>,
     /// Steps of the series that are over.
@@ -85,7 +91,7 @@ impl Network {
             true => LinkInterfaces::new(topology.port_names()),
             false => LinkInterfaces::default(),
         };
-        let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose, time))?;
+        let links = topology.network_with(|link, purpose| KernelPort::of(scenario, link, purpose, time))?;
         if time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
@@ -108,6 +114,7 @@ impl Network {
             arrived: Default::default(),
             kernel_ports,
             plan,
+            stamps: vec![],
             time,
             step: options.series,
             steps: 0,
@@ -163,10 +170,13 @@ impl Network {
         self.catch_up(now);
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
+            // TCP's round trip begins before the queue of its host.
+            let stamps = self.stamps.get(hosts).copied().flatten().filter(|_| from == End::Sender);
+            let sent_at = stamps.map_or(now, |stamps| stamps.came(now, &buffer[..length]));
             if let Some(monitor) = self.around.monitors.get_mut(flow) {
                 info.counts = match (&info.segment, info.stamp) {
-                    (Some(segment), _) => monitor.leaves(now, segment),
-                    (None, Some(_)) => monitor.datagram_leaves(now),
+                    (Some(segment), _) => monitor.leaves(sent_at, segment),
+                    (None, Some(_)) => monitor.datagram_leaves(sent_at),
                     (None, None) => false,
                 };
             }
@@ -225,7 +235,7 @@ impl Network {
 
     fn kernel_link(&self, port: PortId) -> Option<&KernelLink> {
         match self.links.port(port) {
-            Port::External(link) => Some(link),
+            Port::External(port) => port.link(),
             _ => None,
         }
     }
@@ -235,11 +245,33 @@ impl Network {
         self.catch_up(now);
         let Network { links, around, kernel_ports, clock, .. } = self;
         for port in &kernel_ports[to as usize] {
-            links.with_external(*port, *clock, around, |link, packets, around, gone| {
-                link.collect(now, packets, around, gone, buffer)
+            links.with_external(*port, *clock, around, |port, packets, around, gone| match port {
+                KernelPort::Link(link) => link.collect(now, packets, around, gone, buffer),
+                KernelPort::Uplink(_) => Ok(()),
             })?;
         }
         around.check()
+    }
+
+    /// Puts the port of a link behind the queue of the device of a host, the near one of this pair.
+    pub fn stand_behind(&mut self, hosts: usize, link: usize, queue: HostQueue) {
+        self.stamps.resize(self.plan.hosts.len(), None);
+        self.stamps[hosts] = Some(queue.reader);
+        self.with_uplink(path::forward(link), |uplink| uplink.stand_behind(queue));
+    }
+
+    /// The run is over: takes note of what the hosts' queues have dropped.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let all = self.kernel_ports[End::Receiver as usize].clone();
+        all.into_iter().filter_map(|port| self.with_uplink(port, UplinkPort::finish)).collect()
+    }
+
+    fn with_uplink<R>(&mut self, port: PortId, act: impl FnOnce(&mut UplinkPort) -> R) -> Option<R> {
+        let Network { links, around, clock, .. } = self;
+        links.with_external(port, *clock, around, |port, _, _, _| match port {
+            KernelPort::Uplink(uplink) => Some(act(uplink)),
+            KernelPort::Link(_) => None,
+        })
     }
 
     /// Packets that the kernel's queues released and nobody took in time.
@@ -322,12 +354,6 @@ impl Network {
 /// The end of the hosts that a port leads to.
 fn towards(port: PortId) -> End {
     if path::is_reverse(port) { End::Sender } else { End::Receiver }
-}
-
-/// The port of a direction of a link whose queue, or whose channel, is the kernel's.
-fn kernel_port(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelLink>, Error> {
-    let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
-    is_the_kernels.then(|| KernelLink::new(scenario, link, purpose, time)).transpose()
 }
 
 #[cfg(test)]
