@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, Write
 
 
 def saved(cli: Cli, folder: Path, scenario: Path, name: str, *words: str) -> Path:
@@ -134,3 +134,14 @@ def test_every_command_prints_one_object(cli: Cli, small: Path, words: list[str]
     done = cli(*words, "--json")
     assert done.returncode == 0, done.stderr
     assert isinstance(json.loads(done.stdout), dict)
+
+
+def test_what_a_kernel_lacks_is_wrong_input(scenario: Write, cli: Cli) -> None:
+    link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = {}'
+    file = scenario(link, 'cc = "reno"\nhost = "pc"', top="[host.pc]\nring = 10")
+    done = cli("run", file, "--on", "kernel")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"unbloat: {file}:3: host.pc.ring: is 0 on a kernel, where the emulated device takes a packet when the link "
+        "has room for it: leave it out, or simulate\n"
+    )

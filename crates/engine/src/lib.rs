@@ -5,7 +5,6 @@
 //!
 //! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
 
-mod apps;
 mod bits;
 mod clock;
 mod initial_sequence;

@@ -1,12 +1,12 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
-use crate::apps::{Action, Programs};
 use crate::monitor::Monitor;
 use crate::packet::{Ack, Data, Datagram, Packet, class_of};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{Event, Tap};
 use crate::{Error, Outcome};
+use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
 use path::{Agenda, Network, Source, Topology};

@@ -134,11 +134,14 @@ impl<'a> Topology<'a> {
                 }
                 Planned::Egress(link, Device { ring, byte_queue_limits }) => {
                     let purpose = purpose(number);
-                    let Scenario { seed, warmup, duration, .. } = *self.scenario;
-                    let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
-                    let discipline = discipline_of(link, self.scenario, purpose);
-                    let device = DeviceRing::new(discipline, *ring, *byte_queue_limits);
-                    Port::Egress(Box::new(EgressPort::new(link, device, output)))
+                    let ours = || {
+                        let Scenario { seed, warmup, duration, .. } = *self.scenario;
+                        let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
+                        let discipline = discipline_of(link, self.scenario, purpose);
+                        let device = DeviceRing::new(discipline, *ring, *byte_queue_limits);
+                        Port::Egress(Box::new(EgressPort::new(link, device, output)))
+                    };
+                    external(link, purpose)?.map_or_else(ours, Port::External)
                 }
                 Planned::Delay(delay) => Port::Delay(DelayLine::new(*delay)),
             };

@@ -102,6 +102,11 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
             let key = key.map_or("receiver".to_string(), |parameter| format!("receiver_params.{parameter}"));
             refused(cell, &format!("flows.{group}.{key}"), error)
         }
+        testbed::Error::Classifier { host, error } if error.is_input => {
+            let key = error.parameter.as_ref();
+            let key = key.map_or("classifier".to_string(), |parameter| format!("classifier_params.{parameter}"));
+            refused(cell, &format!("host.{host}.{key}"), error)
+        }
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
         testbed::Error::Interrupted => interrupted(),

@@ -7,7 +7,7 @@ use crate::live::Watcher;
 use mechanism::{Kind, Library};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Scenario, Service};
+use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Scenario, Service};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -124,8 +124,13 @@ impl Cell {
                     .map(|receiver| library.device_object_file(Kind::WindowController, &receiver.source));
                 object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
             };
+            let classifier = |host: &Host| {
+                let object =
+                    host.classifier.as_ref().map(|own| library.device_object_file(Kind::Classifier, &own.source));
+                object.transpose().map_err(|error| wrong_classifier(&self.0, &host.name, &error)).transpose()
+            };
             let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);
-            objects.flatten().collect::<PyResult<Vec<_>>>()
+            objects.flatten().chain(self.0.scenario.hosts.iter().filter_map(classifier)).collect::<PyResult<Vec<_>>>()
         };
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }

@@ -134,7 +134,8 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
     }
     let whose = format!("is of the link by which the packets of [host.{}] leave it", host.name);
     if let Queue::Kernel(_) = forward.queue {
-        link.queue().complain("kind", format!("{whose}, which is simulated: it must be this program's own"));
+        link.queue()
+            .complain("kind", format!("{whose}: write it without \"kernel:\", and a kernel runs its own there"));
     }
     if matches!(forward.service, Service::Wifi(_) | Service::Lte(_)) {
         let key = if link.get("lte").is_some() { "lte" } else { "wifi" };

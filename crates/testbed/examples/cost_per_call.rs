@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..RUNS {
         let controls = load_controls(scenario, &library)?;
         let counting = std::thread::spawn(|| status(Some(MEASURED)));
-        run_with(scenario, &controls, Time::Real, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
+        run_with(scenario, &library, &controls, Time::Real, &Options::default(), &mut |_| ControlFlow::Continue(()))?;
         let counted = counting.join().expect("nothing panics")?;
         for (group, control) in controls.iter().enumerate() {
             collect(&mut figures, group, calls_of(&counted, control));

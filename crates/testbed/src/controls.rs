@@ -13,9 +13,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The kernel's own control that needs ECN at both ends.
 const DCTCP: &str = "dctcp";
 
+/// What datagrams have, as their records say.
+const NONE: &str = "none";
+
 /// What a group's hosts use.
 pub struct GroupControl {
-    /// The kernel's name for it.
+    /// The kernel's name for it; empty where there is none.
     pub name: String,
     /// What the scenario calls it.
     pub listed: String,
@@ -31,6 +34,11 @@ impl GroupControl {
     /// What was loaded; none of the kernel's own.
     pub fn loaded(&self) -> Option<&Loaded> {
         self.loaded.as_ref()
+    }
+
+    /// What programs get that do not choose: the kernel's own where the group has none.
+    pub(crate) fn preferred(&self) -> Option<&str> {
+        Some(&*self.name).filter(|name| !name.is_empty())
     }
 
     /// The programs of its window controller; none if it has none.
@@ -72,7 +80,10 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
         }
         CcSource::Builtin(name) => name.clone(),
         CcSource::File(path) => path.display().to_string(),
-        CcSource::None => unreachable!("applications are refused before anything is loaded"),
+        CcSource::None => {
+            let (name, listed) = (String::new(), NONE.into());
+            return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, receiver: None });
+        }
     };
     let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
     let (name, needs_ecn) = (loaded.kernel_name.clone(), loaded.needs_ecn);

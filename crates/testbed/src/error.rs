@@ -23,6 +23,13 @@ pub enum Error {
         /// Why.
         error: kernel::Error,
     },
+    /// The classifier of this host cannot be had.
+    Classifier {
+        /// The host's name in the file.
+        host: String,
+        /// Why.
+        error: kernel::Error,
+    },
     /// The kernel's TCP cannot do what the group's profile says.
     Unswitchable {
         /// The flow group.
@@ -56,7 +63,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Error::Mechanism { error, .. } | Error::Receiver { error, .. } => error.fmt(f),
+            Error::Mechanism { error, .. } | Error::Receiver { error, .. } | Error::Classifier { error, .. } => {
+                error.fmt(f)
+            }
             Error::Unswitchable { switch: Unswitchable { key, always }, .. } => {
                 write!(
                     f,

@@ -14,6 +14,7 @@ mod run;
 mod series;
 mod shell;
 mod soundness;
+mod uplink;
 
 pub use controls::{GroupControl, load as load_controls};
 pub use emulator::clock::Time;

@@ -3,6 +3,7 @@
 use crate::host::tun::HEADER;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use path::{Ecn, Packet};
+use scenario::units::Nanos;
 
 /// A packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct PacketInfo {
     pub counts: bool,
     /// What its TCP header says; none if it has none.
     pub segment: Option<Segment>,
+    /// When its application sent it, of a datagram that says so, or of the one that it answers.
+    pub stamp: Option<Nanos>,
 }
 
 impl Packet for PacketInfo {
@@ -93,7 +96,9 @@ impl PacketInfo {
     pub fn read(sent: &[u8], flow: u32, pair: u32, is_data: bool) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
-        let is_tcp = ip.protocol() == IpNumber::TCP && !ip.is_fragmenting_payload();
+        let inside = &packet[ip.slice().len()..];
+        let is = |protocol| ip.protocol() == protocol && !ip.is_fragmenting_payload();
+        let is_datagram = is(IpNumber::UDP) || is(IpNumber::ICMP);
         Some(PacketInfo {
             slot: PacketInfo::NO_BUFFER,
             flow,
@@ -103,7 +108,8 @@ impl PacketInfo {
             tos: packet[TOS],
             marked: false,
             counts: false,
-            segment: if is_tcp { Segment::of(&packet[ip.slice().len()..]) } else { None },
+            segment: if is(IpNumber::TCP) { Segment::of(inside) } else { None },
+            stamp: inside.get(DATAGRAM_HEADER..).filter(|_| is_datagram).and_then(stamp),
         })
     }
 
@@ -116,12 +122,38 @@ impl PacketInfo {
 /// Where the type of service stands in an IPv4 header (RFC 791), its two lowest bits ECN's.
 const TOS: usize = 1;
 
-/// The ports of a TCP packet, the `virtio_net_hdr` in front: where from, where to.
+/// Bytes of a header of UDP's, and of an ICMP echo.
+pub const DATAGRAM_HEADER: usize = 8;
+/// Where the identifier of an ICMP echo stands in its header (RFC 792).
+const ICMP_IDENTIFIER: std::ops::Range<usize> = 4..6;
+/// Types of ICMP echoes.
+const ECHO_REQUEST: u8 = 8;
+const ECHO_REPLY: u8 = 0;
+
+/// The time that the payload of a datagram begins with.
+pub fn stamp(payload: &[u8]) -> Option<Nanos> {
+    payload.first_chunk().map(|bytes| Nanos(u64::from_be_bytes(*bytes)))
+}
+
+/// The ports of a packet, the `virtio_net_hdr` in front: where from, where to. Of an ICMP echo both are its identifier.
 pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
     let packet = sent.get(HEADER..)?;
     let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
-    let tcp = packet.get(ip.slice().len()..).filter(|tcp| tcp.len() >= 4 && ip.protocol() == IpNumber::TCP)?;
-    Some((u16::from_be_bytes([tcp[0], tcp[1]]), u16::from_be_bytes([tcp[2], tcp[3]])))
+    let inside = packet.get(ip.slice().len()..).filter(|inside| inside.len() >= DATAGRAM_HEADER)?;
+    match ip.protocol() {
+        IpNumber::TCP | IpNumber::UDP => {
+            Some((u16::from_be_bytes([inside[0], inside[1]]), u16::from_be_bytes([inside[2], inside[3]])))
+        }
+        IpNumber::ICMP => echo_identifier(inside).map(|identifier| (identifier, identifier)),
+        _ => None,
+    }
+}
+
+/// The identifier of an ICMP echo, request or reply.
+pub fn echo_identifier(icmp: &[u8]) -> Option<u16> {
+    let identifier = icmp.get(ICMP_IDENTIFIER)?;
+    let is_echo = matches!(icmp[0], ECHO_REQUEST | ECHO_REPLY);
+    is_echo.then(|| u16::from_be_bytes([identifier[0], identifier[1]]))
 }
 
 /// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the

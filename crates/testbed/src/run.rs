@@ -14,9 +14,10 @@ use crate::host::{Host, Pair};
 use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
+use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
 use mechanism::Library;
-use scenario::model::{FlowGroup, Scenario};
+use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use std::io;
@@ -48,7 +49,7 @@ pub fn run(
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
-    run_with(scenario, &controls, time, options, progress)
+    run_with(scenario, library, &controls, time, options, progress)
 }
 
 /// The same with controls that the caller has loaded, one for each group.
@@ -57,6 +58,7 @@ pub fn run(
 /// As `run`.
 pub fn run_with(
     scenario: &Scenario,
+    library: &Library,
     controls: &[GroupControl],
     time: Time,
     options: &Options,
@@ -67,8 +69,13 @@ pub fn run_with(
     }
     let plan = Plan::new(scenario)?;
     let pairs = pairs(scenario, &plan, controls)?;
+    let uplinks = uplinks(scenario, &plan, &pairs, library, time)?;
     let clock = Clock::of_run(time).map_err(Error::machine)?;
     let mut network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
+    for (near, uplink) in &uplinks {
+        let queue = uplink.queue(near.host, clock.origin()).map_err(Error::machine)?;
+        network.stand_behind(near.hosts, near.link, queue);
+    }
     let links = network.samples();
     let emulator = Emulator::new(scenario, &pairs, network, clock);
     let mut apps = Apps::new(scenario, &plan, &pairs, controls, options.series, clock).map_err(Error::machine)?;
@@ -85,9 +92,9 @@ pub fn run_with(
         Time::Real => (None, soundness::standstill(scenario, stalls)),
         Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
+    network.finish().map_err(Error::machine)?;
     let missed = network.missed().map_err(Error::machine)?;
-    let lived: Vec<_> =
-        plan.flows.iter().zip(&apps.flows).map(|(planned, flow)| (&scenario.flows[planned.group], flow)).collect();
+    let lived: Vec<_> = plan.flows.iter().zip(&apps.flows).collect();
     let late =
         soundness::complaint(scenario, &network.around.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation
@@ -102,7 +109,10 @@ pub fn run_with(
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
         flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
     };
-    let flows: Vec<_> = seen.map(record).collect();
+    let mut flows: Vec<_> = seen.map(record).collect();
+    for flow in &mut flows {
+        flow.app = apps.counted(flow.flow);
+    }
     let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     let run = Run {
         scenario: scenario.name.clone(),
@@ -144,29 +154,80 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {
     let pair = |(hosts, number): (&Hosts, _)| {
         let control = &controls[hosts.group];
-        let pair = pair(number, &scenario.flows[hosts.group], control.needs_ecn, None).map_err(Error::machine)?;
-        control.attach_to(&pair.receiver).map_err(Error::machine)?;
+        let first = &plan.flows[hosts.flows[0]];
+        let pair = match hosts.host {
+            Some(host) => shared_pair(number, &scenario.hosts[host], plan, hosts, control.needs_ecn),
+            None => pair(number, &first.settings, control.needs_ecn, None),
+        };
+        let pair = pair.map_err(Error::machine)?;
+        control.attach_to(pair.host(first.from().opposite())).map_err(Error::machine)?;
         Ok(pair)
     };
     plan.hosts.iter().zip(0..).map(pair).collect()
 }
 
+/// Pair `number` of hosts, of which the near one is a host of the scenario, with all its flows.
+fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn: bool) -> io::Result<Pair> {
+    let groups = || hosts.flows.iter().map(|flow| &plan.flows[*flow].settings);
+    let first = groups().next().expect("a host has flows");
+    // Its settings are those of the others too. Packets are as long as the longest, and sockets keep theirs shorter.
+    let packet = groups().map(|group| group.largest_packet()).max().unwrap_or(first.packet);
+    let group = FlowGroup { packet, app: None, reverse: false, ..FlowGroup::clone(first) };
+    let pair = pair(number, &group, ecn, None)?;
+    let tune = |end: &Host, send_buffer: &SendBuffer| {
+        end.namespace.within(|| {
+            stack::tune_send_buffers(send_buffer)?;
+            group.tcp_rmem.map_or(Ok(()), stack::tune_receive_buffers)
+        })
+    };
+    tune(&pair.sender, &host.send_buffer)?;
+    tune(&pair.receiver, &SendBuffer::default())?;
+    Ok(pair)
+}
+
+/// The near host of a pair, the number of the pair, and the link that its packets leave by.
+struct Near<'a> {
+    host: &'a Host,
+    hosts: usize,
+    link: usize,
+}
+
+/// Gives the devices of the scenario's hosts their queues.
+fn uplinks<'a>(
+    scenario: &Scenario,
+    plan: &Plan,
+    pairs: &'a [Pair],
+    library: &Library,
+    time: Time,
+) -> Result<Vec<(Near<'a>, Uplink)>, Error> {
+    let near = plan.hosts.iter().zip(pairs).enumerate();
+    let give = |(hosts, (planned, pair)): (usize, (&Hosts, &'a Pair))| {
+        let (number, host) = (planned.host?, &pair.sender);
+        let near = Near { host, hosts, link: scenario.hosts[number].uplink };
+        Some(Uplink::give(scenario, number, host, library, time).map(|uplink| (near, uplink)))
+    };
+    near.filter_map(give).collect()
+}
+
 /// Pair `number` of hosts, with the congestion control that their programs get unless they choose.
 pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
-    let mtu = group.packet.0 as u32;
+    let mtu = group.largest_packet().0 as u32;
     let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
     let sender = Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?;
     let receiver = Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?;
     if let Some(tcp_rmem) = group.tcp_rmem {
         receiver.namespace.within(|| stack::tune_receive_buffers(tcp_rmem))?;
     }
+    if group.app.is_some() {
+        sender.namespace.within(|| stack::tune_send_buffers(&SendBuffer::default()))?;
+    }
     Ok(Pair { sender, receiver, reverse: group.reverse })
 }
 
 fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
-    let monitor = |Planned { group, arrival, .. }: &Planned| {
+    let monitor = |Planned { settings, arrival, .. }: &Planned| {
         let sender = SenderMeter::new(Interval::new(scenario, None), arrival.at);
-        let receiver = ReceiverMeter::new(Interval::new(scenario, scenario.flows[*group].stop));
+        let receiver = ReceiverMeter::new(Interval::new(scenario, settings.stop));
         FlowMonitor::new(sender, receiver, arrival.size.map(|size| size.0))
     };
     plan.flows.iter().map(monitor).collect()
@@ -177,7 +238,7 @@ fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> O
     let late = scenario.duration.since(emulator::LONGEST_SLEEP);
     let flows = plan.flows.iter().zip(&apps.flows).zip(&network.around.monitors);
     let silent =
-        flows.filter(|((planned, flow), monitor)| flow.opened && planned.arrival.at < late && !monitor.has_begun());
+        flows.filter(|((planned, flow), monitor)| flow.opened && planned.arrival.at < late && !monitor.has_begun);
     soundness::nothing_carried(silent.count())
 }
 
@@ -252,6 +313,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: 
 }
 
 fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {
+    monitor.refused(&flow.refused);
     let sender = &mut monitor.sender;
     // What is acknowledged after the application has stopped is no completion.
     let completed_at = monitor.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));

@@ -68,15 +68,23 @@ pub fn shell(
     programs: &Programs,
     watch: Option<(Nanos, Progress)>,
 ) -> Result<i32, Error> {
-    let flows =
-        scenario.flows.iter().map(|group| FlowGroup { count: 1, arrivals: None, reverse: false, ..group.clone() });
-    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows: flows.collect(), ..scenario.clone() };
+    // The programs are the user's, and so the file's applications and their hosts are not there.
+    let flows = scenario.flows.iter().map(|group| FlowGroup {
+        count: 1,
+        arrivals: None,
+        reverse: false,
+        app: None,
+        host: None,
+        ..group.clone()
+    });
+    let (flows, hosts) = (flows.collect(), vec![]);
+    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows, hosts, ..scenario.clone() };
     run::check(&scenario)?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;
     let control = &controls[0];
-    let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, Some(&control.name)).map_err(Error::machine)?;
+    let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, control.preferred()).map_err(Error::machine)?;
     control.attach_to(&pair.receiver).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(programs.time);

@@ -3,9 +3,10 @@
 
 use crate::emulator::lateness::Steps;
 use crate::flows::apps::Flow;
+use crate::flows::plan::Planned;
 use crate::host::Pair;
 use measure::Histogram;
-use scenario::model::{FlowGroup, Limit, Link, Scenario};
+use scenario::model::{Limit, Link, Scenario};
 use scenario::units::Nanos;
 use scenario::wifi::LONGEST_AGGREGATE;
 use std::io;
@@ -154,7 +155,7 @@ pub fn complaint(
     lateness: &Histogram,
     missed_inside: u64,
     pairs: &[Pair],
-    flows: &[(&FlowGroup, &Flow)],
+    flows: &[(&Planned, &Flow)],
 ) -> io::Result<Option<String>> {
     let late = lateness.quantile_ms(0.99).unwrap_or(0.0);
     let bound = tolerated(scenario).as_millis_f64();
@@ -182,9 +183,14 @@ pub fn complaint(
     if missed > 0 {
         return Ok(Some(format!("{missed} packets were dropped before they reached the emulated link")));
     }
-    // The receiver's window may hold a flow back only where the scenario says so.
-    let free = flows.iter().filter(|(group, _)| !group.receiver_may_limit());
-    let held = free.map(|(_, flow)| flow.held_by_buffers()).find(|(window, room)| window + room > 0.01);
+    // The receiver's window may hold a flow back only where the scenario says so, room in the sender's buffer where that
+    // is the kernel's.
+    let free = flows.iter().filter(|(planned, _)| !planned.settings.receiver_may_limit());
+    let shares = free.map(|(planned, flow)| {
+        let (window, room) = flow.held_by_buffers();
+        (window, if planned.has_send_buffer() { 0.0 } else { room })
+    });
+    let held = shares.into_iter().find(|(window, room)| window + room > 0.01);
     Ok(held.map(|(window, room)| {
         let [window, room] = [window, room].map(|share| 100.0 * share);
         format!(

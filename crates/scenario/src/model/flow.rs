@@ -94,6 +94,14 @@ impl FlowGroup {
         self.app.as_ref().map_or(1, App::flows)
     }
 
+    /// IP length of its largest packet.
+    pub fn largest_packet(&self) -> Bytes {
+        match &self.app {
+            Some(App::Datagrams(datagrams)) => datagrams.packet,
+            _ => self.packet,
+        }
+    }
+
     /// Does flow `number` of the group carry responses, against the direction of the group's requests?
     pub fn is_response(&self, number: u32) -> bool {
         matches!(self.app, Some(App::Requests(_))) && number % 2 == 1

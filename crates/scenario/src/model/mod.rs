@@ -2,6 +2,7 @@
 
 mod flow;
 mod host;
+mod host_on_kernel;
 mod link;
 mod only;
 mod queue;
@@ -17,6 +18,7 @@ pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::TcpProfile;
 pub use wifi::{WifiCell, WifiStation};
 
+use crate::app::{App, Datagrams};
 use crate::lte;
 use crate::mesh::{Hop, Mesh};
 use crate::skb::{ReceiveBuffer, receive_memory};
@@ -229,8 +231,8 @@ impl Scenario {
 
     /// The first thing asked for that only the simulator has.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
-        if let Some(host) = self.hosts.first() {
-            return Some(OnlyInTheSimulator { key: format!("host.{}", host.name), what: OnlyThere::Host });
+        if let Some(refused) = self.host_only_in_the_simulator() {
+            return Some(refused);
         }
         if let Some(mesh) = self.meshes.first() {
             return Some(OnlyInTheSimulator { key: format!("mesh.{}", mesh.name), what: OnlyThere::Mesh });
@@ -241,8 +243,10 @@ impl Scenario {
                 let Clock { drift, .. } = group.clock;
                 return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
             }
-            if group.app.is_some() {
-                return Some(OnlyInTheSimulator { key: key("app"), what: OnlyThere::App });
+            if let Some(App::Datagrams(Datagrams { packet, .. })) = &group.app
+                && *packet < only::STAMPED
+            {
+                return Some(OnlyInTheSimulator { key: key("app.packet"), what: OnlyThere::ShortDatagrams });
             }
             if group.write_rate.is_some() {
                 return Some(OnlyInTheSimulator { key: key("write_rate"), what: OnlyThere::WriteRate });

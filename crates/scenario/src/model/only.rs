@@ -1,6 +1,9 @@
 //! What a scenario asks for that either world lacks.
 
-use crate::units::Drift;
+use crate::units::{Bytes, Drift};
+
+/// The shortest datagram that says when it was sent: headers of 28 bytes and a number of 8.
+pub(super) const STAMPED: Bytes = Bytes(36);
 
 /// What a scenario asks for that only a kernel has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +37,20 @@ pub enum OnlyThere {
     /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
     /// left its own device.
     SmallQueues,
-    /// Hosts with queues of their own.
-    Host,
-    /// Applications that do something else than to write.
-    App,
+    /// Hosts whose TCP fills queues of other kinds than FIFOs of packets.
+    NoSmallQueues,
+    /// Devices that take packets ahead of sending them.
+    Ring,
+    /// Send buffers that grow otherwise than Linux's.
+    Tuning,
+    /// Links of hosts whose rate varies.
+    UplinkOfOneRate,
+    /// Queues of hosts that this program does not ask a kernel for.
+    HostQueue,
+    /// Groups of one host that differ in what is the host's.
+    SharedHost,
+    /// Datagrams with no room for the time at which they are sent.
+    ShortDatagrams,
     /// A mesh of radios.
     Mesh,
     /// An application that writes at a rate of its own.
@@ -59,8 +72,32 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::SmallQueues => {
                 write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
             }
-            OnlyThere::Host => write!(f, "cannot be had on a kernel yet, whose hosts have the kernel's own queues")?,
-            OnlyThere::App => write!(f, "cannot be had on a kernel yet, where programs write transfers only")?,
+            OnlyThere::NoSmallQueues => {
+                write!(f, "is true on a kernel, unless the queue is a FIFO of so many packets or has such bands")?;
+            }
+            OnlyThere::Ring => {
+                write!(f, "is 0 on a kernel, where the emulated device takes a packet when the link has room for it")?;
+            }
+            OnlyThere::Tuning => write!(f, "is \"linux\" on a kernel, which grows a send buffer as Linux does")?,
+            OnlyThere::UplinkOfOneRate => {
+                write!(f, "cannot be had on a kernel for the link of a host, whose queue lets packets go at one rate")?;
+            }
+            OnlyThere::HostQueue => {
+                write!(
+                    f,
+                    "cannot be had on a kernel for the link of a host, whose queue is droptail without a threshold, \
+                     prio, pfifo_fast, codel or fq_codel"
+                )?;
+            }
+            OnlyThere::SharedHost => {
+                write!(
+                    f,
+                    "differs from the host's other flows, with which these share a kernel's settings and devices"
+                )?;
+            }
+            OnlyThere::ShortDatagrams => {
+                write!(f, "is too short on a kernel, where the packet says when it was sent: write {STAMPED} or more")?;
+            }
         }
         write!(f, ": leave it out, or simulate")
     }

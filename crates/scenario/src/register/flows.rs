@@ -36,7 +36,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "the links whose reverse directions the reverse path passes, in this order";
         "app" = App, Means("a transfer, of the size that size says") =>
             "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
-            connection, and voice, ping and udp, which need no cc; simulator only";
+            connection, and voice, ping and udp, which need no cc";
         "host" = Text, Means("none that has a queue of its own") =>
             "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
             acknowledgements leave";

@@ -13,7 +13,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "host":
         "NAME" = Table, Required =>
             "a host, under a name of your choice, whose flows share its send buffers' rules and the queue of the link \
-            that their paths begin with; simulator only";
+            that their paths begin with";
     },
     keys! {
         "host.NAME":
@@ -23,9 +23,11 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "classifier_params" = Table, Means("the classifier's own defaults") =>
             "parameters of the classifier; a table classifier_params.NAME holds for the classifier NAME only";
         "small_queues" = Flag, Default("true") =>
-            "TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6)";
+            "TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6); \
+            false with a real kernel's TCP needs a queue that is a FIFO of so many packets, or has them as bands";
         "ring" = Integer, Default("0"), "0..100000" =>
-            "packets that the device takes from the queue before it can send them; no queue sorts them any more";
+            "packets that the device takes from the queue before it can send them; no queue sorts them any more; \
+            simulator only";
         "byte_queue_limits" = Flag, Default("false") =>
             "the device takes no more bytes than keep it busy (BQL, in Linux since 3.3); needs ring";
         "tcp_wmem" = Table, Means("as Linux has it") =>
@@ -36,7 +38,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "default" = Size, Default("16kib"), "4kib..1gib" => "memory of the buffer at first";
         "max" = Size, Default("4mib"), "4kib..1gib" => "memory that it may grow to";
         "tuning" = Choice(TUNINGS), Default("linux") =>
-            "how it grows: as in Linux, or always to twice the congestion window";
+            "how it grows: as in Linux, or always to twice the congestion window, in the simulator only";
         "notsent_lowat" = Size, Means("an application writes until the buffer is full"), "1b..1gib" =>
             "an application goes on writing when less than this is unsent (net.ipv4.tcp_notsent_lowat)";
     },

@@ -138,6 +138,53 @@ fn senders_may_be_told_when_packets_leave_in_the_simulator_only() {
     assert_eq!(only(SAMPLE, &[("flows.0.access.rate", "10mbit")]).only_in_the_simulator(), None);
 }
 
+const HOST: &str = r#"
+duration = "1s"
+[host.pc]
+[link.line]
+rate = "9mbit"
+delay = "25ms"
+queue = { kind = "prio", bands = 2 }
+[[flows]]
+host = "pc"
+cc = "cubic"
+[[flows]]
+host = "pc"
+cc = "cubic"
+app = "web"
+[[flows]]
+host = "pc"
+app = "ping"
+"#;
+
+/// Each with the key that asks for it; everything else of a host and of applications a kernel has.
+#[test]
+fn what_a_host_on_a_kernel_lacks_is_named() {
+    let key = |overrides: &[(&str, &str)]| only(HOST, overrides).only_in_the_simulator().map(|refused| refused.key);
+    let droptail = ("link.line.queue", r#"{ limit = "100kb" }"#);
+    for had in [
+        &[][..],
+        &[("host.pc.small_queues", "false"), ("host.pc.classifier", "sorpc")],
+        &[("link.line.queue", r#"{ kind = "fq_codel" }"#), ("host.pc.tcp_wmem.max", "1mb")],
+        &[droptail],
+    ] {
+        assert_eq!(key(had), None, "{had:?}");
+    }
+    for (asked, refused) in [
+        (&[("host.pc.ring", "10")][..], "host.pc.ring"),
+        (&[("host.pc.tcp_wmem.tuning", "twice_cwnd")], "host.pc.tcp_wmem.tuning"),
+        (&[("host.pc.small_queues", "false"), droptail], "host.pc.small_queues"),
+        (&[("link.line.queue", r#"{ kind = "pie" }"#)], "link.line.queue.kind"),
+        (&[("link.line.queue", r#"{ ecn_threshold = "10p" }"#)], "link.line.queue.ecn_threshold"),
+        (&[("link.line.rates", r#"[{ at = "1ms", rate = "1mbit" }]"#)], "link.line.rates"),
+        (&[("link.line.outages", r#"[{ at = "1ms", for = "1ms" }]"#)], "link.line.outages"),
+        (&[("flows.1.profile", "sack")], "flows.1.profile"),
+        (&[("flows.2.app", r#"{ kind = "ping", packet = "35b" }"#)], "flows.2.app.packet"),
+    ] {
+        assert_eq!(key(asked).as_deref(), Some(refused));
+    }
+}
+
 #[test]
 fn what_is_not_written_has_its_default() {
     let text =

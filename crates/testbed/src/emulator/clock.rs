@@ -62,6 +62,11 @@ impl Clock {
         Ok(Clock { start, time })
     }
 
+    /// What the kernel's monotonic clock shows at the start.
+    pub fn origin(&self) -> Nanos {
+        self.start
+    }
+
     /// Sleeps until the start.
     pub fn wait_for_start(&self) {
         let start = TimeSpec::from_duration(Duration::from_nanos(self.start.0));

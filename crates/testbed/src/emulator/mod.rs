@@ -4,6 +4,7 @@
 //! is back, so its answers are there to be collected at once, with their right time.
 
 pub mod clock;
+mod kernel_port;
 pub mod lateness;
 pub mod network;
 pub mod priority;

@@ -1,6 +1,7 @@
 //! The network between the hosts: the same ports as in the simulator, on the real clock.
 
 use crate::emulator::clock::{Time, sent_by_itself};
+use crate::emulator::kernel_port::KernelPort;
 use crate::emulator::surroundings::Surroundings;
 use crate::emulator::waiting::Waiting;
 use crate::error::Error;
@@ -8,13 +9,16 @@ use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::host::tun;
+use crate::kernel::StampReader;
 use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
+use crate::uplink::HostQueue;
+use crate::uplink::port::UplinkPort;
 use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS, SnapLength};
 use path::{Packet, Port, PortId, Topology};
-use scenario::model::{Emulator, Link, Queue, Scenario};
+use scenario::model::Scenario;
 use scenario::records;
 use scenario::records::Options;
 use scenario::units::Nanos;
@@ -49,7 +53,7 @@ pub struct Delivery {
 /// Links, packets on their way, and what is seen of the flows.
 pub struct Network {
     plan: Plan,
-    links: path::Network<PacketInfo, KernelLink>,
+    links: path::Network<PacketInfo, KernelPort>,
     /// Buffers, monitors and lateness, which the links work with.
     pub around: Surroundings,
     /// The time up to which the links have been told of packets: it must not go back.
@@ -58,8 +62,8 @@ pub struct Network {
     arrived: [VecDeque<(Nanos, PacketInfo)>; 2],
     /// The ports towards each end whose queues are the kernel's.
     kernel_ports: [Vec<PortId>; 2],
-    /// For each flow: do its data take the reverse path?
-    is_reverse: Vec<bool>,
+    /// By pair of hosts, what tells when packets of the near one came to its queue.
+    stamps: Vec<Option<StampReader>>,
     time: Time,
     step: Option<Nanos>,
     /// Steps of the series that are over.
@@ -80,14 +84,14 @@ impl Network {
         time: Time,
         options: &Options,
     ) -> Result<Network, Error> {
-        let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+        let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
         let counts = (0..scenario.flows.len()).map(|group| plan.flows_of(group)).collect::<Vec<_>>();
         let topology = Topology::new(scenario, &counts);
         let interfaces = match options.pcap_links {
             true => LinkInterfaces::new(topology.port_names()),
             false => LinkInterfaces::default(),
         };
-        let links = topology.network_with(|link, purpose| kernel_port(scenario, link, purpose, time))?;
+        let links = topology.network_with(|link, purpose| KernelPort::of(scenario, link, purpose, time))?;
         if time == Time::Virtual {
             kernel_draws::follow(scenario.seed).map_err(Error::machine)?;
         }
@@ -109,8 +113,8 @@ impl Network {
             clock: Nanos::ZERO,
             arrived: Default::default(),
             kernel_ports,
-            is_reverse: plan.flows.iter().map(|flow| scenario.flows[flow.group].reverse).collect(),
             plan,
+            stamps: vec![],
             time,
             step: options.series,
             steps: 0,
@@ -166,8 +170,15 @@ impl Network {
         self.catch_up(now);
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
-            if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
-                info.counts = monitor.leaves(now, segment);
+            // TCP's round trip begins before the queue of its host.
+            let stamps = self.stamps.get(hosts).copied().flatten().filter(|_| from == End::Sender);
+            let sent_at = stamps.map_or(now, |stamps| stamps.came(now, &buffer[..length]));
+            if let Some(monitor) = self.around.monitors.get_mut(flow) {
+                info.counts = match (&info.segment, info.stamp) {
+                    (Some(segment), _) => monitor.leaves(sent_at, segment),
+                    (None, Some(_)) => monitor.datagram_leaves(sent_at),
+                    (None, None) => false,
+                };
             }
         }
         info.slot = self.around.buffers.put(buffer);
@@ -178,14 +189,8 @@ impl Network {
     /// The flow of a packet that a pair of hosts sends, and whether it comes from the flow's sender.
     #[inline]
     fn flow_of(&self, hosts: usize, from: End, packet: &[u8]) -> Option<(usize, bool)> {
-        let hosts = &self.plan.hosts[hosts];
-        // All of a group go the same way.
-        let is_data = (from == End::Sender) != self.is_reverse[hosts.first];
-        if hosts.shared_by.is_none() {
-            return Some((hosts.first, is_data));
-        }
-        let (from, to) = ports(packet)?;
-        hosts.flow_of(if is_data { from } else { to }).map(|flow| (flow, is_data))
+        let flow = self.plan.hosts[hosts].flow_of(|| ports(packet))?;
+        Some((flow, from == self.plan.flows[flow].from()))
     }
 
     /// Has the links do what was due by `now`. In virtual time they stop at a packet that has come to a host: its
@@ -201,8 +206,8 @@ impl Network {
             self.clock = self.clock.max(at);
             if let Some(id) = self.links.step(self.clock, &mut self.around) {
                 let info = *self.links.packets.remove(id);
-                let to_receivers = info.is_data != self.is_reverse[info.flow as usize];
-                let end = if to_receivers { End::Receiver } else { End::Sender };
+                let from = self.plan.flows[info.flow as usize].from();
+                let end = if info.is_data { from.opposite() } else { from };
                 self.arrived[end as usize].push_back((at, info));
             }
         }
@@ -230,7 +235,7 @@ impl Network {
 
     fn kernel_link(&self, port: PortId) -> Option<&KernelLink> {
         match self.links.port(port) {
-            Port::External(link) => Some(link),
+            Port::External(port) => port.link(),
             _ => None,
         }
     }
@@ -240,11 +245,33 @@ impl Network {
         self.catch_up(now);
         let Network { links, around, kernel_ports, clock, .. } = self;
         for port in &kernel_ports[to as usize] {
-            links.with_external(*port, *clock, around, |link, packets, around, gone| {
-                link.collect(now, packets, around, gone, buffer)
+            links.with_external(*port, *clock, around, |port, packets, around, gone| match port {
+                KernelPort::Link(link) => link.collect(now, packets, around, gone, buffer),
+                KernelPort::Uplink(_) => Ok(()),
             })?;
         }
         around.check()
+    }
+
+    /// Puts the port of a link behind the queue of the device of a host, the near one of this pair.
+    pub fn stand_behind(&mut self, hosts: usize, link: usize, queue: HostQueue) {
+        self.stamps.resize(self.plan.hosts.len(), None);
+        self.stamps[hosts] = Some(queue.reader);
+        self.with_uplink(path::forward(link), |uplink| uplink.stand_behind(queue));
+    }
+
+    /// The run is over: takes note of what the hosts' queues have dropped.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let all = self.kernel_ports[End::Receiver as usize].clone();
+        all.into_iter().filter_map(|port| self.with_uplink(port, UplinkPort::finish)).collect()
+    }
+
+    fn with_uplink<R>(&mut self, port: PortId, act: impl FnOnce(&mut UplinkPort) -> R) -> Option<R> {
+        let Network { links, around, clock, .. } = self;
+        links.with_external(port, *clock, around, |port, _, _, _| match port {
+            KernelPort::Uplink(uplink) => Some(act(uplink)),
+            KernelPort::Link(_) => None,
+        })
     }
 
     /// Packets that the kernel's queues released and nobody took in time.
@@ -274,10 +301,13 @@ impl Network {
         if !info.is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
         }
-        if let (Some(segment), Some(monitor)) = (&info.segment, self.around.monitors.get_mut(flow)) {
-            match info.is_data {
-                false => monitor.returns(now, segment),
-                true => monitor.arrives(now, segment, info.bytes()),
+        if let Some(monitor) = self.around.monitors.get_mut(flow) {
+            match (&info.segment, info.stamp) {
+                (Some(segment), _) if info.is_data => monitor.arrives(now, segment, info.bytes()),
+                (Some(segment), _) => monitor.returns(now, segment),
+                (None, Some(_)) if info.is_data => monitor.receiver.arrived(now, info.bytes()),
+                (None, Some(sent_at)) => monitor.answer_returns(now, sent_at),
+                (None, None) => {}
             }
         }
         Ok(Some(Delivery { to, hosts: self.plan.flows[flow].hosts, length, due }))
@@ -324,12 +354,6 @@ impl Network {
 /// The end of the hosts that a port leads to.
 fn towards(port: PortId) -> End {
     if path::is_reverse(port) { End::Sender } else { End::Receiver }
-}
-
-/// The port of a direction of a link whose queue, or whose channel, is the kernel's.
-fn kernel_port(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelLink>, Error> {
-    let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
-    is_the_kernels.then(|| KernelLink::new(scenario, link, purpose, time)).transpose()
 }
 
 #[cfg(test)]

@@ -5,14 +5,17 @@ use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
 use crate::emulator::lateness::Steps;
 use crate::emulator::waiting::Waiting;
+use crate::flows::datagrams::DatagramSockets;
 use crate::flows::plan::{Plan, Planned};
 use crate::flows::refill::{PAUSE, Refill};
 use crate::flows::sockets;
 use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
+use apps::Programs;
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::{Scenario, WRITTEN_AT_ONCE};
+use scenario::records::AppStats;
 use scenario::units::{Bytes, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,15 +48,27 @@ enum Action {
     Stop(usize),
     Close(usize),
     Refill(usize),
+    Program(u32),
     Read(usize),
     ReadTcpInfo,
     Sample,
 }
 
+/// Segments that are written at once into a send buffer in virtual time: see `refill`.
+const PIECE: u64 = 4;
+
 /// Both ends of one flow.
 pub struct Flow {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
+    /// Its sockets, if it has datagrams in place of a connection.
+    datagrams: Option<DatagramSockets>,
+    /// When datagrams were sent that its host had no room for.
+    pub refused: Vec<Nanos>,
+    /// It waits for room in its send buffer.
+    waits_for_room: bool,
+    /// It goes on writing after a pause.
+    pauses: bool,
     /// The application has opened it.
     pub opened: bool,
     /// When one of many was seen to have come to its end.
@@ -82,8 +97,12 @@ pub struct Apps<'a> {
     plan: &'a Plan,
     pairs: &'a [Pair],
     controls: &'a [GroupControl],
-    /// One per pair of hosts.
+    /// In the order of the plan.
     listeners: Vec<OwnedFd>,
+    /// What says when which flow writes or sends what.
+    programs: Programs,
+    /// For each of them the time for which the agenda has it.
+    wakes: Vec<Nanos>,
     clock: Clock,
     waiting: Waiting,
     agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
@@ -110,12 +129,17 @@ impl<'a> Apps<'a> {
         step: Option<Nanos>,
         clock: Clock,
     ) -> io::Result<Apps<'a>> {
+        let opens: Vec<Vec<_>> =
+            scenario.flow_arrivals().iter().map(|group| group.iter().map(|flow| flow.at).collect()).collect();
+        let programs = Programs::new(scenario, &opens);
         let mut apps = Apps {
             scenario,
             plan,
             pairs,
             controls,
             listeners: vec![],
+            wakes: vec![Nanos::NEVER; programs.count() as usize],
+            programs,
             clock,
             waiting: Waiting::new(clock.slack(SLACK))?,
             agenda: BinaryHeap::new(),
@@ -125,12 +149,13 @@ impl<'a> Apps<'a> {
             samples: channel().0,
             steps: Steps::default(),
         };
-        for number in 0..plan.hosts.len() {
+        for number in 0..plan.listeners.len() {
             apps.listen(number)?;
         }
         for planned in &plan.flows {
             apps.add(planned)?;
         }
+        (0..apps.programs.count()).for_each(|program| apps.plan_program(program));
         apps.agenda.push(Reverse((TCP_INFO_STEP, Action::ReadTcpInfo)));
         if let Some(step) = step {
             apps.agenda.push(Reverse((step, Action::Sample)));
@@ -138,28 +163,41 @@ impl<'a> Apps<'a> {
         Ok(apps)
     }
 
-    fn listen(&mut self, hosts: usize) -> io::Result<()> {
-        let planned = self.plan.hosts[hosts];
-        let (group, control) = (&self.scenario.flows[planned.group], &self.controls[planned.group]);
+    fn listen(&mut self, number: usize) -> io::Result<()> {
+        let listener = &self.plan.listeners[number];
+        let control = &self.controls[listener.group];
         let needed = control.needs_ecn.then_some(&control.name);
-        let most = planned.shared_by.unwrap_or(1);
         let every = if self.clock.is_real() { READS_EVERY } else { READS_OFTEN };
-        let listener = sockets::listen(self.scenario, &self.pairs[hosts].receiver, group, needed, most, every)?;
-        self.waiting.watch(&listener, 3 * hosts)?;
-        self.listeners.push(listener);
+        let host = self.pairs[listener.hosts].host(listener.at());
+        let socket = sockets::listen(self.scenario, host, listener, needed, every)?;
+        self.waiting.watch(&socket, 3 * number)?;
+        self.listeners.push(socket);
         Ok(())
     }
 
     fn add(&mut self, planned: &Planned) -> io::Result<()> {
         let number = self.flows.len();
-        let group = &self.scenario.flows[planned.group];
+        let group = &planned.settings;
         let at_once = sockets::whole_segments(group, WRITTEN_AT_ONCE);
+        let datagrams = DatagramSockets::open(planned, &self.pairs[planned.hosts])?;
+        if let Some(datagrams) = &datagrams {
+            self.waiting.watch(&datagrams.receiver, 3 * number + 2)?;
+        }
+        let has_connection = datagrams.is_none();
         self.flows.push(Flow {
-            sender: if planned.port.is_none() { Some(self.prepare(planned)?) } else { None },
+            sender: if has_connection && group.arrivals.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
+            datagrams,
+            refused: vec![],
+            waits_for_room: false,
+            pauses: false,
             opened: false,
             ended: None,
-            left: planned.arrival.size.map_or(u64::MAX, |size| size.0),
+            left: match (&group.app, planned.arrival.size) {
+                // Its program says what it writes.
+                (Some(_), _) => 0,
+                (None, size) => size.map_or(u64::MAX, |size| size.0),
+            },
             whole_segments: at_once.0 as usize,
             refill: Refill::new(self.scenario.written_ahead(group), Bytes(sockets::payload(group)), at_once),
             stopped_at: None,
@@ -177,10 +215,8 @@ impl<'a> Apps<'a> {
 
     /// The sender's socket of a flow.
     fn prepare(&self, planned: &Planned) -> io::Result<OwnedFd> {
-        let group = &self.scenario.flows[planned.group];
-        let ahead = self.scenario.written_ahead(group);
-        let host = &self.pairs[planned.hosts].sender;
-        sockets::prepare(host, planned.port, group, &self.controls[planned.group].name, ahead)
+        let host = self.pairs[planned.hosts].host(planned.from());
+        sockets::prepare(self.scenario, host, planned, &self.controls[planned.group].name)
     }
 
     /// Hands the flows at each step to whoever receives them, from now on.
@@ -230,7 +266,12 @@ impl<'a> Apps<'a> {
                     self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
+                Action::Refill(flow) if self.plan.flows[flow].has_send_buffer() => {
+                    self.flows[flow].pauses = false;
+                    self.fill_send_buffer(flow)?;
+                }
                 Action::Refill(flow) => self.refill(flow)?,
+                Action::Program(program) => self.wake_program(now, program)?,
                 Action::Read(flow) => self.read_at_rate(flow)?,
                 Action::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
@@ -249,15 +290,104 @@ impl<'a> Apps<'a> {
 
     fn open(&mut self, number: usize) -> io::Result<()> {
         let planned = &self.plan.flows[number];
+        self.flows[number].opened = true;
+        if planned.datagrams().is_some() {
+            return Ok(());
+        }
         let sender = match self.flows[number].sender.take() {
             Some(sender) => sender,
             None => self.prepare(planned)?,
         };
-        sockets::connect(&sender, &self.pairs[planned.hosts].receiver)?;
+        let listener = &self.plan.listeners[planned.listener];
+        sockets::connect(&sender, self.pairs[planned.hosts].host(listener.at()), listener.port)?;
         self.waiting.watch_writing(&sender, 3 * number + 1)?;
         let flow = &mut self.flows[number];
-        (flow.sender, flow.opened) = (Some(sender), true);
+        (flow.sender, flow.waits_for_room) = (Some(sender), true);
         Ok(())
+    }
+
+    /// Has the agenda wake a program when it next has something to do.
+    fn plan_program(&mut self, program: u32) {
+        let next = self.programs.next(program);
+        if next != Nanos::NEVER && next != self.wakes[program as usize] {
+            self.wakes[program as usize] = next;
+            self.agenda.push(Reverse((next, Action::Program(program))));
+        }
+    }
+
+    /// The time has come of what a program does by itself, unless it was put off. It takes that time for now: how late
+    /// this thread is does not add up.
+    fn wake_program(&mut self, now: Nanos, program: u32) -> io::Result<()> {
+        let due = self.programs.next(program);
+        if due <= now {
+            let mut actions = vec![];
+            self.programs.wake(due, program, &mut actions);
+            self.do_for_program(due, &actions)?;
+        }
+        self.plan_program(program);
+        Ok(())
+    }
+
+    fn do_for_program(&mut self, now: Nanos, actions: &[apps::Action]) -> io::Result<()> {
+        for action in actions {
+            match *action {
+                apps::Action::Write { flow, segments } => {
+                    let number = flow as usize;
+                    self.flows[number].left += u64::from(segments) * self.plan.flows[number].segment;
+                    self.fill_send_buffer(number)?;
+                }
+                apps::Action::Send { flow } => {
+                    let flow = &mut self.flows[flow as usize];
+                    if let Some(datagrams) = &mut flow.datagrams
+                        && !datagrams.send(now)?
+                    {
+                        flow.refused.push(now);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the program of a flow, if it has one, what has come to it in all.
+    fn tell_program(&mut self, number: usize) -> io::Result<()> {
+        let flow = number as u32;
+        let Some(program) = self.programs.of(flow) else { return Ok(()) };
+        let (now, bytes) = (self.clock.now(), self.flows[number].receiver_meter.total_delivered);
+        let mut actions = vec![];
+        self.programs.delivered(now, flow, bytes, &mut actions);
+        self.do_for_program(now, &actions)?;
+        self.plan_program(program);
+        Ok(())
+    }
+
+    /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by piece,
+    /// so that packets are not held up meanwhile.
+    fn fill_send_buffer(&mut self, number: usize) -> io::Result<()> {
+        let flow = &mut self.flows[number];
+        let Some(sender) = flow.sender.as_ref().filter(|_| !flow.pauses) else { return Ok(()) };
+        let most = match self.clock.is_real() {
+            true => CHUNK as u64,
+            false => PIECE * self.plan.flows[number].segment,
+        };
+        while flow.left > 0 {
+            match send_some(sender, flow.left.min(most) as usize, flow.left > most) {
+                Ok(written) => flow.left -= written as u64,
+                Err(nix::Error::EAGAIN) if flow.waits_for_room => return Ok(()),
+                Err(nix::Error::EAGAIN) => {
+                    flow.waits_for_room = true;
+                    return self.waiting.watch_writing(sender, 3 * number + 1);
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if !self.clock.is_real() && flow.left > 0 {
+                flow.pauses = true;
+                self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
+                break;
+            }
+        }
+        flow.waits_for_room = false;
+        self.stop_writing(number)
     }
 
     /// The application ends what it has begun to write, and writes no more.
@@ -280,21 +410,25 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    fn accept(&mut self, hosts: usize) -> io::Result<()> {
-        let planned = self.plan.hosts[hosts];
-        while let Some((socket, port)) = sockets::accept(&self.listeners[hosts])? {
-            let Some(number) = planned.flow_of(port) else { continue };
-            self.waiting.watch(&socket, 3 * number + 2)?;
-            self.flows[number].receiver = Some(socket);
+    fn accept(&mut self, number: usize) -> io::Result<()> {
+        let listener = &self.plan.listeners[number];
+        let hosts = &self.plan.hosts[listener.hosts];
+        while let Some((socket, port)) = sockets::accept(&self.listeners[number])? {
+            let Some(flow) = hosts.flow_with(port) else { continue };
+            self.waiting.watch(&socket, 3 * flow + 2)?;
+            self.flows[flow].receiver = Some(socket);
         }
-        if planned.shared_by.is_none() {
-            self.waiting.unwatch(&self.listeners[hosts])?;
+        if !hosts.is_shared {
+            self.waiting.unwatch(&self.listeners[number])?;
         }
         Ok(())
     }
 
     /// TCP can take more.
     fn write(&mut self, number: usize) -> io::Result<()> {
+        if self.plan.flows[number].has_send_buffer() {
+            return self.fill_send_buffer(number);
+        }
         let flow = &mut self.flows[number];
         let Some(sender) = &flow.sender else { return Ok(()) };
         if !self.clock.is_real() {
@@ -347,16 +481,32 @@ impl<'a> Apps<'a> {
 
     fn read(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
+        if flow.datagrams.is_some() {
+            return self.read_datagrams(number);
+        }
         let Some(socket) = &flow.receiver else { return Ok(()) };
         loop {
             // MSG_TRUNC: the bytes are not copied.
             match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
                 Ok(0) => return self.waiting.unwatch(socket),
                 Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
-                Err(nix::Error::EAGAIN) => return Ok(()),
+                Err(nix::Error::EAGAIN) => break,
                 Err(error) => return Err(error.into()),
             }
         }
+        self.tell_program(number)
+    }
+
+    fn read_datagrams(&mut self, number: usize) -> io::Result<()> {
+        let Flow { datagrams: Some(datagrams), receiver_meter, .. } = &mut self.flows[number] else { return Ok(()) };
+        while let Some((sent_at, length)) = datagrams.receive(&mut self.nowhere)? {
+            let now = self.clock.now();
+            receiver_meter.delivered(now, length as u64);
+            if self.programs.datagram_arrived(now, number as u32, sent_at) {
+                datagrams.answer(&self.nowhere[..length])?;
+            }
+        }
+        Ok(())
     }
 
     fn reads_at_rate(&self, number: usize) -> bool {
@@ -365,7 +515,7 @@ impl<'a> Apps<'a> {
 
     /// A slow application reads a segment, then rests for as long as that takes at its rate.
     fn read_at_rate(&mut self, number: usize) -> io::Result<()> {
-        let group = &self.scenario.flows[self.plan.flows[number].group];
+        let group = &self.plan.flows[number].settings;
         let (Some(socket), Some(rate)) = (&self.flows[number].receiver, group.read_rate) else { return Ok(()) };
         let segment = sockets::payload(group) as usize;
         let now = self.clock.now();
@@ -392,12 +542,18 @@ impl<'a> Apps<'a> {
             if now < self.scenario.warmup {
                 flow.timeouts = 0;
             }
-            if self.plan.flows[number].port.is_some() && flow.left == 0 && flow.info.is_quiet() {
+            let is_of_many = self.plan.flows[number].settings.arrivals.is_some();
+            if is_of_many && flow.left == 0 && flow.info.is_quiet() {
                 flow.ended = Some(now);
                 self.agenda.push(Reverse((now + LINGER, Action::Close(number))));
             }
         }
         Ok(())
+    }
+
+    /// What the program counted that has this flow as its first, if there is one.
+    pub fn counted(&mut self, flow: u32) -> Option<AppStats> {
+        self.programs.stats(flow)
     }
 
     /// Takes a sample of every flow that has opened; of those that come at random, as long as they live.

@@ -1,6 +1,7 @@
 //! The flows of a run: their applications and sockets, and what is seen of their packets.
 
 pub mod apps;
+pub mod datagrams;
 pub mod monitor;
 pub mod plan;
 pub mod refill;

@@ -19,6 +19,8 @@ struct Outstanding {
 /// What is seen of one flow.
 #[derive(Debug)]
 pub struct FlowMonitor {
+    /// A packet of its sender's was seen.
+    pub has_begun: bool,
     /// The sequence number of the first byte of the stream.
     origin: Option<u32>,
     /// One above the highest byte sent.
@@ -41,6 +43,7 @@ impl FlowMonitor {
     /// A flow that has not begun.
     pub fn new(sender: SenderMeter, receiver: ReceiverMeter, size: Option<u64>) -> FlowMonitor {
         FlowMonitor {
+            has_begun: false,
             origin: None,
             highest: 0,
             acked: 0,
@@ -53,11 +56,6 @@ impl FlowMonitor {
         }
     }
 
-    /// Has its SYN left the sender's host?
-    pub fn has_begun(&self) -> bool {
-        self.origin.is_some()
-    }
-
     /// The sequence number `seq` as a place in the stream, which is less than 2^31 bytes from `near`.
     fn place(&self, seq: u32, near: u64) -> Option<u64> {
         let ahead = seq.wrapping_sub(self.origin?).wrapping_sub(near as u32) as i32;
@@ -67,6 +65,7 @@ impl FlowMonitor {
     /// A segment leaves the sender's host. Tells whether it is data that counts, also if it is lost later.
     #[inline]
     pub fn leaves(&mut self, now: Nanos, segment: &Segment) -> bool {
+        self.has_begun = true;
         if segment.syn {
             self.origin = Some(segment.seq.wrapping_add(1));
         }
@@ -84,6 +83,22 @@ impl FlowMonitor {
             self.highest = end;
         }
         counts
+    }
+
+    /// A datagram leaves the sender's host. Tells whether it counts.
+    pub fn datagram_leaves(&mut self, now: Nanos) -> bool {
+        self.has_begun = true;
+        self.sender.sent(now, false)
+    }
+
+    /// Datagrams that the sender's own host has refused at these times: they were sent, and are lost.
+    pub fn refused(&mut self, at: &[Nanos]) {
+        self.lost += at.iter().map(|at| u64::from(self.sender.sent(*at, false))).sum::<u64>();
+    }
+
+    /// The answer to a datagram that was sent at `sent_at` reaches the sender's host.
+    pub fn answer_returns(&mut self, now: Nanos, sent_at: Nanos) {
+        self.sender.rtt(now, u32::try_from(now.since(sent_at).as_micros()).unwrap_or(u32::MAX));
     }
 
     /// A segment reaches the receiver's host, in a packet of so many bytes.
@@ -180,6 +195,17 @@ mod tests {
         assert_eq!(monitor.sender.latest_rtt_us, Some(27_000));
         assert_eq!(monitor.completed_at, Some(ms(30)));
         assert_eq!(monitor.sender.rtt.samples(), 2);
+    }
+
+    /// One is refused in the warm-up, one after it.
+    #[test]
+    fn datagrams_are_sent_refused_and_answered() {
+        let interval = Interval { from: ms(10), to: ms(1000) };
+        let mut monitor = FlowMonitor::new(SenderMeter::new(interval, ms(0)), ReceiverMeter::new(interval), None);
+        assert!(!monitor.datagram_leaves(ms(5)) && monitor.datagram_leaves(ms(15)));
+        monitor.refused(&[ms(2), ms(20)]);
+        monitor.answer_returns(ms(27), ms(15));
+        assert_eq!((monitor.sender.sent, monitor.lost, monitor.sender.latest_rtt_us), (2, 1, Some(12_000)));
     }
 
     #[test]

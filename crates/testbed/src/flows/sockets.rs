@@ -1,6 +1,7 @@
 //! The sockets of a flow, each made in its host's namespace.
 
-use crate::host::Host;
+use crate::flows::plan::{Listener, Planned};
+use crate::host::{End, Host};
 use crate::kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
@@ -13,8 +14,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Connections that may wait to be accepted (`net.core.somaxconn`).
 const MOST_WAITING: usize = 4096;
-/// Where the receivers listen: iperf3's port, so that Wireshark and people know it.
-const PORT: u16 = 5201;
 /// IP and TCP header without options.
 const HEADERS: u32 = 40;
 /// The option that each segment carries (RFC 7323).
@@ -24,18 +23,18 @@ const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 /// The size of a send buffer that never holds a flow up.
 pub const AMPLE: usize = 1 << 29;
 
-/// A socket that waits for the connections of so many flows, whose application is woken when the data of this time has
-/// come.
+/// A socket that waits for connections, whose application is woken when the data of this time has come, or with each
+/// segment if it waits for messages.
 pub fn listen(
     scenario: &Scenario,
     host: &Host,
-    group: &FlowGroup,
+    listener: &Listener,
     control: Option<&String>,
-    flows: usize,
     reads_every: Nanos,
 ) -> io::Result<OwnedFd> {
+    let group = &listener.settings;
     host.namespace.within(|| {
-        let fd = stream()?;
+        let fd = stream(host, group)?;
         let window = match group.tcp_rmem {
             // A buffer whose size is set is not tuned any more (tcp(7), SO_RCVBUF).
             Some(_) => Bytes(scenario.receive_buffer(group).first_window() as u64),
@@ -45,39 +44,52 @@ pub fn listen(
                 window
             }
         };
-        set_at(
-            &fd,
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            read_at_once(scenario.bottleneck_of(group), window, reads_every).0 as libc::c_int,
-        )?;
-        set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
+        let at_once = match group.app {
+            Some(_) => Bytes(1),
+            None => read_at_once(scenario.bottleneck_of(group), window, reads_every),
+        };
+        set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, at_once.0 as libc::c_int)?;
+        service_type(&fd, group)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
         }
-        bind(&fd, host, PORT)?;
-        socket::listen(&fd, socket::Backlog::new(flows.clamp(1, MOST_WAITING) as i32)?)?;
+        bind(&fd, host, listener.port)?;
+        socket::listen(&fd, socket::Backlog::new(listener.flows.clamp(1, MOST_WAITING) as i32)?)?;
         Ok(fd)
     })
 }
 
-/// A socket that is ready to connect, from this port or any, with its congestion control.
-pub fn prepare(host: &Host, port: Option<u16>, group: &FlowGroup, control: &str, ahead: Bytes) -> io::Result<OwnedFd> {
+/// A socket of a flow that is ready to connect, with its congestion control.
+pub fn prepare(scenario: &Scenario, host: &Host, planned: &Planned, control: &str) -> io::Result<OwnedFd> {
+    let group = &planned.settings;
     host.namespace.within(|| {
-        let fd = stream()?;
-        socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
-        set(&fd, libc::TCP_NOTSENT_LOWAT, ahead.0 as u32)?;
+        let fd = stream(host, group)?;
+        if planned.has_send_buffer() {
+            // Its size is the kernel's business, within the bounds of the namespace.
+            let sends_from = group.host.filter(|_| planned.from() == End::Sender);
+            if let Some(lowat) = sends_from.and_then(|host| scenario.hosts[host].send_buffer.notsent_lowat) {
+                set(&fd, libc::TCP_NOTSENT_LOWAT, lowat.0 as u32)?;
+            }
+        } else {
+            socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
+            set(&fd, libc::TCP_NOTSENT_LOWAT, scenario.written_ahead(group).0 as u32)?;
+        }
         set(&fd, libc::TCP_NODELAY, 1)?;
-        set_at(&fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)?;
+        service_type(&fd, group)?;
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
         }
-        if let Some(port) = port {
+        if let Some(port) = planned.port {
             bind(&fd, host, port)?;
         }
         Ok(fd)
     })
+}
+
+/// The type of service of what a group's sockets send.
+pub fn service_type(fd: &OwnedFd, group: &FlowGroup) -> io::Result<()> {
+    set_at(fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)
 }
 
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of
@@ -108,8 +120,8 @@ fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
 }
 
 /// Begins to connect.
-pub fn connect(fd: &OwnedFd, to: &Host) -> io::Result<()> {
-    match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(to.address, PORT))) {
+pub fn connect(fd: &OwnedFd, to: &Host, port: u16) -> io::Result<()> {
+    match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(to.address, port))) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -136,12 +148,16 @@ pub fn close_silently(fd: &OwnedFd) -> io::Result<()> {
     set(fd, libc::TCP_REPAIR, 1)
 }
 
-fn stream() -> io::Result<OwnedFd> {
+/// A socket of TCP's at a host, for the packets of a group.
+fn stream(host: &Host, group: &FlowGroup) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let fd = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
     // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without
     // a network.
     socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    if group.packet.0 < host.mtu.into() {
+        set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
+    }
     Ok(fd)
 }
 

@@ -30,6 +30,8 @@ pub struct Host {
     pub tun: Tun,
     /// Its only address.
     pub address: Ipv4Addr,
+    /// The length of its longest IP packets.
+    pub mtu: u32,
 }
 
 impl Host {
@@ -66,7 +68,7 @@ impl Host {
             netlink.add_route(tun::NAME, peer, metrics)?;
             Ok(tun)
         })?;
-        Ok(Host { namespace, tun, address })
+        Ok(Host { namespace, tun, address, mtu })
     }
 
     /// Packets that its card had to drop because we did not take them in time.

@@ -7,7 +7,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
@@ -32,6 +32,17 @@ pub struct RootQdisc {
     pub handle: u32,
     /// The value of the attribute `TCA_OPTIONS`.
     pub options: Option<Vec<u8>>,
+}
+
+/// What a discipline has, and has dropped so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// Packets dropped.
+    pub dropped: u32,
+    /// Packets that wait.
+    pub packets: u32,
+    /// Their bytes.
+    pub bytes: u32,
 }
 
 /// A route-netlink socket of one namespace.
@@ -191,6 +202,30 @@ impl Netlink {
                 }
             }
         }
+    }
+
+    /// What the discipline at a device's root counts: `tc -s qdisc show dev DEV root`.
+    pub fn queue_counts(&self, index: u32) -> io::Result<QueueCounts> {
+        let message = TcMessage::with_index(index as i32);
+        let all = self.dump(RouteNetlinkMessage::GetQueueDiscipline(message))?;
+        let root = all.into_iter().find_map(|answer| match answer {
+            RouteNetlinkMessage::NewQueueDiscipline(qdisc)
+                if qdisc.header.index == index as i32 && qdisc.header.parent == TcHandle::ROOT =>
+            {
+                Some(qdisc)
+            }
+            _ => None,
+        });
+        let counts = root.iter().flat_map(|root| &root.attributes).find_map(|attribute| match attribute {
+            TcAttribute::Stats2(stats) => stats.iter().find_map(|stats| match stats {
+                TcStats2::Queue(queue) => {
+                    Some(QueueCounts { dropped: queue.drops, packets: queue.qlen, bytes: queue.backlog })
+                }
+                _ => None,
+            }),
+            _ => None,
+        });
+        counts.ok_or_else(|| io::Error::other("the kernel does not count what its queue discipline does"))
     }
 
     /// `tc qdisc del dev DEV root`

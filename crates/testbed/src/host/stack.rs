@@ -1,7 +1,7 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
 use netlink_packet_route::route::RouteMetric;
-use scenario::model::{TcpProfile, TcpRmem};
+use scenario::model::{SendBuffer, TcpProfile, TcpRmem};
 use std::io;
 use std::path::Path;
 
@@ -60,6 +60,8 @@ pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_rmem", "4096 131072 536870912"),
         ("ipv4/tcp_wmem", "4096 16384 536870912"),
         ("ipv4/ip_local_port_range", "20000 60999"),
+        // Whoever has this group may ping without more rights (icmp(7)): root does.
+        ("ipv4/ping_group_range", "0 0"),
         // What killed programs leave undelivered is given up after about ten seconds, not after minutes: with it go the
         // hosts and the congestion control.
         ("ipv4/tcp_orphan_retries", "4"),
@@ -71,6 +73,11 @@ pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
 /// Has receivers in the calling thread's namespace tune their buffers within these bounds.
 pub fn tune_receive_buffers(tcp_rmem: TcpRmem) -> io::Result<()> {
     set("ipv4/tcp_rmem", &format!("4096 {} {}", tcp_rmem.default.0, tcp_rmem.max.0))
+}
+
+/// Has senders in the calling thread's namespace tune their buffers within these bounds.
+pub fn tune_send_buffers(send_buffer: &SendBuffer) -> io::Result<()> {
+    set("ipv4/tcp_wmem", &format!("4096 {} {}", send_buffer.default.0, send_buffer.max.0))
 }
 
 /// No neighbour discovery, no router solicitation from the calling thread's namespace.

@@ -14,6 +14,7 @@ mod messages;
 mod pins;
 mod registry;
 mod rights;
+mod stamp;
 mod status;
 mod tc_program;
 mod types;
@@ -25,6 +26,7 @@ pub use cgroup::{Attachment, Group, attach, detach};
 pub use classifier::{
     ClassifiedFlow, ClassifierNote, ClassifierStatus, classifier_status, load_classifier, unload_classifier,
 };
+pub(crate) use classifier::{ClassifierDrops, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes};
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
 pub use device_notes::{AtDevice, DeviceUnloaded};
@@ -34,6 +36,7 @@ pub(crate) use loader::require_own;
 pub use loader::{Loaded, load};
 pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
+pub(crate) use stamp::{Stamp, StampReader};
 pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};
 pub use version::release;

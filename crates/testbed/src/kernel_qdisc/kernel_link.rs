@@ -11,6 +11,7 @@ use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
+use crate::kernel_qdisc::pace::{self, Pace};
 use crate::kernel_qdisc::qdisc;
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
@@ -18,14 +19,10 @@ use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
-use scenario::units::{Bytes, Nanos};
+use scenario::units::Nanos;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How late packets may come out of the shaper and count as punctual: what no timer is better than, or where that is
-/// more a tenth of a packet's transmission.
-const TOLERANCE: Nanos = Nanos::from_micros(200);
-const TOLERANCE_SHARE: u64 = 10;
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
 
@@ -33,7 +30,6 @@ const CE: u8 = 3;
 pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
-    tolerance: Nanos,
     /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
     pace: Option<Pace>,
     output: LinkOutput,
@@ -49,7 +45,7 @@ impl KernelLink {
         let Service::Rate(rate) = link.service else {
             return Err(Error::Machine("the kernel's shaper needs a rate".into()));
         };
-        let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
+        let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
         let key = format!("link.{}.queue.kind", link.name);
         let discipline = match &link.queue {
             Queue::Kernel(queue) => {
@@ -60,8 +56,8 @@ impl KernelLink {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
-        let tolerance = TOLERANCE.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / TOLERANCE_SHARE));
-        let shaper = qdisc::htb_class(rate, rate, ahead(time, tolerance), mtu, 0);
+        let tolerance = pace::tolerance(rate, mtu);
+        let shaper = qdisc::htb_class(rate, rate, pace::ahead(time, tolerance), mtu, 0);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (channel, link) = match scenario.emulator {
@@ -73,8 +69,8 @@ impl KernelLink {
             }
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        let pace = (!is_shaper(&link.queue)).then(Pace::default);
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), tolerance, pace, output, channel })
+        let pace = (!is_shaper(&link.queue)).then(|| Pace::new(tolerance));
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), pace, output, channel })
     }
 
     /// Where packets come out.
@@ -118,10 +114,10 @@ impl KernelLink {
 
     /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
     fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
-        let Some(pace) = &mut self.pace else { return free_at.max(now) };
-        let Some(late) = pace.late(now.since(free_at)).filter(|late| *late > self.tolerance) else { return free_at };
-        lateness.record(late);
-        free_at + late
+        match &mut self.pace {
+            Some(pace) => pace.ready(now, free_at, lateness),
+            None => free_at.max(now),
+        }
     }
 
     /// Packets that the kernel released and nobody took in time.
@@ -192,26 +188,6 @@ impl External<PacketInfo, Surroundings> for KernelLink {
     }
 }
 
-/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later
-/// than it lets them go: the least lateness of a row of them.
-#[derive(Default)]
-struct Pace {
-    seen: u32,
-    least: Nanos,
-}
-
-impl Pace {
-    /// So many in a row are never all read late.
-    const ROW: u32 = 16;
-
-    /// Takes note of how late a packet was seen; at the end of a row the shaper's own lateness.
-    fn late(&mut self, late: Nanos) -> Option<Nanos> {
-        self.least = if self.seen == 0 { late } else { self.least.min(late) };
-        self.seen = (self.seen + 1) % Self::ROW;
-        (self.seen == 0).then_some(self.least)
-    }
-}
-
 /// A channel of the kernel's.
 struct Netem {
     device: QdiscDevice,
@@ -271,16 +247,6 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds. By as
-/// much the shaper is ahead of the transmitter while packets wait, and the discipline sees them wait the less: in
-/// virtual time, where timers are late by instructions only, it is a hundredth of what CoDel aims at.
-fn ahead(time: Time, tolerance: Nanos) -> Nanos {
-    match time {
-        Time::Real => tolerance,
-        Time::Virtual => Nanos::from_micros(50),
-    }
-}
-
 /// Whether a discipline lets packets go at a rate of its own.
 fn is_shaper(queue: &Queue) -> bool {
     matches!(queue, Queue::Kernel(queue) if queue.parameter("bandwidth").is_some())
@@ -291,7 +257,7 @@ fn handle(major: u16, minor: u16) -> TcHandle {
 }
 
 /// What the kernel does not have or take stands behind `key`; everything else is the machine's.
-fn refused(error: io::Error, key: String) -> Error {
+pub fn refused(error: io::Error, key: String) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => Error::Scenario { key, why: format!("{error}; --on vm runs one that has it") },
         io::ErrorKind::InvalidInput => Error::Scenario { key, why: error.to_string() },
@@ -307,7 +273,7 @@ mod tests {
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
         let rate = scenario::units::Rate(1_000_000);
-        let shaper = qdisc::htb_class(rate, rate, TOLERANCE, 1500, 0);
+        let shaper = qdisc::htb_class(rate, rate, Nanos::from_micros(200), 1500, 0);
         let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {
             panic!("it is the scenario's")

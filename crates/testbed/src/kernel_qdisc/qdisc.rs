@@ -108,6 +108,16 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     Qdisc { kind: "netem", options: Some([fixed, attributes.concat(), bursts].concat()) }
 }
 
+/// A FIFO of so many packets that takes them from the sockets' accounts, as `netem` does where it delays: TCP thinks
+/// that they have left its host, and sends what the window allows. It delays them by a nanosecond.
+pub fn sockets_fifo(packets: Option<u64>) -> Qdisc {
+    const LATENCY64: u16 = 10;
+    let limit = packets.map_or(ENDLESS, |packets| word(ParameterValue::Number(packets)));
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
+    let fixed: Vec<u8> = [0, limit, 0, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    Qdisc { kind: "netem", options: Some([fixed, attribute(LATENCY64, &1u64.to_ne_bytes())].concat()) }
+}
+
 /// The attribute that has `netem` lose in bursts: `loss gemodel` of tc-netem(8).
 fn gemodel(model: &Gemodel) -> Vec<u8> {
     const LOSS: u16 = 5 | libc::NLA_F_NESTED as u16;
@@ -204,6 +214,14 @@ mod tests {
         );
         assert_eq!(options("cake", vec![]), Some(vec![]));
         assert_eq!(options("pfifo_fast", vec![]), None);
+    }
+
+    /// As `tc qdisc add ... netem limit 30 delay 1ns` sends it.
+    #[test]
+    fn a_fifo_that_takes_packets_from_their_sockets_delays_them_by_a_nanosecond() {
+        let sent = sockets_fifo(Some(30)).options.unwrap();
+        assert_eq!(sent[..24], [0, 30, 0, 0, 0, 0].map(u32::to_ne_bytes).concat());
+        assert_eq!(sent[24..], [&[12, 0, 10, 0][..], &1u64.to_ne_bytes()].concat());
     }
 
     /// As `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%` sends it: h, the share that survives, not 1-h.

@@ -56,13 +56,14 @@ struct Snapshot {
 /// # Errors
 /// As [`crate::run`]; also if a group's control is the kernel's own, or a recording contradicts itself.
 pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result<(Outcome, Vec<Recording>), Error> {
-    let controls = controls::load(scenario, &Library::recording(algorithms))?;
+    let library = Library::recording(algorithms);
+    let controls = controls::load(scenario, &library)?;
     let recorder = |control: &GroupControl| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),
         None => Err(format!("{} is the kernel's own and does not record", control.listed)),
     };
     let recorders: Vec<_> = controls.iter().map(recorder).collect::<Result<_, _>>().map_err(Error::Machine)?;
-    let outcome = run_with(scenario, &controls, Time::Real, &Options::default(), progress)?;
+    let outcome = run_with(scenario, &library, &controls, Time::Real, &Options::default(), progress)?;
     let stopped = recorders.into_iter().zip(&controls).map(|(recorder, control)| {
         recorder.stop().map_err(|reason| Error::Machine(format!("{}: {reason}", control.listed)))
     });

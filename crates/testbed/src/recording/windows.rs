@@ -23,8 +23,9 @@ pub fn run_windows(
     algorithms: &Path,
     progress: Progress,
 ) -> Result<(Outcome, Vec<Vec<WindowEvent>>), Error> {
-    let controls = controls::load(scenario, &Library::recording(algorithms))?;
-    let outcome = run_with(scenario, &controls, Time::Real, &Options::default(), progress)?;
+    let library = Library::recording(algorithms);
+    let controls = controls::load(scenario, &library)?;
+    let outcome = run_with(scenario, &library, &controls, Time::Real, &Options::default(), progress)?;
     let events = |control: &GroupControl| match control.receiver() {
         Some(programs) => window_events(programs.object()),
         None => Err("the group has no window controller".to_string()),

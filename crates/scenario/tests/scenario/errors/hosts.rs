@@ -35,8 +35,8 @@ const CASES: &[(&str, &str, &str)] = &[
      "hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
       2 } in [link.up]"),
     ("{ kind = \"prio\", bands = 2 }", "{ kind = \"kernel:prio\" }",
-     "hosts.toml:5: link.up.queue.kind: is of the link by which the packets of [host.phone] leave it, which is \
-      simulated: it must be this program's own\n\
+     "hosts.toml:5: link.up.queue.kind: is of the link by which the packets of [host.phone] leave it: write it \
+      without \"kernel:\", and a kernel runs its own there\n\
       hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
       2 } in [link.up]"),
     ("delay = \"10ms\"", "delay = \"10ms\"\njitter = \"1ms\"",

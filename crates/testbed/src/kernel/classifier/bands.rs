@@ -14,7 +14,7 @@ use std::io;
 /// Our discipline, as `tc` shows it: `4247:`.
 const MAJOR: u16 = 0x4247;
 /// The number by which its classes are named, `handle:1` and so on.
-pub(super) const HANDLE: u32 = (MAJOR as u32) << 16;
+pub(crate) const HANDLE: u32 = (MAJOR as u32) << 16;
 /// Queues.
 pub(super) const BANDS: u32 = 2;
 /// The class that holds both where they are classes of `htb`.
@@ -67,16 +67,21 @@ pub(super) fn give(device: &Device, rate: Option<Rate>) -> Result<&'static str, 
             given => return given.map(|()| "prio").map_err(failed),
         }
     }
-    classes(&netlink, &device.name, rate.unwrap_or(NO_RATE)).map(|()| "htb").map_err(failed)
+    classes(&netlink, &device.name, rate.unwrap_or(NO_RATE), AHEAD, BANDS).map(|()| "htb").map_err(failed)
 }
 
-/// `htb`: the first class has all of the rate for its own, the second what it leaves.
-fn classes(netlink: &Netlink, device: &str, rate: Rate) -> io::Result<()> {
+/// `htb`: the first class has all of the rate for its own, each other what those before leave. It makes up for so much
+/// idle time.
+pub(crate) fn classes(netlink: &Netlink, device: &str, rate: Rate, ahead: Nanos, bands: u32) -> io::Result<()> {
     let class = |minor: u16| TcHandle::from(HANDLE | u32::from(minor));
+    let parameters = |own: Rate, prio: u32| htb_class(own, rate, ahead, PACKET, prio);
     netlink.set_qdisc(device, TcHandle::ROOT, TcHandle::from(HANDLE), &htb(1))?;
-    netlink.add_class(device, class(0), class(WHOLE), &htb_class(rate, rate, AHEAD, PACKET, 0))?;
-    netlink.add_class(device, class(WHOLE), class(1), &htb_class(rate, rate, AHEAD, PACKET, 0))?;
-    netlink.add_class(device, class(WHOLE), class(2), &htb_class(LEAST.min(rate), rate, AHEAD, PACKET, 1))
+    netlink.add_class(device, class(0), class(WHOLE), &parameters(rate, 0))?;
+    netlink.add_class(device, class(WHOLE), class(1), &parameters(rate, 0))?;
+    let last = (1..).take_while(|band| *band < bands);
+    last.into_iter().try_for_each(|band| {
+        netlink.add_class(device, class(WHOLE), class(band as u16 + 1), &parameters(LEAST.min(rate), band))
+    })
 }
 
 /// Has the device our discipline?

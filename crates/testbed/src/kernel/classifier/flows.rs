@@ -6,6 +6,8 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use std::net::SocketAddr;
 
+/// The map of what each band has had.
+pub(super) const BAND_COUNTS: &str = "unbloat_bands";
 /// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
 const STATE_WORDS: usize = 4;
 
@@ -77,7 +79,11 @@ pub(super) fn flows(maps: &[u32]) -> Vec<ClassifiedFlow> {
 
 /// What each of so many bands has had.
 pub(super) fn counts(maps: &[u32], bands: u32) -> Vec<BandCount> {
-    let Some(map) = named(maps, "unbloat_bands") else { return Vec::new() };
+    named(maps, BAND_COUNTS).map_or(Vec::new(), |map| counts_in(&map, bands))
+}
+
+/// The same of the map that has it.
+pub(super) fn counts_in(map: &impl MapCore, bands: u32) -> Vec<BandCount> {
     let count = |band: u32| {
         let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
         let each: Vec<_> = each.iter().filter_map(|bytes| value_of::<Counted>(bytes)).collect();

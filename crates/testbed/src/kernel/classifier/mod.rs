@@ -10,6 +10,8 @@ mod notes;
 mod programs;
 mod status;
 
+pub(crate) use bands::{HANDLE, classes};
 pub use flows::ClassifiedFlow;
 pub use notes::{ClassifierNote, load_classifier, unload_classifier};
+pub(crate) use programs::{ClassifierDrops, Loaded as ClassifierProgram};
 pub use status::{ClassifierStatus, classifier_status};

@@ -69,7 +69,7 @@ pub fn load_classifier(
     device_notes::sweep_locked::<ClassifierNote>();
     device_notes::require_none::<ClassifierNote>(&device)?;
     let before = bands::before(&device)?;
-    let program = Loaded::load(library, classifier, link_header)?;
+    let program = Loaded::load(library, classifier, link_header, bands::BANDS)?;
     let at = AtDevice::new(&device, &program.source, &program.parameters)?;
     let note = ClassifierNote { at, rate_bps: rate.map(|rate| rate.0), before };
     device_notes::keep(note, || {

@@ -18,6 +18,7 @@ use scenario::units::Nanos;
 
 /// What an application wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Action {
     /// It writes so many segments to the sender of a flow.
     Write { flow: u32, segments: u32 },

@@ -1,0 +1,96 @@
+//! The ports of the network whose queues are the kernel's: of links, and of the devices of hosts.
+
+use crate::emulator::clock::Time;
+use crate::emulator::surroundings::Surroundings;
+use crate::error::Error;
+use crate::kernel_qdisc::kernel_link::KernelLink;
+use crate::packet::PacketInfo;
+use crate::uplink::port::UplinkPort;
+use measure::LinkSample;
+use path::{External, ExternalPort, Gone, LinkOutput, Pool, Transit};
+use scenario::model::{Emulator, Link, Queue, Scenario};
+use scenario::units::Nanos;
+
+/// Such a port.
+pub enum KernelPort {
+    /// A link whose queue, and with `netem` whose channel, the emulator feeds.
+    Link(Box<KernelLink>),
+    /// What stands behind the queue of a host's device.
+    Uplink(Box<UplinkPort>),
+}
+
+impl KernelPort {
+    /// The port of a direction of a link, if it is one of these; its draws are for `purpose`.
+    ///
+    /// # Errors
+    /// If the kernel does not have the queue that the scenario asks for.
+    pub fn of(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelPort>, Error> {
+        let is_uplink = |host: &scenario::model::Host| scenario.links[host.uplink].forward.name == link.name;
+        if scenario.hosts.iter().any(is_uplink) {
+            return Ok(Some(KernelPort::Uplink(Box::new(UplinkPort::new(scenario, link, purpose)))));
+        }
+        let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
+        let of_link = || Ok(KernelPort::Link(Box::new(KernelLink::new(scenario, link, purpose, time)?)));
+        is_the_kernels.then(of_link).transpose()
+    }
+
+    /// The same if the emulator feeds its queue.
+    pub fn link(&self) -> Option<&KernelLink> {
+        match self {
+            KernelPort::Link(link) => Some(link),
+            KernelPort::Uplink(_) => None,
+        }
+    }
+}
+
+impl ExternalPort for KernelPort {
+    fn next(&self) -> Nanos {
+        match self {
+            KernelPort::Link(link) => link.next(),
+            KernelPort::Uplink(uplink) => uplink.next(),
+        }
+    }
+
+    fn sample(&self, number: u32) -> LinkSample {
+        match self {
+            KernelPort::Link(link) => link.sample(number),
+            KernelPort::Uplink(uplink) => uplink.sample(number),
+        }
+    }
+
+    fn output(&self) -> &LinkOutput {
+        match self {
+            KernelPort::Link(link) => link.output(),
+            KernelPort::Uplink(uplink) => uplink.output(),
+        }
+    }
+}
+
+impl External<PacketInfo, Surroundings> for KernelPort {
+    fn offer(
+        &mut self,
+        now: Nanos,
+        transit: Transit,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
+    ) {
+        match self {
+            KernelPort::Link(link) => link.offer(now, transit, packets, around, gone),
+            KernelPort::Uplink(uplink) => uplink.offer(now, transit, packets, around, gone),
+        }
+    }
+
+    fn step(
+        &mut self,
+        now: Nanos,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
+    ) -> Transit {
+        match self {
+            KernelPort::Link(link) => link.step(now, packets, around, gone),
+            KernelPort::Uplink(uplink) => uplink.step(now, packets, around, gone),
+        }
+    }
+}

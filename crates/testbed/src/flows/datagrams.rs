@@ -1,0 +1,147 @@
+//! The sockets of datagrams: pings, calls, UDP at a constant rate.
+//!
+//! Each datagram begins with the time at which its program sent it, and an answer with the time of what it answers.
+//! Pings are answered by the kernel, calls by the program at the other end.
+
+use crate::flows::plan::Planned;
+use crate::flows::sockets::{AMPLE, service_type, set_at};
+use crate::host::{Host, Pair};
+use crate::packet::{DATAGRAM_HEADER, echo_identifier, stamp};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, recv, send, sockopt,
+};
+use scenario::app::DatagramKind;
+use scenario::units::Nanos;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// IPv4 header.
+const IP_HEADER: usize = 20;
+/// `ICMP_FILTER` (linux/icmp.h): the types that a raw socket does not take are set.
+const ICMP_FILTER: libc::c_int = 1;
+const ECHO_REQUEST: u8 = 8;
+/// Where an echo's sequence number stands.
+const SEQUENCE: std::ops::Range<usize> = 6..8;
+
+/// Both ends of a flow of datagrams.
+pub struct DatagramSockets {
+    kind: DatagramKind,
+    sender: OwnedFd,
+    /// To wait for what arrives.
+    pub receiver: OwnedFd,
+    port: u16,
+    /// What is sent: of pings with the header of an ICMP echo, which the kernel completes.
+    packet: Vec<u8>,
+    sent: u16,
+}
+
+impl DatagramSockets {
+    /// Those of a flow between two hosts; none of a flow that has a connection.
+    pub fn open(planned: &Planned, pair: &Pair) -> io::Result<Option<DatagramSockets>> {
+        let Some(datagrams) = planned.datagrams() else { return Ok(None) };
+        let (from, to) = (pair.host(planned.from()), pair.host(planned.from().opposite()));
+        let (port, is_ping) = (planned.datagram_port(), datagrams.kind == DatagramKind::Ping);
+        let sender = from.namespace.within(|| {
+            let fd = if is_ping { ping_socket()? } else { udp_socket()? };
+            // What the host refuses is told to the program that sends it.
+            set_at(&fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1 as libc::c_int)?;
+            // Nobody reads answers: the emulator has seen them.
+            socket::setsockopt(&fd, sockopt::RcvBuf, &0)?;
+            socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
+            join(&fd, planned, (from, port), (to, if is_ping { 0 } else { port }))?;
+            Ok(fd)
+        })?;
+        let receiver = to.namespace.within(|| {
+            let fd = if is_ping { echo_listener()? } else { udp_socket()? };
+            socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?;
+            socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
+            let at = if is_ping { 0 } else { port };
+            join(&fd, planned, (to, at), (from, at))?;
+            Ok(fd)
+        })?;
+        let mut packet = vec![0; datagrams.packet.0 as usize - IP_HEADER - if is_ping { 0 } else { DATAGRAM_HEADER }];
+        if is_ping {
+            packet[0] = ECHO_REQUEST;
+        }
+        Ok(Some(DatagramSockets { kind: datagrams.kind, sender, receiver, port, packet, sent: 0 }))
+    }
+
+    /// Sends the next, which says that it was sent at `at`. False if the host has no room for it.
+    pub fn send(&mut self, at: Nanos) -> io::Result<bool> {
+        let mut payload = 0;
+        if self.kind == DatagramKind::Ping {
+            self.packet[SEQUENCE].copy_from_slice(&self.sent.to_be_bytes());
+            self.sent = self.sent.wrapping_add(1);
+            payload = DATAGRAM_HEADER;
+        }
+        self.packet[payload..payload + size_of::<u64>()].copy_from_slice(&at.0.to_be_bytes());
+        offer(&self.sender, &self.packet)
+    }
+
+    /// Takes the next that has arrived: when it was sent, and the bytes of its payload.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(Nanos, usize)>> {
+        loop {
+            let length = match recv(self.receiver.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+                Ok(length) => length,
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let mut payload = &buffer[..length];
+            if self.kind == DatagramKind::Ping {
+                // A raw socket gets the echoes of all flows, with their IP headers.
+                let icmp = payload.get(IP_HEADER..).filter(|icmp| echo_identifier(icmp) == Some(self.port));
+                let Some(echo) = icmp.and_then(|icmp| icmp.get(DATAGRAM_HEADER..)) else { continue };
+                payload = echo;
+            }
+            if let Some(sent_at) = stamp(payload) {
+                return Ok(Some((sent_at, payload.len())));
+            }
+        }
+    }
+
+    /// Answers with the payload that was received last, unless the kernel has done so.
+    pub fn answer(&self, payload: &[u8]) -> io::Result<()> {
+        if self.kind != DatagramKind::Ping {
+            offer(&self.receiver, payload)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sends a datagram; false if there is no room for it.
+fn offer(fd: &OwnedFd, packet: &[u8]) -> io::Result<bool> {
+    match send(fd.as_raw_fd(), packet, MsgFlags::MSG_DONTWAIT) {
+        Ok(_) => Ok(true),
+        Err(Errno::ENOBUFS | Errno::EAGAIN) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn join(fd: &OwnedFd, planned: &Planned, own: (&Host, u16), peer: (&Host, u16)) -> io::Result<()> {
+    let address = |(host, port): (&Host, u16)| SockaddrIn::from(SocketAddrV4::new(host.address, port));
+    service_type(fd, &planned.settings)?;
+    socket::bind(fd.as_raw_fd(), &address(own))?;
+    Ok(socket::connect(fd.as_raw_fd(), &address(peer))?)
+}
+
+fn udp_socket() -> io::Result<OwnedFd> {
+    Ok(socket::socket(AddressFamily::Inet, SockType::Datagram, flags(), SockProtocol::Udp)?)
+}
+
+/// A socket as ping(8) has it, whose port is the identifier of its echoes (icmp(7)).
+fn ping_socket() -> io::Result<OwnedFd> {
+    Ok(socket::socket(AddressFamily::Inet, SockType::Datagram, flags(), SockProtocol::Icmp)?)
+}
+
+/// A socket that gets a copy of each echo request.
+fn echo_listener() -> io::Result<OwnedFd> {
+    let fd = socket::socket(AddressFamily::Inet, SockType::Raw, flags(), SockProtocol::Icmp)?;
+    set_at(&fd, libc::SOL_RAW, ICMP_FILTER, !(1u32 << ECHO_REQUEST))?;
+    Ok(fd)
+}
+
+fn flags() -> SockFlag {
+    SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC
+}

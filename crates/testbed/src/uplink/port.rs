@@ -1,0 +1,113 @@
+//! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission begins.
+
+use crate::emulator::surroundings::Surroundings;
+use crate::kernel_qdisc::pace::Pace;
+use crate::packet::PacketInfo;
+use crate::uplink::{HostQueue, discipline};
+use measure::LinkSample;
+use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, Packet, Pool, Transit};
+use scenario::model::{Link, Scenario};
+use scenario::units::Nanos;
+use std::io;
+
+/// The port of a host's uplink.
+pub struct UplinkPort {
+    output: LinkOutput,
+    warmup: Nanos,
+    pace: Pace,
+    /// The queue before it; none before there are hosts.
+    queue: Option<HostQueue>,
+    /// Packets that the queue had dropped when the warm-up ended.
+    dropped_before: Option<u64>,
+}
+
+impl UplinkPort {
+    /// That of a link of `scenario`, whose draws are for `purpose`.
+    pub fn new(scenario: &Scenario, link: &Link, purpose: u64) -> UplinkPort {
+        let Scenario { seed, warmup, duration, .. } = *scenario;
+        let output = LinkOutput::new(link, seed, purpose, warmup, duration);
+        let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
+        let pace = Pace::new(discipline::tolerance(link, mtu));
+        UplinkPort { output, warmup, pace, queue: None, dropped_before: None }
+    }
+
+    /// Puts it behind a queue.
+    pub fn stand_behind(&mut self, queue: HostQueue) {
+        self.queue = Some(queue);
+    }
+
+    /// Takes note of what the queue has dropped in all.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let Some(queue) = &self.queue else { return Ok(()) };
+        let dropped = queue.dropped()?;
+        let before = self.dropped_before.unwrap_or(dropped);
+        let stats = &mut self.output.stats;
+        (0..before).for_each(|_| stats.dropped(Nanos::ZERO));
+        (before..dropped).for_each(|_| stats.dropped(self.warmup));
+        Ok(())
+    }
+
+    /// When a packet that is out at `now` came to the queue.
+    fn arrival(&self, now: Nanos, packet: &[u8]) -> Nanos {
+        self.queue.as_ref().map_or(now, |queue| queue.reader.came(now, packet))
+    }
+
+    /// With the first packet after the warm-up its drops are over.
+    fn note_drops(&mut self, now: Nanos) -> io::Result<()> {
+        if let (Some(queue), None) = (&self.queue, self.dropped_before)
+            && now >= self.warmup
+        {
+            self.dropped_before = Some(queue.dropped()?);
+        }
+        Ok(())
+    }
+}
+
+impl ExternalPort for UplinkPort {
+    fn next(&self) -> Nanos {
+        self.output.next()
+    }
+
+    fn sample(&self, link: u32) -> LinkSample {
+        // The kernel has told before; if it does not any more, the run ends with that.
+        let queue = self.queue.as_ref();
+        let total_drops = queue.map_or(0, |queue| queue.dropped().unwrap_or(0));
+        let waiting = queue.map_or((0, 0), |queue| queue.waiting().unwrap_or_default());
+        LinkSample { link, waiting, total_drops, total_sent: self.output.stats.total_bytes }
+    }
+
+    fn output(&self) -> &LinkOutput {
+        &self.output
+    }
+}
+
+impl External<PacketInfo, Surroundings> for UplinkPort {
+    fn offer(
+        &mut self,
+        now: Nanos,
+        transit: Transit,
+        packets: &mut Pool<PacketInfo>,
+        around: &mut Surroundings,
+        gone: &mut Vec<Gone>,
+    ) {
+        if let Err(error) = self.note_drops(now) {
+            around.fail(error);
+        }
+        let info = packets.get(transit.id);
+        let arrival = self.arrival(now, around.buffers.bytes(info));
+        let could_begin = arrival.max(self.output.free_at());
+        let ready = self.pace.ready(now, could_begin, &mut around.lateness);
+        if info.ecn() == Ecn::Ce {
+            // No sender does that.
+            self.output.stats.marked(arrival);
+        }
+        let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
+        if lost {
+            gone.push(Gone { id: transit.id, fate: Fate::Lost });
+        }
+    }
+
+    fn step(&mut self, _: Nanos, _: &mut Pool<PacketInfo>, _: &mut Surroundings, _: &mut Vec<Gone>) -> Transit {
+        self.output.take()
+    }
+}

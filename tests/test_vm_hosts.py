@@ -1,0 +1,151 @@
+"""Hosts and applications on a stock kernel, in guests: what a person waits for is what the simulator predicts."""
+
+from pathlib import Path
+from typing import Any
+
+import guests
+import pytest
+import unbloat as ub
+from conftest import Write
+from unbloat.system.paths import ALGORITHMS
+
+Run = dict[str, Any]
+
+HOME = """
+rate  = "9mbit"
+delay = "25ms"
+queue = { limit = "60p" }
+"""
+UPLINK = """
+rate  = "9mbit"
+delay = "25ms"
+queue = { kind = "prio", bands = 2 }
+"""
+UPLOAD = 'cc = "cubic"\nhost = "pc"'
+PEOPLE = ('app = "messenger"\ncc = "cubic"', 'app = "ping"', 'app = "voice"')
+ON_HOST = (UPLOAD, *(f'{person}\nhost = "pc"' for person in PEOPLE))
+WAITS = ("response_ms_p50", "response_ms_p95", "delay_ms_p50", "delay_ms_p95", "opinion_score")
+"""What is compared, of the flows that have it."""
+A_PACKET_BYTES = 1500
+
+
+@pytest.fixture(autouse=True)
+def kernel(cache: Path) -> str:
+    """The kernel of all guests here; they are booted once, before the first test begins."""
+    return guests.booted(cache)
+
+
+def both(file: Path, kernel: str, **changes: object) -> tuple[Run, Run]:
+    """Run a scenario with these changes in the simulator and in a guest."""
+    (simulated,) = ub.run(file, changes).as_dict()["runs"]
+    (real,) = ub.run(file, changes, on="vm", kernel=kernel).as_dict()["runs"]
+    assert real["sound"], real["unsound_because"]
+    return dict(simulated), dict(real)
+
+
+def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = WAITS) -> None:
+    """Hold a guest's percentiles to 20 % of the simulator's."""
+    compared = 0
+    for ours, theirs in zip(simulated["flows"], real["flows"], strict=True):
+        for metric in metrics:
+            assert (ours.get(metric) is None) == (theirs.get(metric) is None), metric
+            if ours.get(metric) is not None:
+                assert theirs[metric] == pytest.approx(ours[metric], rel=0.2), (ours["flow"], metric)
+                compared += 1
+    assert compared >= len(metrics)
+
+
+@pytest.mark.parametrize("rate", [9, 20])
+def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int) -> None:
+    """In a host whose TCP fills the queue, as before Linux 3.6, with one queue and with the two of SORPC."""
+    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]\nsmall_queues = false', duration="12s")
+    runs = {}
+    for classifier in ("single", "sorpc"):
+        changes = {"host.pc.classifier": classifier, "link.bottleneck.rate": f"{rate}mbit"}
+        simulated, real = both(file, kernel, **changes)
+        assert_the_same_waits(simulated, real)
+        ours, theirs = simulated["links"][0], real["links"][0]
+        assert theirs["queue_delay_ms_p95"] == pytest.approx(ours["queue_delay_ms_p95"], rel=0.2)
+        assert theirs["queue_bytes_mean"] == pytest.approx(ours["queue_bytes_mean"], rel=0.2)
+        assert theirs["utilisation_percent"] == pytest.approx(ours["utilisation_percent"], abs=2)
+        runs[classifier] = real["flows"]
+    ping, call = 3, 4
+    for flow in (ping, call):
+        assert runs["single"][flow]["delay_ms_p95"] > 5 * runs["sorpc"][flow]["delay_ms_p95"]
+    assert runs["single"][call]["opinion_score"] < 3 < 4 < runs["sorpc"][call]["opinion_score"]
+
+
+@pytest.mark.parametrize("rate", [9, 20])
+def test_calls_beside_an_upload_of_today(scenario: Write, kernel: str, rate: int) -> None:
+    """With TCP small queues there is little left to sort.
+
+    A kernel has one packet more in the queue than the simulator: its TCP is told that a packet has left when the
+    transmission begins, as by a shaper, and the simulator's when it ends, as by a network card.
+    """
+    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]', duration="10s")
+    packet_ms = 8 * A_PACKET_BYTES / rate / 1e3
+    for classifier in ("single", "sorpc"):
+        changes = {"host.pc.classifier": classifier, "link.bottleneck.rate": f"{rate}mbit"}
+        simulated, real = both(file, kernel, **changes)
+        assert_the_same_waits(simulated, real)
+        ours, theirs = simulated["links"][0], real["links"][0]
+        more = theirs["queue_delay_ms_mean"] - ours["queue_delay_ms_mean"]
+        assert more == pytest.approx(packet_ms, rel=0.2)
+
+
+def test_what_a_host_drops(scenario: Write, kernel: str) -> None:
+    """Of UDP it is lost, and of TCP it is not: the kernel's TCP is told, and keeps the packet."""
+    file = scenario(
+        'rate = "9mbit"\ndelay = "5ms"\nqueue = { limit = "20p" }',
+        'app = { kind = "udp", rate = "12mbit" }\nhost = "pc"\nstop = "3s"',
+        f'{UPLOAD}\nstart = "3500ms"',
+        top='warmup = "1s"\n[host.pc]\nsmall_queues = false',
+        duration="8s",
+    )
+    simulated, real = both(file, kernel)
+    (ours_udp, ours_tcp), (udp, tcp) = simulated["flows"], real["flows"]
+    for lost in (udp["loss_percent"], ours_udp["loss_percent"]):
+        assert lost == pytest.approx(25, abs=2)
+    assert (tcp["lost_packets"], ours_tcp["lost_packets"]) == (0, 0)
+    assert tcp["goodput_mbps"] == pytest.approx(ours_tcp["goodput_mbps"], rel=0.05)
+    ours, theirs = simulated["links"][0], real["links"][0]
+    assert theirs["drops"] == pytest.approx(ours["drops"], rel=0.05)
+    assert theirs["drops"] > udp["lost_packets"]
+
+
+def test_applications_without_a_host(scenario: Write, kernel: str) -> None:
+    """Each over hosts of its own, as all flows that name none."""
+    others = ('app = "game"\ncc = "cubic"', 'app = { kind = "udp", rate = "100kbit", packet = "500b" }')
+    cloud = 'app = { kind = "upload", chunk = "500kb" }\ncc = "cubic"'
+    file = scenario(HOME, cloud, *PEOPLE, *others, top='warmup = "2s"', duration="12s")
+    simulated, real = both(file, kernel)
+    assert_the_same_waits(simulated, real, (*WAITS, "goodput_mbps"))
+    assert [flow["cc"] for flow in real["flows"]] == [flow["cc"] for flow in simulated["flows"]]
+    for ours, theirs in zip(simulated["flows"], real["flows"], strict=True):
+        assert theirs["sent_packets"] == pytest.approx(ours["sent_packets"], rel=0.2)
+        assert theirs["rtt_ms_p50"] is None or theirs["rtt_ms_p50"] == pytest.approx(ours["rtt_ms_p50"], rel=0.2)
+
+
+def test_pages_and_films(scenario: Write, kernel: str) -> None:
+    """The responses come down a link, and fill its queue in turns."""
+    down = 'rate = "100mbit"\ndelay = "25ms"\nqueue = {}\nreverse = { rate = "6mbit", queue = { limit = "100p" } }'
+    web = 'app = { kind = "web", objects = 10, pause = "1s" }\ncc = "cubic"'
+    film = 'app = { kind = "video", highest = "2mbit" }\ncc = "cubic"\nstart = "500ms"'
+    file = scenario(down, web, film, duration="20s")
+    metrics = ("page_load_s_mean", "startup_s", "bitrate_mbps_mean", "stalls")
+    assert_the_same_waits(*both(file, kernel), metrics)
+
+
+def test_a_classifier_of_the_user_s_own(scenario: Write, kernel: str, tmp_path: Path) -> None:
+    """It is compiled here, for the guest has no compiler."""
+    text = (ALGORITHMS / "classify/single.bpf.c").read_text()
+    first_to_last = text.replace("return 0;", "return packet->kind == PACKET_UDP;").replace("single_band", "mine_band")
+    (tmp_path / "mine.bpf.c").write_text(first_to_last)
+    host = f'[host.pc]\nsmall_queues = false\nclassifier = "{tmp_path / "mine.bpf.c"}"'
+    file = scenario(UPLINK, *ON_HOST, top=f'warmup = "1s"\n{host}', duration="4s")
+    simulated, real = both(file, kernel)
+    messenger, ping, call = (real["flows"][number] for number in (1, 3, 4))
+    assert messenger["response_ms_p50"] and ping["delay_ms_p50"]
+    # What goes last does not arrive while there is anything else.
+    assert simulated["flows"][4]["goodput_mbps"] < 0.03
+    assert call["goodput_mbps"] == pytest.approx(simulated["flows"][4]["goodput_mbps"], abs=0.01)
