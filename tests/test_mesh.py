@@ -58,13 +58,6 @@ def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
         assert all(text.split()[1].strip(",").replace(".", "").isdigit() for text in told[1:])
 
 
-@pytest.mark.parametrize("on", ["kernel", "vm"])
-def test_a_kernel_has_no_mesh_yet(cli: Cli, on: str) -> None:
-    done = cli("run", "sensors-in-a-building", "--on", on)
-    assert done.returncode == 2
-    assert "mesh.building: cannot be had on a kernel yet" in done.stderr
-
-
 WHY = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send"
 
 

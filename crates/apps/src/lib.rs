@@ -4,9 +4,11 @@
 //! * `datagrams`: pings, calls and UDP at a constant rate
 //! * `requests`: requests and responses on connections, and when a client asks for what
 //! * `video`: the player of a film
+//! * `slow_writer`: a sensor that writes at a rate of its own
 
 mod datagrams;
 mod requests;
+mod slow_writer;
 mod video;
 
 use datagrams::Stream;
@@ -15,6 +17,7 @@ use scenario::app::App;
 use scenario::model::{FlowGroup, Scenario};
 use scenario::records::AppStats;
 use scenario::units::Nanos;
+pub use slow_writer::SlowWriter;
 
 /// What an application wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -130,7 +130,7 @@ pub fn run_with(
         cpu_idle_percent,
         flows,
         links: network.records(),
-        nodes: vec![],
+        nodes: network.node_records(),
     };
     Ok(Outcome { run, series, data_packets })
 }

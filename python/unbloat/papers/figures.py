@@ -145,7 +145,9 @@ LEGEND = 1.2
 def _canvas(figure: Figure, width: float, height: float) -> Canvas:
     """Give a canvas of so many inches under the figure's title, which ends before the legend begins."""
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    canvas.suptitle(textwrap.fill(figure.title, int(11 * (width - LEGEND))), x=0.01, ha="left", fontsize=10, fontweight="bold")
+    canvas.suptitle(
+        textwrap.fill(figure.title, int(11 * (width - LEGEND))), x=0.01, ha="left", fontsize=10, fontweight="bold"
+    )
     return canvas
 
 

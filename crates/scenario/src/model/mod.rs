@@ -234,9 +234,6 @@ impl Scenario {
         if let Some(refused) = self.host_only_in_the_simulator() {
             return Some(refused);
         }
-        if let Some(mesh) = self.meshes.first() {
-            return Some(OnlyInTheSimulator { key: format!("mesh.{}", mesh.name), what: OnlyThere::Mesh });
-        }
         let first = |(number, group): (usize, &FlowGroup)| {
             let key = |key| format!("flows.{number}.{key}");
             if group.clock.drift != Drift(0) {
@@ -247,9 +244,6 @@ impl Scenario {
                 && *packet < only::STAMPED
             {
                 return Some(OnlyInTheSimulator { key: key("app.packet"), what: OnlyThere::ShortDatagrams });
-            }
-            if group.write_rate.is_some() {
-                return Some(OnlyInTheSimulator { key: key("write_rate"), what: OnlyThere::WriteRate });
             }
             let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
             group.access.small_queues.then_some(small_queues)

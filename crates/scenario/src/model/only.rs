@@ -51,10 +51,6 @@ pub enum OnlyThere {
     SharedHost,
     /// Datagrams with no room for the time at which they are sent.
     ShortDatagrams,
-    /// A mesh of radios.
-    Mesh,
-    /// An application that writes at a rate of its own.
-    WriteRate,
 }
 
 impl std::fmt::Display for OnlyInTheSimulator {
@@ -62,12 +58,6 @@ impl std::fmt::Display for OnlyInTheSimulator {
         match self.what {
             OnlyThere::Drift(drift) => {
                 write!(f, "{drift} cannot be had on a kernel, where both ends read the same clock")?;
-            }
-            OnlyThere::Mesh => {
-                write!(f, "cannot be had on a kernel yet, whose hosts the emulator joins by links only")?
-            }
-            OnlyThere::WriteRate => {
-                write!(f, "cannot be had on a kernel yet, where applications write as much as TCP takes")?;
             }
             OnlyThere::SmallQueues => {
                 write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;

@@ -61,7 +61,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "how fast the receiving application reads at most, segment by segment";
         "write_rate" = Rate, Means("as much as TCP takes"), RATES =>
             "payload that the sending application writes, a segment at a time; data that finds four unsent segments is \
-            lost; simulator only";
+            lost";
         "receiver" = Text, Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
         "receiver_params" = Table, Means("the receiver's own defaults") =>

@@ -2,7 +2,7 @@
 
 use scenario::load_text;
 use scenario::mesh::{Csma, Energy, Hop};
-use scenario::model::{Limit, OnlyThere, Queue, Scenario, Service, TcpProfile};
+use scenario::model::{Limit, Queue, Scenario, Service, TcpProfile};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
@@ -89,11 +89,6 @@ fn a_sensors_profile_has_small_segments_and_windows() {
 }
 
 #[test]
-fn a_kernel_has_no_mesh() {
-    let only = read(&[]).only_in_the_simulator().expect("a mesh");
-    assert_eq!((&*only.key, only.what), ("mesh.office", OnlyThere::Mesh));
-    assert_eq!(
-        only.to_string(),
-        "cannot be had on a kernel yet, whose hosts the emulator joins by links only: leave it out, or simulate"
-    );
+fn a_kernel_joins_a_mesh() {
+    assert_eq!(read(&[("flows.0.write_rate", "1kbit")]).only_in_the_simulator(), None);
 }

@@ -340,6 +340,11 @@ impl Network {
         self.links.records()
     }
 
+    /// The records of the nodes of meshes.
+    pub fn node_records(&self) -> Vec<records::Node> {
+        self.links.node_records()
+    }
+
     /// The distributions of their queueing delays, each with the number of its record.
     pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)> {
         self.links.queue_delays()

@@ -11,7 +11,7 @@ use crate::flows::refill::{PAUSE, Refill};
 use crate::flows::sockets;
 use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
-use apps::Programs;
+use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
 use nix::sys::socket::{MsgFlags, recv, send};
 use scenario::model::{Scenario, WRITTEN_AT_ONCE};
@@ -49,6 +49,7 @@ enum Action {
     Close(usize),
     Refill(usize),
     Program(u32),
+    WriteSlowly(usize),
     Read(usize),
     ReadTcpInfo,
     Sample,
@@ -75,6 +76,8 @@ pub struct Flow {
     ended: Option<Nanos>,
     /// Bytes that are still to be written.
     left: u64,
+    /// What writes at a rate of its own.
+    slow_writer: Option<SlowWriter>,
     /// What is written at a time in virtual time, as in the simulator: it decides which segments are pushed.
     whole_segments: usize,
     /// What is written when TCP can take more, in virtual time.
@@ -89,6 +92,14 @@ pub struct Flow {
     pub timeouts: u64,
     /// The last look at the sender.
     pub info: TcpInfo,
+}
+
+/// The slow writer of a flow, if it has one.
+fn slow_writer(planned: &Planned) -> Option<SlowWriter> {
+    let Planned { settings, arrival, segment, .. } = planned;
+    let segments = arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(*segment));
+    let [mss, segments] = [*segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+    settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at))
 }
 
 /// The applications of a run.
@@ -184,6 +195,7 @@ impl<'a> Apps<'a> {
             self.waiting.watch(&datagrams.receiver, 3 * number + 2)?;
         }
         let has_connection = datagrams.is_none();
+        let slow_writer = slow_writer(planned);
         self.flows.push(Flow {
             sender: if has_connection && group.arrivals.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
@@ -193,11 +205,12 @@ impl<'a> Apps<'a> {
             pauses: false,
             opened: false,
             ended: None,
-            left: match (&group.app, planned.arrival.size) {
-                // Its program says what it writes.
-                (Some(_), _) => 0,
-                (None, size) => size.map_or(u64::MAX, |size| size.0),
+            // Some programs say later what they write.
+            left: match planned.arrival.size {
+                _ if group.app.is_some() || slow_writer.is_some() => 0,
+                size => size.map_or(u64::MAX, |size| size.0),
             },
+            slow_writer,
             whole_segments: at_once.0 as usize,
             refill: Refill::new(self.scenario.written_ahead(group), Bytes(sockets::payload(group)), at_once),
             stopped_at: None,
@@ -207,6 +220,7 @@ impl<'a> Apps<'a> {
             info: TcpInfo::default(),
         });
         self.agenda.push(Reverse((planned.arrival.at, Action::Open(number))));
+        self.plan_slow_writer(number);
         if let Some(stop) = group.stop {
             self.agenda.push(Reverse((stop, Action::Stop(number))));
         }
@@ -266,7 +280,8 @@ impl<'a> Apps<'a> {
                     self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
                 }
                 Action::Close(flow) => self.close(flow)?,
-                Action::Refill(flow) if self.plan.flows[flow].has_send_buffer() => {
+                Action::WriteSlowly(flow) => self.write_slowly(now, flow)?,
+                Action::Refill(flow) if self.fills_send_buffer(flow) => {
                     self.flows[flow].pauses = false;
                     self.fill_send_buffer(flow)?;
                 }
@@ -361,6 +376,29 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
+    /// Has the agenda let the slow writer of a flow, if it has one, write in time.
+    fn plan_slow_writer(&mut self, number: usize) {
+        if let Some(next) = self.flows[number].slow_writer.as_ref().and_then(SlowWriter::next) {
+            self.agenda.push(Reverse((next, Action::WriteSlowly(number))));
+        }
+    }
+
+    /// A slow writer writes what is due.
+    fn write_slowly(&mut self, now: Nanos, number: usize) -> io::Result<()> {
+        let flow = &mut self.flows[number];
+        let (Some(writer), Some(sender)) = (&mut flow.slow_writer, &flow.sender) else { return Ok(()) };
+        let segment = self.plan.flows[number].segment;
+        let unsent = flow.left + TcpInfo::of(sender)?.notsent_bytes as u64;
+        flow.left += u64::from(writer.write(now, unsent.div_ceil(segment) as u32)) * segment;
+        self.plan_slow_writer(number);
+        self.fill_send_buffer(number)
+    }
+
+    /// Does it write into its send buffer when it has something to write? Others write when TCP wants more.
+    fn fills_send_buffer(&self, number: usize) -> bool {
+        self.plan.flows[number].has_send_buffer() || self.flows[number].slow_writer.is_some()
+    }
+
     /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by piece,
     /// so that packets are not held up meanwhile.
     fn fill_send_buffer(&mut self, number: usize) -> io::Result<()> {
@@ -395,6 +433,7 @@ impl<'a> Apps<'a> {
         let flow = &mut self.flows[number];
         flow.left = 0;
         flow.refill.end();
+        flow.slow_writer.iter_mut().for_each(SlowWriter::end);
         flow.stopped_at = Some(now);
         self.stop_writing(number)
     }
@@ -426,7 +465,7 @@ impl<'a> Apps<'a> {
 
     /// TCP can take more.
     fn write(&mut self, number: usize) -> io::Result<()> {
-        if self.plan.flows[number].has_send_buffer() {
+        if self.fills_send_buffer(number) {
             return self.fill_send_buffer(number);
         }
         let flow = &mut self.flows[number];

@@ -22,7 +22,8 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
     let linux = TcpProfile::LINUX;
     let fixed = [
         ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
-        ("rack", stack.rack == linux.rack, "detects losses by RACK"),
+        // Without SACK there is nothing for it to go by (`tcp_identify_packet_loss`).
+        ("rack", stack.rack == linux.rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
         ("quick_ack", stack.quick_ack == linux.quick_ack, "acknowledges the first segments at once"),
         (
@@ -143,6 +144,7 @@ mod tests {
         }
         let free = TcpProfile {
             sack: false,
+            rack: false,
             timestamps: false,
             tlp: false,
             delayed_ack: false,

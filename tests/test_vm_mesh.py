@@ -1,0 +1,34 @@
+"""Ten hosts with a real kernel's TCP, joined by the emulated radio, in a guest; no root."""
+
+import tomllib
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import guests
+import unbloat as ub
+
+DTPA = Path(__file__).parents[1] / "papers/dtpa"
+
+
+def test_ten_nodes_with_dtpa(cache: Path) -> None:
+    """What the simulator's nodes send, a kernel's do, and as fairly."""
+    kernel = guests.booted(cache)
+    (ten,) = (runs for runs in tomllib.loads((DTPA / "kernel.toml").read_text())["runs"] if runs["scenario"] == "ten")
+    settings = {**ten["set"], "sweep.flows.0.cc": ["dtpa"], "duration": "260s", "warmup": "60s"}
+    (real,) = ub.run(DTPA / "ten.toml", settings, on="vm", kernel=kernel).as_dict()["runs"]
+    assert real["sound"], real["unsound_because"]
+    simulated = ub.run(DTPA / "ten.toml", {**settings, "sweep.seed": [1, 2, 3, 4, 5]}).as_dict()["runs"]
+
+    def goodput(run: dict[str, Any]) -> float:
+        return sum(flow["goodput_mbps"] for flow in run["flows"])
+
+    assert len(real["flows"]) == 10 and all(flow["goodput_mbps"] > 0 for flow in real["flows"])
+    assert abs(goodput(real) / fmean(map(goodput, simulated)) - 1) < 0.25
+    assert real["jain_index"] > 0.9
+    # The packets of the farthest are forwarded five times: the first node transmits most of all.
+    frames = {node["node"]: node["frames"] for node in real["nodes"]}
+    assert set(frames) == {"lbr", *(f"n{number}" for number in range(1, 11))}
+    assert max(frames, key=frames.get) == "n1" and min(frames.values()) > 0
+    radio_s = [node["transmit_s"] + node["listen_s"] + node["sleep_s"] for node in real["nodes"]]
+    assert all(abs(seconds - 200) < 0.001 for seconds in radio_s)
