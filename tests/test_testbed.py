@@ -140,6 +140,21 @@ def shape(value: object) -> object:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
+def test_people_on_a_host_wait_for_the_path_at_least(scenario: Write) -> None:
+    """With whatever this kernel has for bands; how long they wait beside an upload is tested in guests."""
+    groups = ('cc = "cubic"', 'app = "messenger"\ncc = "cubic"', 'app = "ping"', 'app = "voice"')
+    link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = { kind = "prio", bands = 2 }'
+    file = scenario(
+        link, *(f'host = "pc"\n{group}' for group in groups), top='[host.pc]\nclassifier = "sorpc"', duration="3s"
+    )
+    (run,) = ub.run(file, on="kernel").as_dict()["runs"]
+    upload, messages, _, ping, call = run["flows"]
+    assert upload["goodput_mbps"] > 0 and messages["response_ms_p50"] >= 20
+    for flow in (ping, call):
+        assert flow["delay_ms_p50"] >= 10 and flow["rtt_ms_min"] >= 20 and flow["cc"] == "none"
+    assert call["opinion_score"] >= 1 and run["links"][0]["utilisation_percent"] > 0
+
+
 @pytest.mark.parametrize("switch", ["prr", "quick_ack"])
 def test_what_a_kernel_always_does_cannot_be_switched_off(scenario: Write, cli: Cli, switch: str) -> None:
     link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = {}'

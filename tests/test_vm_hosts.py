@@ -80,7 +80,7 @@ def test_calls_beside_an_upload_of_today(scenario: Write, kernel: str, rate: int
     """With TCP small queues there is little left to sort.
 
     A kernel has one packet more in the queue than the simulator: its TCP is told that a packet has left when the
-    transmission begins, as by a shaper, and the simulator's when it ends, as by a network card.
+    transmission begins, as by a shaper, and the simulator's when it ends, as by a real device.
     """
     file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]', duration="10s")
     packet_ms = 8 * A_PACKET_BYTES / rate / 1e3
