@@ -81,6 +81,8 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     """What differs from the paper, for the page."""
     runs: list[Selection] = []
+    without: list[str] = []
+    """Statements that are left out, because no kernel tells what they measure."""
     reasons: list[KernelReason] = []
 
     def on(self, backend: str) -> Plan:
@@ -90,7 +92,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
     def of(self, paper: Paper) -> Paper:
         """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
-        part = dataclasses.replace(paper.part(self._covers), figures=[])
+        part = dataclasses.replace(paper.part(self._covers).without(self.without), figures=[])
         if not part.scenarios():
             raise PaperError(f"{FILE} runs nothing that these tables and statements need")
         return part
@@ -124,6 +126,9 @@ def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
             name = shortened(selection.scenario)
             yield ("runs", number, "scenario"), f"each [[runs]] names another scenario file of the folder, not {name}"
         seen |= places
+    for number, name in enumerate(plan.without):
+        if name not in paper.statement_ids():
+            yield ("without", number), f"{paper.name} has no statement {shortened(name)}"
 
 
 @dataclass(frozen=True)

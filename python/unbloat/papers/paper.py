@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -307,6 +307,14 @@ class Paper:
             figures=[each for each in self.figures if all(covers(*place) for place in each.places())],
         )
 
+    def without(self, names: Collection[str]) -> Paper:
+        """Leave out the statements with these ids."""
+        groups = [
+            replace(group, claims=[claim for claim in group.claims if claim.id not in names])
+            for group in self.statements
+        ]
+        return dataclasses.replace(self, statements=[group for group in groups if group.claims])
+
     def only(self, prefix: str) -> Paper:
         """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=prefix)._part_asked_for()
@@ -330,7 +338,11 @@ class Paper:
         """List the ids of all numbers and statements."""
         rows = [(table, group, row) for table in self.tables for group in table.groups for row in group.rows]
         numbers = [cell.id for place in rows for column in cells_of(*place) for cell in column]
-        return numbers + [claim.id for group in self.statements for claim in group.claims]
+        return numbers + self.statement_ids()
+
+    def statement_ids(self) -> list[str]:
+        """List the ids of all statements."""
+        return [claim.id for group in self.statements for claim in group.claims]
 
     def _part_asked_for(self) -> Paper:
         tables = [
