@@ -197,6 +197,17 @@ def test_runs_and_reasons_hold_where_they_say(backend: str, kept: list[str]) -> 
     assert [run.scenario for run in plan.runs] == [reason.text for reason in plan.reasons] == kept
 
 
+def test_what_no_kernel_tells_is_left_out(tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]) -> None:
+    def told() -> set[str]:
+        assert main(["reproduce", str(tiny), "--on", "kernel", "--json"]) == 0
+        out = capsys.readouterr().out
+        return {claim["id"] for claim in json.loads(out[out.index("{\n") :])["claims"]}
+
+    everything = told()
+    (tiny / "kernel.toml").write_text(f'without = ["delay"]\n{PLAN}')
+    assert told() == everything - {"delay"} != everything
+
+
 def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kernel: Kernel) -> None:
     (tiny / "one.toml").write_text(SCENARIO.replace("4s", "3s"))
     (tiny / "published.toml").write_text(PUBLISHED.replace('scenario = "two"', 'scenario = "one"', 1))
@@ -230,6 +241,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
             [],
             "reasons.0.on: must be one of kernel, vm, not moon",
         ),
+        (f'without = ["daley"]\n{PLAN}', [], "kernel.toml:1: without.0: tiny has no statement daley"),
     ],
 )
 def test_mistakes_are_named(

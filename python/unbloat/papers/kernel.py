@@ -81,9 +81,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     """What differs from the paper, for the page."""
     runs: list[Selection] = []
+    reasons: list[KernelReason] = []
     without: list[str] = []
     """Statements that are left out, because no kernel tells what they measure."""
-    reasons: list[KernelReason] = []
 
     def on(self, backend: str) -> Plan:
         """Leave out what is run and what holds elsewhere only."""
