@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import guests
@@ -150,6 +151,18 @@ def test_starts_stops_and_windows(scenario: Write, tmp_path: Path, kernel: str) 
         assert segments[0].flags & pcapng.SYN and segments[0].at == pytest.approx(start, abs=0.001)
         # What has been written by then still goes out, a window each round trip.
         assert stop - 0.045 < max(segment.at for segment in segments if segment.payload) < stop + 0.2
+
+
+def test_the_least_timeout(scenario: Write, tmp_path: Path, kernel: str) -> None:
+    """A segment that is lost with all that follow it is sent again when both that and four variances have passed."""
+    link = 'rate = "2mbit"\ndelay = "10ms"\nqueue = {}\noutages = [{ at = "500ms", for = "100ms", lose = true }]'
+    flow = 'cc = "kernel:reno"\nreceive_window = "6kb"\nprofile = { tlp = false, rto_min = "1s" }'
+    file = scenario(link, flow, duration="2s")
+    (run,) = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng").as_dict()["runs"]
+    assert run["flows"][0]["timeouts"] == 1
+    sent = [s.at for s in pcapng.read(tmp_path / "trace.pcapng") if s.source.startswith("10.0.0.") and s.payload]
+    pauses = [later - earlier for earlier, later in pairwise(sent)]
+    assert max(pauses) == pytest.approx(1.05, abs=0.05)
 
 
 @pytest.mark.parametrize("beta", [512, 870])

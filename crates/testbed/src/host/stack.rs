@@ -101,6 +101,8 @@ fn set(key: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("net/{key} cannot be set to {value}: {error}")))
 }
 
+/// The number of that metric (linux/rtnetlink.h).
+const RTAX_RTO_MIN: u32 = 13;
 /// `RTAX_FEATURE_TCP_USEC_TS` (linux/rtnetlink.h).
 const TCP_USEC_TS: u32 = 1 << 4;
 
@@ -112,7 +114,9 @@ pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
         metrics.push(RouteMetric::InitCwnd(stack.initial_window));
     }
     if stack.rto_min != linux.rto_min {
-        // The kernel counts it in milliseconds, as `ip route ... rto_min` shows it.
+        // The kernel counts it in milliseconds, as `ip route ... rto_min` shows it, and heeds it where it is locked only
+        // (`tcp_rto_min`).
+        metrics.push(RouteMetric::Lock(1 << RTAX_RTO_MIN));
         metrics.push(RouteMetric::RtoMin((stack.rto_min.0 / 1_000_000) as u32));
     }
     if !stack.delayed_ack {
