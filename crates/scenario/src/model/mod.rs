@@ -245,6 +245,9 @@ impl Scenario {
             {
                 return Some(OnlyInTheSimulator { key: key("app.packet"), what: OnlyThere::ShortDatagrams });
             }
+            if group.receive_window.is_some_and(|window| window < only::LEAST_WINDOW) {
+                return Some(OnlyInTheSimulator { key: key("receive_window"), what: OnlyThere::SmallWindow });
+            }
             let small_queues = OnlyInTheSimulator { key: key("access.small_queues"), what: OnlyThere::SmallQueues };
             group.access.small_queues.then_some(small_queues)
         };

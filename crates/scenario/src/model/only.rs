@@ -4,6 +4,8 @@ use crate::units::{Bytes, Drift};
 
 /// The shortest datagram that says when it was sent: headers of 28 bytes and a number of 8.
 pub(super) const STAMPED: Bytes = Bytes(36);
+/// The least window of a kernel's receiver: half of the least buffer (`SOCK_MIN_RCVBUF`).
+pub(super) const LEAST_WINDOW: Bytes = Bytes(1152);
 
 /// What a scenario asks for that only a kernel has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub enum OnlyThere {
     SharedHost,
     /// Datagrams with no room for the time at which they are sent.
     ShortDatagrams,
+    /// Windows smaller than that of the least buffer.
+    SmallWindow,
 }
 
 impl std::fmt::Display for OnlyInTheSimulator {
@@ -84,6 +88,9 @@ impl std::fmt::Display for OnlyInTheSimulator {
                     f,
                     "differs from the host's other flows, with which these share a kernel's settings and devices"
                 )?;
+            }
+            OnlyThere::SmallWindow => {
+                write!(f, "is at least {LEAST_WINDOW} on a kernel, whose receivers have no smaller buffer")?;
             }
             OnlyThere::ShortDatagrams => {
                 write!(f, "is too short on a kernel, where the packet says when it was sent: write {STAMPED} or more")?;

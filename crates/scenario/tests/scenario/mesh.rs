@@ -90,5 +90,12 @@ fn a_sensors_profile_has_small_segments_and_windows() {
 
 #[test]
 fn a_kernel_joins_a_mesh() {
-    assert_eq!(read(&[("flows.0.write_rate", "1kbit")]).only_in_the_simulator(), None);
+    let with = |window| read(&[("flows.0.write_rate", "1kbit"), ("flows.0.receive_window", window)]);
+    assert_eq!(with("1152b").only_in_the_simulator(), None);
+    let refused = with("1151b").only_in_the_simulator().expect("a window that no kernel has");
+    assert_eq!(refused.key, "flows.0.receive_window");
+    assert_eq!(
+        refused.to_string(),
+        "is at least 1152b on a kernel, whose receivers have no smaller buffer: leave it out, or simulate"
+    );
 }
