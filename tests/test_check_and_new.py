@@ -120,6 +120,23 @@ app  = "voice"
 """
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ('"dtpa_auto"', "dtpa_auto runs in the simulator only"),
+        ('"reno"\nprofile = "lln"', "the kernel's TCP always"),
+        ('"reno"\nreceive_window = "1kb"', "is at least 1152b on a kernel"),
+    ],
+)
+def test_what_no_kernel_has_runs_in_the_simulator_only(cli: Cli, small: Path, change: str, why: str) -> None:
+    small.write_text(small.read_text().replace('"reno"', change))
+    done = cli("check", small, "--json")
+    said = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
+    assert done.returncode == 0 and said["runs on simulator"]["answer"] == "yes"
+    for on in ("kernel", "vm"):
+        assert said[f"runs on {on}"]["answer"] == "no" and why in said[f"runs on {on}"]["why"]
+
+
 def test_a_flow_without_a_control_is_no_obstacle(cli: Cli, mine: Path) -> None:
     """A call is datagrams; beside it a control of the user's has its name all the same."""
     file = mine.parent / "call.toml"

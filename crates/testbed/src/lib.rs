@@ -20,6 +20,7 @@ pub use controls::{GroupControl, load as load_controls};
 pub use emulator::clock::Time;
 pub use error::Error;
 pub use host::End;
+pub use kernel::{ANY_VERSION, running_version};
 pub use run::LEAST_STEP;
 pub use run::{check, run, run_with};
 pub use shell::{Programs, shell};

@@ -45,7 +45,7 @@ pub fn run(
     options: &Options,
     progress: Progress,
 ) -> Result<Outcome, Error> {
-    check(scenario)?;
+    check(scenario, kernel::running_version())?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(scenario, library)?;
@@ -135,16 +135,16 @@ pub fn run_with(
     Ok(Outcome { run, series, data_packets })
 }
 
-/// Says no to what the running kernel does not have.
+/// Says no to what a kernel of this version does not have.
 ///
 /// # Errors
 /// The first such thing, with its key.
-pub fn check(scenario: &Scenario) -> Result<(), Error> {
+pub fn check(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error> {
     if let Some(refused) = scenario.only_in_the_simulator() {
         return Err(Error::Scenario { key: refused.key.clone(), why: refused.to_string() });
     }
     for (group, flows) in scenario.flows.iter().enumerate() {
-        if let Some(switch) = stack::unswitchable(&flows.stack, kernel::running_version()) {
+        if let Some(switch) = stack::unswitchable(&flows.stack, version) {
             return Err(Error::Unswitchable { group, switch });
         }
     }

@@ -79,7 +79,7 @@ pub fn shell(
     });
     let (flows, hosts) = (flows.collect(), vec![]);
     let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows, hosts, ..scenario.clone() };
-    run::check(&scenario)?;
+    run::check(&scenario, kernel::running_version())?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;

@@ -108,6 +108,12 @@ def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
         cell.check(on)
         if on == "simulator":
             refuse_the_kernels_own(cell)
+    if on != "simulator":
+        from unbloat.system.paths import ALGORITHMS
+
+        # Some are for the simulator only. Cells of a sweep mostly share their controls.
+        for cell in {tuple(cell.controls): cell for cell in cells}.values():
+            cell.objects(ALGORITHMS)
 
 
 def refuse_the_kernels_own(cell: _core.Cell) -> None:

@@ -40,7 +40,7 @@ pub(crate) use stamp::{Stamp, StampReader};
 pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};
 pub use version::release;
-pub(crate) use version::running_version;
+pub use version::{ANY_VERSION, running_version};
 pub use window::{
     ShownFlow, Target, WindowNote, WindowPrograms, WindowStatus, load_window, unload_window, window_status,
 };

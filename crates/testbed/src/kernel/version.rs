@@ -9,9 +9,12 @@ pub fn release() -> String {
 }
 
 /// The first two numbers of the running kernel's release.
-pub(crate) fn running_version() -> (u32, u32) {
+pub fn running_version() -> (u32, u32) {
     version(&release())
 }
+
+/// A version that has what any kernel has, where it is not known which one it will be.
+pub const ANY_VERSION: (u32, u32) = (u32::MAX, 0);
 
 /// The first two numbers of a kernel's release.
 fn version(release: &str) -> (u32, u32) {
