@@ -125,7 +125,7 @@ app  = "voice"
     [
         ('"dtpa_auto"', "dtpa_auto runs in the simulator only"),
         ('"reno"\nprofile = "lln"', "the kernel's TCP always"),
-        ('"reno"\nreceive_window = "1kb"', "is at least 1152b on a kernel"),
+        ('"reno"\npacket = "500b"\nreceive_window = "1kb"', "is at least 1152b on a kernel"),
     ],
 )
 def test_what_no_kernel_has_runs_in_the_simulator_only(cli: Cli, small: Path, change: str, why: str) -> None:

@@ -258,7 +258,10 @@ def bars(published):
 LINES = Figure("figure1", "Use", "lines", ["10"], "", [], "utilisation", "%", "buffer", ["a"], [], [Panel("p", "grid")])
 
 
-@pytest.mark.parametrize("figure", [bars([50.0, 90.0, 117.0]), LINES], ids=["bars", "lines"])
+TWO_LINES = replace(LINES, lines=["a", "b"])
+
+
+@pytest.mark.parametrize("figure", [bars([50.0, 90.0, 117.0]), TWO_LINES], ids=["bars", "lines"])
 def test_names_cover_nothing_that_is_drawn_and_the_title_is_whole(figure):
     with mpl.rc_context(LOOK):
         canvas = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": grid()})
@@ -269,8 +272,12 @@ def test_names_cover_nothing_that_is_drawn_and_the_title_is_whole(figure):
     assert canvas.bbox.contains(*title.get_window_extent().max) and title.get_window_extent().x0 >= 0
 
 
+def test_a_lone_line_needs_no_name():
+    assert not paper_figures.DRAWN_BY["lines"](LINES, {"grid": grid()}).legends
+
+
 def test_the_points_of_several_lines_do_not_stand_on_each_other():
-    figure = replace(LINES, lines=["a", "b"], groups=["10", "20"])
+    figure = replace(TWO_LINES, groups=["10", "20"])
     canvas = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()})
     drawn = [container[0].get_xdata() for container in canvas.axes[0].containers]
     assert len(drawn) == 2 and set(drawn[0]).isdisjoint(drawn[1])

@@ -127,12 +127,12 @@ def test_applications_without_a_host(scenario: Write, kernel: str) -> None:
 
 
 def test_pages_and_films(scenario: Write, kernel: str) -> None:
-    """The responses come down a link, and fill its queue in turns."""
+    """The responses come down a link, and fill its queue in turns; the film is there before the pages."""
     down = 'rate = "100mbit"\ndelay = "25ms"\nqueue = {}\nreverse = { rate = "6mbit", queue = { limit = "100p" } }'
-    web = 'app = { kind = "web", objects = 10, pause = "1s" }\ncc = "cubic"'
-    film = 'app = { kind = "video", highest = "2mbit" }\ncc = "cubic"\nstart = "500ms"'
+    web = 'app = { kind = "web", objects = 10, pause = "1s" }\ncc = "cubic"\nstart = "4s"'
+    film = 'app = { kind = "video", highest = "2mbit" }\ncc = "cubic"'
     file = scenario(down, web, film, duration="20s")
-    metrics = ("page_load_s_mean", "startup_s", "bitrate_mbps_mean", "stalls")
+    metrics = ("page_load_s_p50", "startup_s", "bitrate_mbps_mean", "stalls")
     assert_the_same_waits(*both(file, kernel), metrics)
 
 

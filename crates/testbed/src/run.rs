@@ -140,15 +140,15 @@ pub fn run_with(
 /// # Errors
 /// The first such thing, with its key.
 pub fn check(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error> {
-    if let Some(refused) = scenario.only_in_the_simulator() {
-        return Err(Error::Scenario { key: refused.key.clone(), why: refused.to_string() });
-    }
     for (group, flows) in scenario.flows.iter().enumerate() {
         if let Some(switch) = stack::unswitchable(&flows.stack, version) {
             return Err(Error::Unswitchable { group, switch });
         }
     }
-    Ok(())
+    match scenario.only_in_the_simulator() {
+        Some(refused) => Err(Error::Scenario { key: refused.key.clone(), why: refused.to_string() }),
+        None => Ok(()),
+    }
 }
 
 fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<Vec<Pair>, Error> {

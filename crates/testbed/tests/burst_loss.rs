@@ -60,12 +60,12 @@ impl Observer<Datagram> for Lost {
     }
 }
 
-/// Of so many packets, those that the simulator's link delivers.
+/// Of so many packets after a first one that opens the way, those that the simulator's link delivers.
 fn simulated(scenario: &Scenario) -> Vec<u32> {
     let mut network: Network<Datagram> = Topology::new(scenario, &[1]).network();
     let mut lost = Lost(HashSet::new());
-    (0..COUNT).for_each(|number| network.send(Nanos::ZERO, 0, Datagram(number), &mut lost));
-    (0..COUNT).filter(|number| !lost.0.contains(number)).collect()
+    (0..=COUNT).for_each(|number| network.send(Nanos::ZERO, 0, Datagram(number), &mut lost));
+    (0..COUNT).filter(|number| !lost.0.contains(&(number + 1))).collect()
 }
 
 /// Of a train of as many UDP packets, those that come through.

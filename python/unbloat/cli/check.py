@@ -111,8 +111,8 @@ def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
     if on != "simulator":
         from unbloat.system.paths import ALGORITHMS
 
-        # Some are for the simulator only. Cells of a sweep mostly share their controls.
-        for cell in {tuple(cell.controls): cell for cell in cells}.values():
+        # Some controls are for the simulator only. Cells of a sweep mostly share theirs; a user's own are asked apart.
+        for cell in {tuple(cell.controls): cell for cell in cells if not cell.own_controls}.values():
             cell.objects(ALGORITHMS)
 
 
