@@ -11,8 +11,9 @@ struct Outstanding {
     /// Where its payload ends in the stream.
     end: u64,
     sent_at: Nanos,
-    /// Sent more than once, so that its acknowledgement says nothing about the round trip (Karn), or selectively
-    /// acknowledged.
+    /// Sent more than once.
+    sent_again: bool,
+    /// So its acknowledgement says nothing about the round trip (Karn); or it was selectively acknowledged.
     not_timed: bool,
 }
 
@@ -79,7 +80,7 @@ impl FlowMonitor {
         if again {
             self.exclude_from_rtt(start, end);
         } else {
-            self.outstanding.push_back(Outstanding { end, sent_at: now, not_timed: false });
+            self.outstanding.push_back(Outstanding { end, sent_at: now, sent_again: false, not_timed: false });
             self.highest = end;
         }
         counts
@@ -112,18 +113,23 @@ impl FlowMonitor {
     /// The packets with an end in `(start, end]` have no first answer any more.
     fn exclude_from_rtt(&mut self, start: u64, end: u64) {
         let first = self.outstanding.partition_point(|o| o.end <= start);
-        self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| o.not_timed = true);
+        self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| {
+            (o.sent_again, o.not_timed) = (true, true);
+        });
     }
 
     /// A segment reaches the sender's host.
     #[inline]
     pub fn returns(&mut self, now: Nanos, segment: &Segment) {
         let Some(ack) = self.place(segment.ack, self.acked) else { return };
-        let mut latest = None;
+        let (mut latest, mut sent_again) = (None, false);
         while let Some(head) = self.outstanding.front().filter(|o| o.end <= ack) {
             latest = if head.not_timed { latest } else { Some(head.sent_at) };
+            sent_again |= head.sent_again;
             self.outstanding.pop_front();
         }
+        // What came after a hole has waited for it at the receiver (`tcp_clean_rtx_queue`).
+        latest = latest.filter(|_| !sent_again);
         self.acked = self.acked.max(ack);
         if let Some((low, high)) = segment.sack {
             latest = self.newest_sacked(low, high).or(latest);
@@ -190,11 +196,11 @@ mod tests {
         assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
         monitor.leaves(ms(20), &data(2));
         assert_eq!((monitor.sender.sent, monitor.sender.retransmitted), (5, 1));
-        // Packet 2 was sent twice: only packet 3 tells the round trip.
+        // Packet 2 was sent twice, and packet 3 may have waited for it.
         monitor.returns(ms(30), &ack(4));
-        assert_eq!(monitor.sender.latest_rtt_us, Some(27_000));
+        assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
         assert_eq!(monitor.completed_at, Some(ms(30)));
-        assert_eq!(monitor.sender.rtt.samples(), 2);
+        assert_eq!(monitor.sender.rtt.samples(), 1);
     }
 
     /// One is refused in the warm-up, one after it.
