@@ -40,10 +40,11 @@ Train = Callable[..., list[Arrival]]
 @pytest.fixture
 def train(tmp_path: Path, cache: Path) -> Train:
     """Send a train of packets over a link; give those that arrive, after the checks that hold for every link."""
-    ways = {
-        "vm": [str(IN_VIRTUAL_TIME), "shell", "--on", "vm", "--kernel", guests.booted(cache)],
-        "kernel": ["-m", "unbloat", "shell", "--on", "kernel"],
-    }
+
+    def shell(on: str) -> list[str]:
+        if on == "kernel":
+            return ["-m", "unbloat", "shell", "--on", "kernel"]
+        return [str(IN_VIRTUAL_TIME), "shell", "--on", "vm", "--kernel", guests.booted(cache)]
 
     def run(
         link: str,
@@ -60,7 +61,7 @@ def train(tmp_path: Path, cache: Path) -> Train:
         python = f"{sys.executable} -S {TRAIN}"
         far = f"{python} send {signal} {to} {count} {size} {round(gap_ms * 1000)}"
         near = f"{python} receive {signal} 250".split()
-        command = [sys.executable, *ways[on], str(file), "--at", to, "--far", far, "--", *near]
+        command = [sys.executable, *shell(on), str(file), "--at", to, "--far", far, "--", *near]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
         arrivals = read(done.stdout)
@@ -211,7 +212,7 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
 
 @pytest.mark.realtime
 @pytest.mark.parametrize("to", ["receiver", "sender"])
-@pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'])
+@pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'], ids=["ours", "the kernel's"])
 def test_on_the_running_kernel(train: Train, to: str, queue: str) -> None:
     """All come through, and none earlier than it can; needs root."""
     link = one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}')
