@@ -117,7 +117,7 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
     assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
 
 
-@pytest.mark.parametrize("standard, rate", [("802.11g", "24mbit"), ("802.11n", "26mbit")])
+@pytest.mark.parametrize("standard, rate", [("802.11g", "24mbit"), ("802.11n", "13mbit")])
 def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) -> None:
     """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included.
 

@@ -152,5 +152,6 @@ fn another_control_does_not_agree() {
     let mut replay =
         Replay::open(Path::new(ALGORITHMS), &control, recordings[0].jiffies_per_second).expect("it builds");
     let difference = replay.play(&recordings[0]).expect_err("the parameter shows");
-    assert_eq!(difference.program, "ssthresh", "{difference}");
+    // Who uses it: the reduction, and the window that Reno would have.
+    assert!(["ssthresh", "cong_avoid"].contains(&&*difference.program), "{difference}");
 }
