@@ -88,32 +88,20 @@ pub fn run_with(
         return Err(Error::Interrupted);
     }
     let cpu_idle_percent = processors.idle_percent();
+    network.finish().map_err(Error::machine)?;
     let (saturation, standstill) = match time {
         Time::Real => (None, soundness::standstill(scenario, stalls)),
         Time::Virtual => (soundness::saturation(cpu_idle_percent), None),
     };
-    network.finish().map_err(Error::machine)?;
-    let missed = network.missed().map_err(Error::machine)?;
-    let lived: Vec<_> = plan.flows.iter().zip(&apps.flows).collect();
-    let late =
-        soundness::complaint(scenario, &network.around.lateness, missed, &pairs, &lived).map_err(Error::machine)?;
     let complaint = saturation
-        .or(late)
+        .or(late(scenario, &plan, &pairs, &network, &apps).map_err(Error::machine)?)
         .or(standstill)
         .or_else(|| soundness::missed_steps(&apps.steps, options.series))
         .or_else(|| silent(scenario, &plan, &network, &apps));
     let rtt = network.around.monitors.iter().map(|monitor| &monitor.sender.rtt);
     let series = gathering.map(|gathering| gathering.finish().finish(rtt, network.queue_delays()));
     let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);
-    let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
-    let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
-        flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
-    };
-    let mut flows: Vec<_> = seen.map(record).collect();
-    for flow in &mut flows {
-        flow.app = apps.counted(flow.flow);
-    }
-    let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
+    let flows = flow_records(&plan, controls, &mut network, &mut apps);
     let run = Run {
         scenario: scenario.name.clone(),
         on: match time {
@@ -132,7 +120,38 @@ pub fn run_with(
         links: network.records(),
         nodes: network.node_records(),
     };
+    let data_packets = network.around.monitors.iter().map(|monitor| monitor.sender.total_sent()).sum();
     Ok(Outcome { run, series, data_packets })
+}
+
+/// What came too late, or not at all, where packets passed.
+fn late(
+    scenario: &Scenario,
+    plan: &Plan,
+    pairs: &[Pair],
+    network: &Network,
+    apps: &Apps,
+) -> io::Result<Option<String>> {
+    let lived: Vec<_> = plan.flows.iter().zip(&apps.flows).collect();
+    soundness::complaint(scenario, &network.around.lateness, network.missed()?, pairs, &lived)
+}
+
+/// The records of the flows.
+fn flow_records(
+    plan: &Plan,
+    controls: &[GroupControl],
+    network: &mut Network,
+    apps: &mut Apps,
+) -> Vec<scenario::records::Flow> {
+    let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
+    let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
+        flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
+    };
+    let mut flows: Vec<_> = seen.map(record).collect();
+    for flow in &mut flows {
+        flow.app = apps.counted(flow.flow);
+    }
+    flows
 }
 
 /// Says no to what a kernel of this version does not have.

@@ -1,5 +1,11 @@
 //! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them or as slowly as
 //! the scenario says, and look at `TCP_INFO`.
+//!
+//! * `programs`: those that say themselves when they write or send
+//! * `reading`: those that receive
+
+mod programs;
+mod reading;
 
 use crate::controls::GroupControl;
 use crate::emulator::clock::Clock;
@@ -13,7 +19,7 @@ use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
 use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
-use nix::sys::socket::{MsgFlags, recv, send};
+use nix::sys::socket::{MsgFlags, send};
 use scenario::model::{Scenario, WRITTEN_AT_ONCE};
 use scenario::records::AppStats;
 use scenario::units::{Bytes, Nanos};
@@ -55,9 +61,6 @@ enum Action {
     Sample,
 }
 
-/// Segments that are written at once into a send buffer in virtual time: see `refill`.
-const PIECE: u64 = 4;
-
 /// Both ends of one flow.
 pub struct Flow {
     sender: Option<OwnedFd>,
@@ -92,14 +95,6 @@ pub struct Flow {
     pub timeouts: u64,
     /// The last look at the sender.
     pub info: TcpInfo,
-}
-
-/// The slow writer of a flow, if it has one.
-fn slow_writer(planned: &Planned) -> Option<SlowWriter> {
-    let Planned { settings, arrival, segment, .. } = planned;
-    let segments = arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(*segment));
-    let [mss, segments] = [*segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
-    settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at))
 }
 
 /// The applications of a run.
@@ -195,7 +190,7 @@ impl<'a> Apps<'a> {
             self.waiting.watch(&datagrams.receiver, 3 * number + 2)?;
         }
         let has_connection = datagrams.is_none();
-        let slow_writer = slow_writer(planned);
+        let slow_writer = programs::slow_writer(planned);
         self.flows.push(Flow {
             sender: if has_connection && group.arrivals.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
@@ -321,113 +316,6 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    /// Has the agenda wake a program when it next has something to do.
-    fn plan_program(&mut self, program: u32) {
-        let next = self.programs.next(program);
-        if next != Nanos::NEVER && next != self.wakes[program as usize] {
-            self.wakes[program as usize] = next;
-            self.agenda.push(Reverse((next, Action::Program(program))));
-        }
-    }
-
-    /// The time has come of what a program does by itself, unless it was put off. It takes that time for now: how late
-    /// this thread is does not add up.
-    fn wake_program(&mut self, now: Nanos, program: u32) -> io::Result<()> {
-        let due = self.programs.next(program);
-        if due <= now {
-            let mut actions = vec![];
-            self.programs.wake(due, program, &mut actions);
-            self.do_for_program(due, &actions)?;
-        }
-        self.plan_program(program);
-        Ok(())
-    }
-
-    fn do_for_program(&mut self, now: Nanos, actions: &[apps::Action]) -> io::Result<()> {
-        for action in actions {
-            match *action {
-                apps::Action::Write { flow, segments } => {
-                    let number = flow as usize;
-                    self.flows[number].left += u64::from(segments) * self.plan.flows[number].segment;
-                    self.fill_send_buffer(number)?;
-                }
-                apps::Action::Send { flow } => {
-                    let flow = &mut self.flows[flow as usize];
-                    if let Some(datagrams) = &mut flow.datagrams
-                        && !datagrams.send(now)?
-                    {
-                        flow.refused.push(now);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells the program of a flow, if it has one, what has come to it in all.
-    fn tell_program(&mut self, number: usize) -> io::Result<()> {
-        let flow = number as u32;
-        let Some(program) = self.programs.of(flow) else { return Ok(()) };
-        let (now, bytes) = (self.clock.now(), self.flows[number].receiver_meter.total_delivered);
-        let mut actions = vec![];
-        self.programs.delivered(now, flow, bytes, &mut actions);
-        self.do_for_program(now, &actions)?;
-        self.plan_program(program);
-        Ok(())
-    }
-
-    /// Has the agenda let the slow writer of a flow, if it has one, write in time.
-    fn plan_slow_writer(&mut self, number: usize) {
-        if let Some(next) = self.flows[number].slow_writer.as_ref().and_then(SlowWriter::next) {
-            self.agenda.push(Reverse((next, Action::WriteSlowly(number))));
-        }
-    }
-
-    /// A slow writer writes what is due.
-    fn write_slowly(&mut self, now: Nanos, number: usize) -> io::Result<()> {
-        let flow = &mut self.flows[number];
-        let (Some(writer), Some(sender)) = (&mut flow.slow_writer, &flow.sender) else { return Ok(()) };
-        let segment = self.plan.flows[number].segment;
-        let unsent = flow.left + TcpInfo::of(sender)?.notsent_bytes as u64;
-        flow.left += u64::from(writer.write(now, unsent.div_ceil(segment) as u32)) * segment;
-        self.plan_slow_writer(number);
-        self.fill_send_buffer(number)
-    }
-
-    /// Does it write into its send buffer when it has something to write? Others write when TCP wants more.
-    fn fills_send_buffer(&self, number: usize) -> bool {
-        self.plan.flows[number].has_send_buffer() || self.flows[number].slow_writer.is_some()
-    }
-
-    /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by piece,
-    /// so that packets are not held up meanwhile.
-    fn fill_send_buffer(&mut self, number: usize) -> io::Result<()> {
-        let flow = &mut self.flows[number];
-        let Some(sender) = flow.sender.as_ref().filter(|_| !flow.pauses) else { return Ok(()) };
-        let most = match self.clock.is_real() {
-            true => CHUNK as u64,
-            false => PIECE * self.plan.flows[number].segment,
-        };
-        while flow.left > 0 {
-            match send_some(sender, flow.left.min(most) as usize, flow.left > most) {
-                Ok(written) => flow.left -= written as u64,
-                Err(nix::Error::EAGAIN) if flow.waits_for_room => return Ok(()),
-                Err(nix::Error::EAGAIN) => {
-                    flow.waits_for_room = true;
-                    return self.waiting.watch_writing(sender, 3 * number + 1);
-                }
-                Err(error) => return Err(error.into()),
-            }
-            if !self.clock.is_real() && flow.left > 0 {
-                flow.pauses = true;
-                self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
-                break;
-            }
-        }
-        flow.waits_for_room = false;
-        self.stop_writing(number)
-    }
-
     /// The application ends what it has begun to write, and writes no more.
     fn stop(&mut self, now: Nanos, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
@@ -516,59 +404,6 @@ impl<'a> Apps<'a> {
 
     fn stop_writing(&mut self, number: usize) -> io::Result<()> {
         self.flows[number].sender.as_ref().map_or(Ok(()), |sender| self.waiting.unwatch(sender))
-    }
-
-    fn read(&mut self, number: usize) -> io::Result<()> {
-        let flow = &mut self.flows[number];
-        if flow.datagrams.is_some() {
-            return self.read_datagrams(number);
-        }
-        let Some(socket) = &flow.receiver else { return Ok(()) };
-        loop {
-            // MSG_TRUNC: the bytes are not copied.
-            match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
-                Ok(0) => return self.waiting.unwatch(socket),
-                Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
-                Err(nix::Error::EAGAIN) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.tell_program(number)
-    }
-
-    fn read_datagrams(&mut self, number: usize) -> io::Result<()> {
-        let Flow { datagrams: Some(datagrams), receiver_meter, .. } = &mut self.flows[number] else { return Ok(()) };
-        while let Some((sent_at, length)) = datagrams.receive(&mut self.nowhere)? {
-            let now = self.clock.now();
-            receiver_meter.delivered(now, length as u64);
-            if self.programs.datagram_arrived(now, number as u32, sent_at) {
-                datagrams.answer(&self.nowhere[..length])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn reads_at_rate(&self, number: usize) -> bool {
-        self.scenario.flows[self.plan.flows[number].group].read_rate.is_some()
-    }
-
-    /// A slow application reads a segment, then rests for as long as that takes at its rate.
-    fn read_at_rate(&mut self, number: usize) -> io::Result<()> {
-        let group = &self.plan.flows[number].settings;
-        let (Some(socket), Some(rate)) = (&self.flows[number].receiver, group.read_rate) else { return Ok(()) };
-        let segment = sockets::payload(group) as usize;
-        let now = self.clock.now();
-        self.waiting.unwatch(socket)?;
-        match recv(socket.as_raw_fd(), &mut self.nowhere[..segment], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
-            Ok(0) => Ok(()),
-            Ok(length) => {
-                self.agenda.push(Reverse((now + rate.time_to_send(Bytes(length as u64)), Action::Read(number))));
-                self.flows[number].receiver_meter.delivered(now, length as u64);
-                Ok(())
-            }
-            Err(nix::Error::EAGAIN) => self.waiting.watch(socket, 3 * number + 2),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn read_tcp_info(&mut self, now: Nanos) -> io::Result<()> {

@@ -1,0 +1,64 @@
+//! The receiving applications: they read all that has come, or a segment at a time at a rate of their own.
+
+use super::{Action, Apps, Flow};
+use crate::flows::sockets;
+use nix::sys::socket::{MsgFlags, recv};
+use scenario::units::Bytes;
+use std::cmp::Reverse;
+use std::io;
+use std::os::fd::AsRawFd;
+
+impl Apps<'_> {
+    pub(super) fn read(&mut self, number: usize) -> io::Result<()> {
+        let flow = &mut self.flows[number];
+        if flow.datagrams.is_some() {
+            return self.read_datagrams(number);
+        }
+        let Some(socket) = &flow.receiver else { return Ok(()) };
+        loop {
+            // MSG_TRUNC: the bytes are not copied.
+            match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+                Ok(0) => return self.waiting.unwatch(socket),
+                Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
+                Err(nix::Error::EAGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.tell_program(number)
+    }
+
+    pub(super) fn read_datagrams(&mut self, number: usize) -> io::Result<()> {
+        let Flow { datagrams: Some(datagrams), receiver_meter, .. } = &mut self.flows[number] else { return Ok(()) };
+        while let Some((sent_at, length)) = datagrams.receive(&mut self.nowhere)? {
+            let now = self.clock.now();
+            receiver_meter.delivered(now, length as u64);
+            if self.programs.datagram_arrived(now, number as u32, sent_at) {
+                datagrams.answer(&self.nowhere[..length])?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reads_at_rate(&self, number: usize) -> bool {
+        self.scenario.flows[self.plan.flows[number].group].read_rate.is_some()
+    }
+
+    /// A slow application reads a segment, then rests for as long as that takes at its rate.
+    pub(super) fn read_at_rate(&mut self, number: usize) -> io::Result<()> {
+        let group = &self.plan.flows[number].settings;
+        let (Some(socket), Some(rate)) = (&self.flows[number].receiver, group.read_rate) else { return Ok(()) };
+        let segment = sockets::payload(group) as usize;
+        let now = self.clock.now();
+        self.waiting.unwatch(socket)?;
+        match recv(socket.as_raw_fd(), &mut self.nowhere[..segment], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+            Ok(0) => Ok(()),
+            Ok(length) => {
+                self.agenda.push(Reverse((now + rate.time_to_send(Bytes(length as u64)), Action::Read(number))));
+                self.flows[number].receiver_meter.delivered(now, length as u64);
+                Ok(())
+            }
+            Err(nix::Error::EAGAIN) => self.waiting.watch(socket, 3 * number + 2),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
