@@ -8,11 +8,27 @@ use scenario::units::Nanos;
 /// Number of a source of events.
 pub type Source = u32;
 
-/// Nodes that meet in one match.
+/// Players that meet in one match.
 const GROUP: usize = 4;
 
-/// A match: the earliest of four nodes goes on. At equal times it is the first of them, which has the lowest number, so
-/// that the order of events is the same on every machine.
+/// The earliest of four times, and its place among them. At equal times it is the first of them, which has the lowest
+/// number, so that the order of events is the same on every machine.
+#[inline(always)]
+#[expect(
+    clippy::needless_range_loop,
+    reason = "the place is wanted as well, and an iterator that skips says it less plainly"
+)]
+fn earliest(times: &[Nanos; GROUP]) -> (Nanos, usize) {
+    let (mut at, mut slot) = (times[0], 0);
+    for n in 1..GROUP {
+        if times[n] < at {
+            (at, slot) = (times[n], n);
+        }
+    }
+    (at, slot)
+}
+
+/// A match of the winners of others: the earliest of four goes on.
 #[derive(Clone, Copy)]
 struct Match {
     times: [Nanos; GROUP],
@@ -20,47 +36,54 @@ struct Match {
 }
 
 impl Match {
+    /// One of players who have no event, of which each stands for the first of as many sources.
+    fn new(sources_each: usize, first_player: usize) -> Match {
+        let sources = std::array::from_fn(|slot| (sources_each * (first_player + slot)) as Source);
+        Match { times: [Nanos::NEVER; GROUP], sources }
+    }
+
+    /// Puts the winner of another match into its place in this one. Gives who wins now; none if that place is as it
+    /// was, which is not asked of the `FIRST` of all: its time, which stood in all of its matches, has changed.
     #[inline(always)]
-    fn winner(&self) -> (Nanos, Source) {
-        let (mut at, mut slot) = (self.times[0], 0);
-        for n in 1..GROUP {
-            if self.times[n] < at {
-                (at, slot) = (self.times[n], n);
-            }
+    fn replay<const FIRST: bool>(&mut self, slot: usize, player: (Nanos, Source)) -> Option<(Nanos, Source)> {
+        if !FIRST && (self.times[slot], self.sources[slot]) == player {
+            return None;
         }
-        (at, self.sources[slot])
+        (self.times[slot], self.sources[slot]) = player;
+        let (at, slot) = earliest(&self.times);
+        Some((at, self.sources[slot]))
     }
 }
 
 /// A tournament: four sources meet, the earliest goes on to meet the winners beside it, and so on up to the earliest of
 /// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
 /// same.
+///
+/// The first round and the last are apart from those between, of which most networks have none: up to sixteen sources
+/// take two matches at places that are known.
 pub struct Agenda {
-    /// The winner of all, node 1.
+    /// The winner of all.
     first: (Nanos, Source),
-    /// Nodes 4n to 4n + 3 meet in match n, and its winner is node n. The final, match 1, stands first.
-    matches: Vec<Match>,
-    /// The node of source 0, behind which the others follow: a power of four, so that all play as many matches.
-    sources_from: usize,
+    /// The round of all sources: 4n to 4n + 3 meet in match n, and who they are follows from their places.
+    opening: Vec<[Nanos; GROUP]>,
+    /// The rounds behind it: the winners of matches 4n to 4n + 3 of the round before meet in match n.
+    between: Vec<Vec<Match>>,
+    /// The match of the last four winners, which is not played if there is just one.
+    last: Match,
 }
 
 impl Agenda {
     /// Sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> Agenda {
-        let mut sources_from = GROUP;
-        while sources_from < sources as usize {
-            sources_from *= GROUP;
+        let opening = vec![[Nanos::NEVER; GROUP]; (sources as usize).div_ceil(GROUP).max(1)];
+        let (mut players, mut sources_each) = (opening.len(), GROUP);
+        let mut between = vec![];
+        while players > GROUP {
+            players = players.div_ceil(GROUP);
+            between.push((0..players).map(|number| Match::new(sources_each, GROUP * number)).collect());
+            sources_each *= GROUP;
         }
-        let last = (sources_from + (sources as usize).saturating_sub(1)) / GROUP;
-        let mut matches = vec![Match { times: [Nanos::NEVER; GROUP], sources: [0; GROUP] }; last];
-        for number in (1..=last).rev() {
-            let source = |node: usize| match node.checked_sub(sources_from) {
-                Some(source) => source as Source,
-                None => matches.get(node - 1).map_or(0, |played| played.sources[0]),
-            };
-            matches[number - 1].sources = [0, 1, 2, 3].map(|slot| source(GROUP * number + slot));
-        }
-        Agenda { first: matches[0].winner(), matches, sources_from }
+        Agenda { first: (Nanos::NEVER, 0), opening, between, last: Match::new(sources_each, 0) }
     }
 
     /// The earliest event.
@@ -72,8 +95,8 @@ impl Agenda {
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: Source) -> Nanos {
-        let node = self.sources_from + source as usize;
-        self.matches[node / GROUP - 1].times[node % GROUP]
+        let source = source as usize;
+        self.opening[source / GROUP][source % GROUP]
     }
 
     /// Sets the time of `source`.
@@ -91,18 +114,20 @@ impl Agenda {
     /// Replays the matches of `source`, all of them if it won them all.
     #[inline(always)]
     fn replay<const FIRST: bool>(&mut self, source: Source, at: Nanos) {
-        let mut winner = (at, source);
-        let mut node = self.sources_from + source as usize;
-        loop {
-            let slot = node % GROUP;
-            node /= GROUP;
-            // The winner of all meets nobody: there is no match 0.
-            let Some(played) = self.matches.get_mut(node.wrapping_sub(1)) else { break };
-            if !FIRST && (played.times[slot], played.sources[slot]) == winner {
-                return;
+        let mut number = source as usize / GROUP;
+        let opening = &mut self.opening[number];
+        opening[source as usize % GROUP] = at;
+        let (at, slot) = earliest(opening);
+        let mut winner = (at, (GROUP * number + slot) as Source);
+        if self.opening.len() > 1 {
+            for round in &mut self.between {
+                let slot = number % GROUP;
+                number /= GROUP;
+                let Some(next) = round[number].replay::<FIRST>(slot, winner) else { return };
+                winner = next;
             }
-            (played.times[slot], played.sources[slot]) = winner;
-            winner = played.winner();
+            let Some(first) = self.last.replay::<FIRST>(number % GROUP, winner) else { return };
+            winner = first;
         }
         self.first = winner;
     }
@@ -125,12 +150,16 @@ mod tests {
     proptest! {
         /// Against the obvious: a list searched from end to end.
         #[test]
-        fn the_first_is_the_earliest(changes in prop::collection::vec((0u32..23, 0u64..50), 1..200)) {
-            let mut agenda = Agenda::new(23);
-            let mut list = [u64::MAX; 23];
+        fn the_first_is_the_earliest(
+            sources in 1usize..90,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..50), 1..200),
+        ) {
+            let mut agenda = Agenda::new(sources as u32);
+            let mut list = vec![u64::MAX; sources];
             for (source, at) in changes {
-                agenda.set(source, Nanos(at));
-                list[source as usize] = at;
+                let source = source.index(sources);
+                agenda.set(source as u32, Nanos(at));
+                list[source] = at;
                 let expected = list.iter().enumerate().map(|(s, t)| (Nanos(*t), s as u32)).min().unwrap();
                 prop_assert_eq!(agenda.first(), expected);
             }
