@@ -159,10 +159,10 @@ impl Channel {
         self.next
     }
 
-    /// Takes the packet that `next` announced, or [`Transit::NOTHING`] in its place if it is lost.
+    /// Takes the packet that `next` announced, or [`Transit::NOTHING`] in its place if it is lost. There has to be one.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
-        let taken = self.in_flight.pop().map_or(Transit::NOTHING, |first| first.transit);
+        let taken = self.in_flight.pop_known().transit;
         self.next = self.in_flight.front().map_or(Nanos::NEVER, |packet| packet.arrival);
         taken
     }

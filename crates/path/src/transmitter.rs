@@ -43,6 +43,15 @@ impl Transmitter {
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
         match self {
             Transmitter::Constant(c) => c.serve(now, bytes),
+            _ => self.serve_at_changing_rates(now, bytes),
+        }
+    }
+
+    /// `serve` of any kind, out of the way of the most common one, which so takes one comparison.
+    #[inline(never)]
+    fn serve_at_changing_rates(&mut self, now: Nanos, bytes: u32) -> Slot {
+        match self {
+            Transmitter::Constant(c) => c.serve(now, bytes),
             Transmitter::Varying(v) => v.serve(now, bytes),
             Transmitter::Opportunities(o) => o.serve(now, bytes),
         }
