@@ -9,7 +9,7 @@ use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
-use path::{Agenda, Network, Source, Topology};
+use path::{Agenda, Network, PacketId, Source, Told, Topology};
 use scenario::app::{App, DatagramKind};
 use scenario::model::{CcSource, CongestionControl, Scenario};
 use scenario::records::{Moment, Progress, Run};
@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 /// IPv4 and UDP headers, or those of an ICMP echo, bytes.
 const IP_AND_UDP: u64 = 28;
-/// Events between two calls of `progress`.
+/// Events at the hosts between two calls of `progress`.
 const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
 /// The state of a run.
@@ -205,16 +205,15 @@ impl<'a, T: Tap> Simulation<'a, T> {
         loop {
             let mut sampled = false;
             for _ in 0..EVENTS_BETWEEN_REPORTS {
-                let arrival = self.network.next();
-                let (due, source) = self.timers.first();
-                if arrival <= due {
-                    self.packet_moves(arrival);
-                } else if self.timer_expires(due, source).is_break() {
-                    if self.is_over {
-                        return Ok(());
+                match self.network.run_until(self.timers.first().0, &mut self.monitor) {
+                    Some(Told::Arrived(now, id)) => self.packet_arrives(now, id),
+                    Some(Told::Departed(now)) => self.packets_depart(now),
+                    None if self.timer_expires().is_continue() => {}
+                    None if self.is_over => return Ok(()),
+                    None => {
+                        sampled = true;
+                        break;
                     }
-                    sampled = true;
-                    break;
                 }
             }
             let now = self.network.next().min(self.timers.first().0);
@@ -225,16 +224,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// A part of the loop: most packets pass several ports, and to save registers for each costs more than most ports
-    /// do.
+    /// A packet is at the end of its route.
     #[inline(always)]
-    fn packet_moves(&mut self, now: Nanos) {
-        let Some(id) = self.network.step(now, &mut self.monitor) else {
-            if !self.monitor.departed.is_empty() {
-                self.packets_depart(now);
-            }
-            return;
-        };
+    fn packet_arrives(&mut self, now: Nanos, id: PacketId) {
         match *self.network.packets.remove(id) {
             Packet::Data(data) => self.data_arrives(now, &data),
             Packet::Ack(ack) => self.ack_arrives(now, &ack),
@@ -252,7 +244,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    fn timer_expires(&mut self, now: Nanos, source: Source) -> ControlFlow<()> {
+    /// The next timer. Breaks for a sample, and at the end of the run.
+    fn timer_expires(&mut self) -> ControlFlow<()> {
+        let (now, source) = self.timers.first();
         match Timer::of_source(source, self.senders.len() as u32, self.programs.count()) {
             Timer::Sample => {
                 self.sample(now);

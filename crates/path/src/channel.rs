@@ -31,6 +31,8 @@ impl Transit {
     pub const COPY: u32 = 1 << 31;
     /// What comes out of a channel in the place of a packet that is lost.
     pub const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
+    /// What comes out of a host's egress of which packets have left the host, to travel on or dropped.
+    pub(crate) const DEPARTURES: Transit = Transit { id: PacketId::NONE, next_hop: Transit::COPY - 3 };
 
     /// The first of a packet's two arrivals.
     fn copy(self) -> Transit {

@@ -32,7 +32,7 @@ pub use direction::{forward, is_reverse, reverse};
 pub use egress::EgressPort;
 pub use fifo::FifoPort;
 pub use medium::Medium;
-pub use network::{Network, Observer, Routes};
+pub use network::{Network, Observer, Routes, Told};
 pub use output::{Fate, LinkOutput};
 pub use packet::{Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};

@@ -54,6 +54,15 @@ impl Routes {
     }
 }
 
+/// What a network tells its driver of, with the time of the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A packet is at the end of its route: the driver removes it from [`Network::packets`].
+    Arrived(Nanos, PacketId),
+    /// [`Observer::departed`] was called.
+    Departed(Nanos),
+}
+
 /// Is told of the packets that will not arrive, and of those that pass a port if it wants that.
 pub trait Observer<P> {
     /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
@@ -254,21 +263,69 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// Carries out the event that `next` announced. Gives the packet that is at the end of its route: the caller
-    /// removes it from `packets`.
-    #[inline(always)]
+    /// Carries out the event that `next` announced, at `now` if that is later. Gives the packet that is at the end of
+    /// its route: the caller removes it from `packets`.
     pub fn step<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
     {
         let (at, other) = self.agenda.first();
-        let (port, Transit { id, next_hop }) = if at < self.next_of_first_two() {
+        let (port, transit) = if at < self.next_of_first_two() {
             self.take_other(now, OTHERS + other, context)
-        } else if self.first_two[1].next < self.first_two[0].next {
+        } else {
+            self.take_first_of_two(now, context)
+        };
+        match self.pass_on(now, port, transit, context) {
+            Some(Told::Arrived(_, id)) => Some(id),
+            Some(Told::Departed(_)) | None => None,
+        }
+    }
+
+    /// Carries out all events up to the first that the driver has to be told of, if there is one by `until`: what
+    /// packets do inside takes no turn of the driver's loop.
+    #[inline(always)]
+    pub fn run_until<C: Observer<P>>(&mut self, until: Nanos, context: &mut C) -> Option<Told>
+    where
+        X: External<P, C>,
+    {
+        loop {
+            let of_first_two = self.next_of_first_two();
+            let (of_others, other) = self.agenda.first();
+            let now = of_first_two.min(of_others);
+            if now > until {
+                return None;
+            }
+            let (port, transit) = if of_others < of_first_two {
+                self.take_other(now, OTHERS + other, context)
+            } else {
+                self.take_first_of_two(now, context)
+            };
+            let told = self.pass_on(now, port, transit, context);
+            if told.is_some() {
+                return told;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_first_of_two<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> (PortId, Transit)
+    where
+        X: External<P, C>,
+    {
+        if self.first_two[1].next < self.first_two[0].next {
             (1, self.take_first::<1, C>(now, context))
         } else {
             (0, self.take_first::<0, C>(now, context))
-        };
+        }
+    }
+
+    /// What has come out of a port goes on.
+    #[inline(always)]
+    fn pass_on<C: Observer<P>>(&mut self, now: Nanos, port: PortId, transit: Transit, context: &mut C) -> Option<Told>
+    where
+        X: External<P, C>,
+    {
+        let Transit { id, next_hop } = transit;
         if C::WATCHES_PORTS && id != PacketId::NONE {
             context.passed(now, port, self.packets.get(id));
         }
@@ -283,16 +340,28 @@ impl<P: Packet, X> Network<P, X> {
                 }
                 None
             }
-            None if next_hop == Transit::END => Some(id),
-            // What is lost has no hop either.
-            None => self.forward_copy(now, Transit { id, next_hop }.of_copy()?, context),
+            None if next_hop == Transit::END => Some(Told::Arrived(now, id)),
+            None => self.pass_on_otherwise(now, transit, context),
+        }
+    }
+
+    /// `pass_on` for what has neither a hop nor an end before it.
+    #[cold]
+    #[inline(never)]
+    fn pass_on_otherwise<C: Observer<P>>(&mut self, now: Nanos, transit: Transit, context: &mut C) -> Option<Told>
+    where
+        X: External<P, C>,
+    {
+        match transit.of_copy() {
+            Some(of) => self.forward_copy(now, of, context),
+            None if transit == Transit::DEPARTURES => Some(Told::Departed(now)),
+            // It is lost, or nothing came out.
+            None => None,
         }
     }
 
     /// A copy of a packet that stays in its channel goes on.
-    #[cold]
-    #[inline(never)]
-    fn forward_copy<C: Observer<P>>(&mut self, now: Nanos, of: Transit, context: &mut C) -> Option<PacketId>
+    fn forward_copy<C: Observer<P>>(&mut self, now: Nanos, of: Transit, context: &mut C) -> Option<Told>
     where
         X: External<P, C>,
     {
@@ -300,7 +369,7 @@ impl<P: Packet, X> Network<P, X> {
         let bytes = packet.bytes();
         let id = self.packets.insert(packet);
         if of.next_hop == Transit::END {
-            return Some(id);
+            return Some(Told::Arrived(now, id));
         }
         self.offer(now, self.routes.hops[of.next_hop as usize], id, bytes, context);
         None
@@ -328,12 +397,12 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let other = port - OTHERS;
+        if let Some(Port::Fifo(fifo)) = self.others.get_mut(other as usize) {
+            let taken = fifo.take();
+            self.agenda.put_first_off(fifo.next());
+            return (port, taken);
+        }
         let (taken, next) = match self.others.get_mut(other as usize) {
-            Some(Port::Fifo(fifo)) => {
-                let taken = fifo.take();
-                self.agenda.put_first_off(fifo.next());
-                return (port, taken);
-            }
             Some(Port::Access(access)) => (access.take(), access.next()),
             Some(Port::Delay(line)) => (line.take(), line.next()),
             Some(_) => self.step_otherwise(now, port, context),
@@ -478,12 +547,12 @@ impl<P: Packet, X> Network<P, X> {
                     Step::Arrived(transit) => transit,
                     Step::Left(id) => {
                         context.departed(now, packets.get(id));
-                        Transit::NOTHING
+                        Transit::DEPARTURES
                     }
                     Step::Dropped(mut dropped) => {
                         dropped.iter().for_each(|Gone { id, .. }| context.departed(now, packets.get(*id)));
                         gone.append(&mut dropped);
-                        Transit::NOTHING
+                        Transit::DEPARTURES
                     }
                     Step::Nothing => Transit::NOTHING,
                 };

@@ -1,6 +1,6 @@
 //! What every network does with every train of packets.
 
-use path::{AccessPort, DelayLine, Ecn, Fate, FifoPort, Network, Observer, Packet, Port, PortId, Routes};
+use path::{AccessPort, DelayLine, Ecn, Fate, FifoPort, Network, Observer, Packet, Port, PortId, Routes, Told};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
@@ -439,12 +439,39 @@ impl<'a> Textbook<'a> {
     }
 }
 
+/// What is seen of a train by a driver that has the network run up to each arrival, and does not ask for its events.
+fn log_of_runs(layout: &Layout, seed: u64, train: &[(u64, u32, Index)]) -> Log {
+    let Feeder { mut network, mut log, .. } = Feeder::new(layout, seed);
+    let run = |network: &mut Network<Numbered>, log: &mut Log, until: Nanos| {
+        while let Some(told) = network.run_until(until, log) {
+            let Told::Arrived(at, id) = told else { panic!("no port tells of departures") };
+            log.arrived.push((at, network.packets.remove(id).number));
+        }
+    };
+    let mut now = Nanos::ZERO;
+    for (number, (gap_us, bytes, route)) in (0..).zip(train) {
+        now += Nanos::from_micros(*gap_us);
+        run(&mut network, &mut log, now);
+        let route = route.index(layout.routes.len()) as u32;
+        network.send(now, route, Numbered { number, route, bytes: *bytes, marked: false }, &mut log);
+    }
+    run(&mut network, &mut log, Nanos(u64::MAX - 1));
+    log
+}
+
 /// A link at a constant rate that loses nothing.
 fn lossless() -> impl Strategy<Value = model::Link> {
     (link(), rate()).prop_map(|(link, rate)| model::Link { service: Service::Rate(rate), loss: Loss::NONE, ..link })
 }
 
 proptest! {
+    /// A network that runs up to each arrival does what it does step by step.
+    #[test]
+    fn runs_do_what_steps_do(layout in layout(impaired(true)), train in train(), seed: u16) {
+        let stepped = Feeder::of_train(&layout, seed as u64, &train);
+        prop_assert_eq!(log_of_runs(&layout, seed as u64, &train), stepped.log);
+    }
+
     /// Sent = arrived + dropped + lost + inside after every event; queues within their limits; routes in order; time
     /// never goes back.
     #[test]
