@@ -18,7 +18,7 @@ mod window;
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
 use crate::packet::{
-    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, class_of, flag,
+    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, TIMESTAMP_OPTION, ack_bytes, class_of, flag, syn_bytes,
     window_scale,
 };
 use application::Application;
@@ -376,7 +376,7 @@ impl Receiver {
             // It is not scaled (RFC 7323, section 2.2).
             ack.window = ack.window.min(UNSCALED_WINDOW);
         }
-        ack.bytes = SYN_BYTES as u16;
+        ack.bytes = syn_bytes(&self.stack) as u16;
         ack.flags = self.ack_flags & flag::ECT | flag::SYN | if self.ecn_agreed { flag::ECE } else { 0 };
         self.delayed_ack.answered_syn(now);
         ack
