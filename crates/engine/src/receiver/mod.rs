@@ -33,7 +33,7 @@ use scenario::model::{FlowGroup, Host, TcpProfile};
 use scenario::skb::ReceiveBuffer;
 use scenario::units::Nanos;
 use shown_window::ShownWindow;
-use window::ReceiveWindow;
+use window::{LEAST_MSS, ReceiveWindow};
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
@@ -66,6 +66,8 @@ pub struct Receiver {
     unread: u32,
     /// Where it matters when the application reads: its reader, what waits for it, in segments, and when it reads.
     application: Option<Box<Application>>,
+    /// It is a program, which acts on what it reads when its timer rings.
+    has_program: bool,
     queued: u32,
     reads_at: Nanos,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
@@ -146,6 +148,7 @@ impl Receiver {
             out_of_order: OutOfOrder::new(),
             unread: 0,
             application,
+            has_program: group.app.is_some(),
             queued: 0,
             reads_at: Nanos::NEVER,
             duplicate: None,
@@ -192,17 +195,15 @@ impl Receiver {
 
     /// A timer rang.
     pub fn wake(&mut self, now: Nanos) -> Option<Ack> {
-        if self.reads_at <= now
-            && let Some(ack) = self.application_reads(now)
-        {
-            return Some(ack);
+        if self.reads_at <= now && self.application_reads(now) {
+            return Some(self.acknowledge(now));
         }
         if self.delayed_ack.deadline() > now {
             return None;
         }
         self.delayed_ack.delay_expired(now);
         self.unread = 0;
-        Some(self.acknowledge(now))
+        Some(self.acknowledge(self.delayed_ack.timer_shows(now)))
     }
 
     /// A segment arrives. If the answer is true, `acknowledge` comes next.
@@ -246,7 +247,7 @@ impl Receiver {
 
     /// `tcp_fast_path_check`
     fn check_fast_path(&mut self) {
-        let looks_closer = self.ecn_seen || self.shown.is_some() || self.application.is_some();
+        let looks_closer = self.ecn_seen || self.shown.is_some() || self.application.is_some() || self.mss < LEAST_MSS;
         self.predicts = self.delayed_ack.is_established() && !looks_closer;
     }
 
@@ -290,6 +291,9 @@ impl Receiver {
         };
         let unread = self.unread + self.queued;
         let is_due = urgent || self.ack_now || self.acknowledges_now(now, unread, self.out_of_order.len());
+        if self.reads_at <= now && !self.has_program && early.is_none() {
+            return self.reads_behind(now, is_due);
+        }
         if is_due && self.unread > 1 {
             if early.is_none() {
                 return self.fill(now);
@@ -371,7 +375,9 @@ impl Receiver {
 
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
         self.ecn_agreed |= self.stack.ecn && syn.flags & flag::ECE != 0;
-        let mut ack = self.acknowledge(now);
+        // What is offered first is neither selected anew nor rounded to what the scale can express
+        // (`tcp_select_initial_window`).
+        let mut ack = self.packet(self.next, [Block::default(); MAX_SACK_BLOCKS], 0, now);
         if self.stack.quick_ack {
             // It is not scaled (RFC 7323, section 2.2).
             ack.window = ack.window.min(UNSCALED_WINDOW);
@@ -387,7 +393,7 @@ impl Receiver {
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.measure_window(now, data);
         self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
-        if data.flags & flag::PSH != 0 || self.payload(data) < self.mss as u64 {
+        if data.flags & flag::PSH != 0 || self.is_short(data) {
             self.delayed_ack.pushed();
         }
         let had_holes = !self.out_of_order.is_empty();
@@ -440,6 +446,11 @@ impl Receiver {
         early
     }
 
+    /// Does it carry less than a receiver expects of a full segment (`rcv_mss`)?
+    fn is_short(&self, data: &Data) -> bool {
+        self.payload(data) < self.mss.max(LEAST_MSS) as u64
+    }
+
     fn payload(&self, data: &Data) -> u64 {
         let options = if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 };
         (data.bytes as u32 - BASE_HEADER - options) as u64
@@ -486,6 +497,11 @@ impl Receiver {
         }
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;
         let count = if nothing_to_report || !self.stack.sack { 0 } else { self.report(&mut blocks) };
+        self.packet(next, blocks, count, now)
+    }
+
+    #[inline]
+    fn packet(&self, next: u32, blocks: [Block; MAX_SACK_BLOCKS], count: usize, now: Nanos) -> Ack {
         Ack {
             flow: self.flow,
             next,
