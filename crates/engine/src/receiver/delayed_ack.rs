@@ -170,6 +170,13 @@ impl DelayedAck {
         }
     }
 
+    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
+    pub fn comes_to(&mut self, waiting: u32) {
+        if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
+            self.quick = 0;
+        }
+    }
+
     /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
     /// below, which came just now. None where the stack's window is constant.
     #[inline]

@@ -38,6 +38,8 @@ use window::{LEAST_MSS, ReceiveWindow};
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
+/// A shorter segment in order does not widen the window (`tcp_event_data_recv`).
+const LEAST_THAT_WIDENS: u32 = 128;
 /// So many ticks a timestamp may be older than the one to echo (`TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: i32 = 1;
 /// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
@@ -247,7 +249,8 @@ impl Receiver {
 
     /// `tcp_fast_path_check`
     fn check_fast_path(&mut self) {
-        let looks_closer = self.ecn_seen || self.shown.is_some() || self.application.is_some() || self.mss < LEAST_MSS;
+        let looks_closer =
+            self.ecn_seen || self.shown.is_some() || self.application.is_some() || self.mss < LEAST_THAT_WIDENS;
         self.predicts = self.delayed_ack.is_established() && !looks_closer;
     }
 
@@ -392,7 +395,9 @@ impl Receiver {
     /// (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.measure_window(now, data);
-        self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
+        if self.payload(data) >= LEAST_THAT_WIDENS as u64 {
+            self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
+        }
         if data.flags & flag::PSH != 0 || self.is_short(data) {
             self.delayed_ack.pushed();
         }
@@ -438,7 +443,12 @@ impl Receiver {
             self.acknowledge(now)
         });
         if is_new {
-            self.delayed_ack.widen(self.out_of_order.len() + self.queued);
+            let waiting = self.out_of_order.len() + self.queued;
+            self.delayed_ack.comes_to(waiting);
+            if self.stack.sack {
+                // Without SACK the window stays, so that the acknowledgement is a duplicate (`tcp_data_queue_ofo`).
+                self.delayed_ack.widen(waiting);
+            }
             self.out_of_order.add(data.segment, self.next);
             self.out_of_order.short_by += self.mss as u64 - self.payload(data);
         }

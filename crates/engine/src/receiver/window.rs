@@ -17,12 +17,15 @@ pub const LEAST_MSS: u32 = 88;
 /// The window of one connection.
 pub struct ReceiveWindow {
     mss: u32,
-    /// The same as the receiver estimates it (`rcv_mss`).
+    /// The same as the receiver estimates it (`rcv_mss`), and as it has announced it, less a segment's options
+    /// (`advmss`).
     rcv_mss: u32,
+    advmss: u32,
     /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
     segment_memory: u64,
-    /// Memory of the buffer (`sk_rcvbuf`), bytes.
+    /// Memory of the buffer (`sk_rcvbuf`), bytes; whether that is its size for good.
     memory: u64,
+    is_fixed: bool,
     /// The share of the memory that is offered, in 256ths.
     scaling_ratio: u64,
     /// The largest window that is offered (`window_clamp`), bytes.
@@ -53,7 +56,6 @@ impl ReceiveWindow {
     /// `scales`: whether the handshake agrees on window scaling.
     pub fn new(buffer: ReceiveBuffer, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
         let space = buffer.first_window();
-        // What it has announced, less the options of a segment (`advmss`).
         let options = packet.0 as u32 - BASE_HEADER - mss;
         let advmss = (mss + options).max(LEAST_MSS) - options;
         // `tcp_select_initial_window`
@@ -66,6 +68,8 @@ impl ReceiveWindow {
         let mut window = ReceiveWindow {
             mss,
             rcv_mss: mss.max(LEAST_MSS),
+            advmss,
+            is_fixed: buffer.tcp_rmem_max.is_none(),
             segment_memory: truesize(packet.0),
             memory: buffer.memory as u64,
             scaling_ratio: FIRST_RATIO,
@@ -139,6 +143,16 @@ impl ReceiveWindow {
             self.ssthresh = most.min(self.ssthresh + 2 * self.rcv_mss);
         }
         widens
+    }
+
+    /// A segment comes to so many that wait. True: they take more memory than a buffer of fixed size has, so that no
+    /// more than two segments are offered for now (`tcp_prune_queue`, `tcp_clamp_window`).
+    pub fn overflows(&mut self, waiting: u32) -> bool {
+        let overflows = self.is_fixed && waiting as u64 * self.segment_memory > self.memory;
+        if overflows {
+            self.ssthresh = self.clamp.min(2 * self.advmss);
+        }
+        overflows
     }
 
     /// `tcp_select_window`: offers, above segment `next`, what is left, and takes nothing back of what was offered
@@ -303,6 +317,18 @@ mod tests {
         };
         let shown: Vec<_> = (1..=10).map(offer).collect();
         assert_eq!(shown, [1080, 1016, 952, 888, 824, 760, 696, 632, 632, 632]);
+    }
+
+    /// As in a guest that holds five such segments above a hole.
+    #[test]
+    fn more_than_fits_makes_the_window_small() {
+        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), 64, Bytes(104), false);
+        assert!(!window.overflows(2));
+        assert_eq!(window.may_offer(), 1064);
+        assert!(window.overflows(3));
+        assert_eq!((window.may_offer(), window.room_beside(0).window), (176, 176));
+        let tuned = ReceiveBuffer { tcp_rmem_max: Some(6 << 20), ..fixed(1152, 64, 104) };
+        assert!(!ReceiveWindow::new(tuned, 64, Bytes(104), false).overflows(3), "it would grow");
     }
 
     /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.
