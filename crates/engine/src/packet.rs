@@ -1,14 +1,17 @@
 //! What travels: data forward, acknowledgements back.
 
 use path::Ecn;
+use scenario::model::TcpProfile;
 use scenario::units::Nanos;
 
 /// IPv4 and TCP headers without options.
 pub const BASE_HEADER: u32 = 40;
 /// The timestamps option, padded (RFC 7323, appendix A).
 pub const TIMESTAMP_OPTION: u32 = 12;
-/// A SYN or SYN-ACK with MSS, SACK-permitted, timestamps and window scale.
-pub const SYN_BYTES: u32 = 60;
+/// What other options of a SYN take, padded.
+const MSS_OPTION: u32 = 4;
+const WINDOW_SCALE_OPTION: u32 = 4;
+const SACK_PERMITTED_OPTION: u32 = 4;
 
 /// Bits of [`Data::flags`] and [`Ack::flags`].
 pub mod flag {
@@ -157,6 +160,15 @@ pub fn class_of(band: u32) -> u8 {
 
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
+
+/// IP length of a SYN or of its answer. SACK-permitted stands in the padding of the timestamps, if there are any
+/// (`tcp_syn_options`, `tcp_synack_options`).
+pub fn syn_bytes(stack: &TcpProfile) -> u32 {
+    let sack_permitted = if stack.sack && !stack.timestamps { SACK_PERMITTED_OPTION } else { 0 };
+    let timestamps = if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
+    let window_scale = if stack.window_scaling { WINDOW_SCALE_OPTION } else { 0 };
+    BASE_HEADER + MSS_OPTION + sack_permitted + timestamps + window_scale
+}
 
 /// IP length of a pure acknowledgement.
 pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {

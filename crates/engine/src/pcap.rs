@@ -32,7 +32,6 @@ use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
 use std::io;
-use std::iter::repeat_n;
 use std::path::Path;
 
 const TIME_TO_LIVE: u8 = 64;
@@ -339,21 +338,25 @@ impl Connection {
         tcp
     }
 
-    /// What every packet carries: of an option that is switched off, a SYN keeps the room.
+    /// What every packet carries, in the kernel's order and with its padding (`tcp_options_write`).
     fn options(&self, syn: bool, tsval: u32, tsecr: u32) -> Vec<TcpOptionElement> {
-        let timestamp = self.timestamps.then_some(Timestamp(tsval, tsecr));
-        if !syn {
-            return timestamp.map_or(vec![], |timestamp| vec![Noop, Noop, timestamp]);
+        let sack_permitted = syn && self.sack;
+        let mut options = vec![];
+        if syn {
+            options.push(MaximumSegmentSize(self.announced_mss()));
         }
-        let mut options = vec![MaximumSegmentSize(self.announced_mss())];
-        let mut add = |option: Option<TcpOptionElement>, length| match option {
-            Some(option) => options.push(option),
-            None => options.extend(repeat_n(Noop, length)),
-        };
-        add(self.sack.then_some(SelectiveAcknowledgementPermitted), 2);
-        add(timestamp, 10);
-        add(None, 1);
-        add(self.window_scale.map(WindowScale), 3);
+        if self.timestamps != sack_permitted {
+            options.extend([Noop, Noop]);
+        }
+        if sack_permitted {
+            options.push(SelectiveAcknowledgementPermitted);
+        }
+        if self.timestamps {
+            options.push(Timestamp(tsval, tsecr));
+        }
+        if let (true, Some(scale)) = (syn, self.window_scale) {
+            options.extend([Noop, WindowScale(scale)]);
+        }
         options
     }
 

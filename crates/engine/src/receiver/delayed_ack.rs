@@ -1,7 +1,7 @@
 //! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
 //! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
 
-use super::window::{ReceiveWindow, Room};
+use super::window::{LEAST_MSS, ReceiveWindow, Room};
 use crate::clock::{self, micros_to_jiffies};
 use mechanism::sock::HZ;
 use scenario::model::TcpProfile;
@@ -29,6 +29,7 @@ const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 pub struct DelayedAck {
     enabled: bool,
     sack_compression: bool,
+    /// What a segment carries, as the receiver estimates it (`rcv_mss`).
     mss: u32,
     /// None where the window that the stack offers is constant.
     window: Option<ReceiveWindow>,
@@ -59,6 +60,8 @@ pub struct DelayedAck {
     /// Duplicates that wait for one acknowledgement, and when it is due.
     compressed: u32,
     compressed_until: Nanos,
+    /// When the last of them came.
+    compressed_at: Nanos,
 }
 
 impl DelayedAck {
@@ -66,7 +69,7 @@ impl DelayedAck {
     pub fn new(stack: &TcpProfile, window: Option<ReceiveWindow>, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         DelayedAck {
-            mss,
+            mss: mss.max(LEAST_MSS),
             window,
             pushed: false,
             enabled: stack.delayed_ack,
@@ -85,6 +88,7 @@ impl DelayedAck {
             duplicates_of: 0,
             compressed: 0,
             compressed_until: Nanos::NEVER,
+            compressed_at: Nanos::ZERO,
         }
     }
 
@@ -163,6 +167,13 @@ impl DelayedAck {
     pub fn widen(&mut self, waiting: u32) {
         if let Some(window) = &mut self.window {
             self.quick |= window.widen(waiting) as u8;
+        }
+    }
+
+    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
+    pub fn comes_to(&mut self, waiting: u32) {
+        if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
+            self.quick = 0;
         }
     }
 
@@ -245,7 +256,23 @@ impl DelayedAck {
         if held > 0 {
             return !self.compress(now, next);
         }
-        self.delayed_until = self.delayed_until.min(clock::timer(now, self.ato.min(self.longest_delay)));
+        let ato = self.ato.min(self.longest_delay);
+        if self.delayed_until < Nanos::NEVER {
+            return self.is_about_to_ring(now, ato);
+        }
+        self.delayed_until = clock::timer(now, ato);
+        self.timer_rings = self.delayed_until;
+        false
+    }
+
+    /// An acknowledgement is held back already: whether to send it now, because its timer rings within a quarter of the
+    /// delay (`tcp_send_delayed_ack`). Otherwise it may ring sooner.
+    #[inline(never)]
+    fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
+        if self.delayed_until <= clock::timer(now, ato / 4) {
+            return true;
+        }
+        self.delayed_until = self.delayed_until.min(clock::timer(now, ato));
         self.timer_rings = self.delayed_until;
         false
     }
@@ -270,6 +297,7 @@ impl DelayedAck {
             return false;
         }
         self.compressed += 1;
+        self.compressed_at = now;
         if self.compressed == 1 {
             let share = Nanos(self.round_trip.0 / COMPRESSION_SHARE);
             self.compressed_until = now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK;
@@ -279,6 +307,13 @@ impl DelayedAck {
             }
         }
         true
+    }
+
+    /// The time that an acknowledgement shows which a timer sends: what was compressed has that of the packet before it
+    /// (`tcp_compressed_ack_kick`), unless the timer is that of a second segment.
+    pub fn timer_shows(&self, now: Nanos) -> Nanos {
+        let is_second_segments = self.delayed_until <= now || self.timer_rings == now;
+        if self.compressed == 0 || is_second_segments { now } else { self.compressed_at }
     }
 
     /// Duplicates wait for their acknowledgement.
@@ -351,6 +386,21 @@ mod tests {
         }
         // From one tick, 4 ms, until the tick after 10 and 18 jiffies.
         assert_eq!(waited, [ms(44), ms(76), ms(76)]);
+    }
+
+    /// As in a guest (number 809), where the second segment would make the window smaller. The timer is set for 44 ms, to
+    /// the tenth jiffy and the tick after it; a quarter of the delay is three jiffies by then.
+    #[test]
+    fn an_acknowledgement_that_is_about_to_be_due_leaves_with_the_second_segment() {
+        for (gap, expected) in [(0, false), (27, false), (28, true)] {
+            let mut delayed = settled(ms(70));
+            delayed.window = Some(of_segments(9));
+            delayed.select_window(0, 0, 0);
+            delayed.ato = 10;
+            assert!(!delayed.acknowledges_now(ms(1000), 1, 1, 1, 0));
+            delayed.ato = 13;
+            assert_eq!(delayed.acknowledges_now(ms(1000 + gap), 2, 2, 5, 0), expected, "after {gap} ms");
+        }
     }
 
     #[test]
@@ -517,6 +567,25 @@ mod tests {
                 ms(500 + later) + Nanos::from_micros(expected),
                 "{later} ms after the segment"
             );
+        }
+    }
+
+    /// As the timestamps of a guest have it (tuned number 9): the packet before was the last to read the clock, unless
+    /// the timer of a second segment rings, here at 544 ms.
+    #[test]
+    fn what_is_compressed_shows_when_the_packet_before_it_came() {
+        for (came, shown) in [(510, 510), (543, 544)] {
+            let mut delayed = settled(ms(70));
+            assert!(!delayed.acknowledges_now(ms(500), 5, 1, 1, 0));
+            delayed.acknowledged();
+            for _ in 0..3 {
+                assert!(delayed.acknowledges_now(ms(502), 6, 0, 0, 1));
+                delayed.acknowledged();
+            }
+            assert!(!delayed.acknowledges_now(ms(came), 6, 0, 0, 1));
+            assert_eq!(delayed.timer_shows(delayed.deadline()), ms(shown));
+            delayed.acknowledged();
+            assert_eq!(delayed.timer_shows(ms(600)), ms(600), "nothing is compressed");
         }
     }
 

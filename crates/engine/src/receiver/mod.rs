@@ -18,7 +18,7 @@ mod window;
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
 use crate::packet::{
-    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, SYN_BYTES, TIMESTAMP_OPTION, ack_bytes, class_of, flag,
+    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, TIMESTAMP_OPTION, ack_bytes, class_of, flag, syn_bytes,
     window_scale,
 };
 use application::Application;
@@ -33,11 +33,13 @@ use scenario::model::{FlowGroup, Host, TcpProfile};
 use scenario::skb::ReceiveBuffer;
 use scenario::units::Nanos;
 use shown_window::ShownWindow;
-use window::ReceiveWindow;
+use window::{LEAST_MSS, ReceiveWindow};
 
 /// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
+/// A shorter segment in order does not widen the window (`tcp_event_data_recv`).
+const LEAST_THAT_WIDENS: u32 = 128;
 /// So many ticks a timestamp may be older than the one to echo (`TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: i32 = 1;
 /// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
@@ -66,6 +68,8 @@ pub struct Receiver {
     unread: u32,
     /// Where it matters when the application reads: its reader, what waits for it, in segments, and when it reads.
     application: Option<Box<Application>>,
+    /// It is a program, which acts on what it reads when its timer rings.
+    has_program: bool,
     queued: u32,
     reads_at: Nanos,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
@@ -146,6 +150,7 @@ impl Receiver {
             out_of_order: OutOfOrder::new(),
             unread: 0,
             application,
+            has_program: group.app.is_some(),
             queued: 0,
             reads_at: Nanos::NEVER,
             duplicate: None,
@@ -192,17 +197,15 @@ impl Receiver {
 
     /// A timer rang.
     pub fn wake(&mut self, now: Nanos) -> Option<Ack> {
-        if self.reads_at <= now
-            && let Some(ack) = self.application_reads(now)
-        {
-            return Some(ack);
+        if self.reads_at <= now && self.application_reads(now) {
+            return Some(self.acknowledge(now));
         }
         if self.delayed_ack.deadline() > now {
             return None;
         }
         self.delayed_ack.delay_expired(now);
         self.unread = 0;
-        Some(self.acknowledge(now))
+        Some(self.acknowledge(self.delayed_ack.timer_shows(now)))
     }
 
     /// A segment arrives. If the answer is true, `acknowledge` comes next.
@@ -246,7 +249,8 @@ impl Receiver {
 
     /// `tcp_fast_path_check`
     fn check_fast_path(&mut self) {
-        let looks_closer = self.ecn_seen || self.shown.is_some() || self.application.is_some();
+        let looks_closer =
+            self.ecn_seen || self.shown.is_some() || self.application.is_some() || self.mss < LEAST_THAT_WIDENS;
         self.predicts = self.delayed_ack.is_established() && !looks_closer;
     }
 
@@ -290,6 +294,9 @@ impl Receiver {
         };
         let unread = self.unread + self.queued;
         let is_due = urgent || self.ack_now || self.acknowledges_now(now, unread, self.out_of_order.len());
+        if self.reads_at <= now && !self.has_program && early.is_none() {
+            return self.reads_behind(now, is_due);
+        }
         if is_due && self.unread > 1 {
             if early.is_none() {
                 return self.fill(now);
@@ -371,12 +378,14 @@ impl Receiver {
 
     fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
         self.ecn_agreed |= self.stack.ecn && syn.flags & flag::ECE != 0;
-        let mut ack = self.acknowledge(now);
+        // What is offered first is neither selected anew nor rounded to what the scale can express
+        // (`tcp_select_initial_window`).
+        let mut ack = self.packet(self.next, [Block::default(); MAX_SACK_BLOCKS], 0, now);
         if self.stack.quick_ack {
             // It is not scaled (RFC 7323, section 2.2).
             ack.window = ack.window.min(UNSCALED_WINDOW);
         }
-        ack.bytes = SYN_BYTES as u16;
+        ack.bytes = syn_bytes(&self.stack) as u16;
         ack.flags = self.ack_flags & flag::ECT | flag::SYN | if self.ecn_agreed { flag::ECE } else { 0 };
         self.delayed_ack.answered_syn(now);
         ack
@@ -386,8 +395,10 @@ impl Receiver {
     /// (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.measure_window(now, data);
-        self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
-        if data.flags & flag::PSH != 0 || self.payload(data) < self.mss as u64 {
+        if self.payload(data) >= LEAST_THAT_WIDENS as u64 {
+            self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
+        }
+        if data.flags & flag::PSH != 0 || self.is_short(data) {
             self.delayed_ack.pushed();
         }
         let had_holes = !self.out_of_order.is_empty();
@@ -432,12 +443,22 @@ impl Receiver {
             self.acknowledge(now)
         });
         if is_new {
-            self.delayed_ack.widen(self.out_of_order.len() + self.queued);
+            let waiting = self.out_of_order.len() + self.queued;
+            self.delayed_ack.comes_to(waiting);
+            if self.stack.sack {
+                // Without SACK the window stays, so that the acknowledgement is a duplicate (`tcp_data_queue_ofo`).
+                self.delayed_ack.widen(waiting);
+            }
             self.out_of_order.add(data.segment, self.next);
             self.out_of_order.short_by += self.mss as u64 - self.payload(data);
         }
         self.out_of_order.report_first(data.segment);
         early
+    }
+
+    /// Does it carry less than a receiver expects of a full segment (`rcv_mss`)?
+    fn is_short(&self, data: &Data) -> bool {
+        self.payload(data) < self.mss.max(LEAST_MSS) as u64
     }
 
     fn payload(&self, data: &Data) -> u64 {
@@ -486,6 +507,11 @@ impl Receiver {
         }
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;
         let count = if nothing_to_report || !self.stack.sack { 0 } else { self.report(&mut blocks) };
+        self.packet(next, blocks, count, now)
+    }
+
+    #[inline]
+    fn packet(&self, next: u32, blocks: [Block; MAX_SACK_BLOCKS], count: usize, now: Nanos) -> Ack {
         Ack {
             flow: self.flow,
             next,

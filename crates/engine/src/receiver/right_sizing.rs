@@ -35,19 +35,23 @@ impl RightSizing {
         self.space = window.may_offer().min(window.offered()).min(FIRST_FLIGHT * self.mss);
     }
 
-    /// The application has read so many bytes.
-    pub fn read(&mut self, now: Nanos, bytes: u64, window: &mut ReceiveWindow) {
-        self.copied = self.copied.saturating_add(bytes as u32);
+    /// The application has read so many bytes, segment by segment, and left others unread. A round trip that is over
+    /// ends with the first segment; what waits behind that does not count as read in it.
+    pub fn read(&mut self, now: Nanos, bytes: u64, left: u64, window: &mut ReceiveWindow) {
         let rtt_us = self.rtt.us();
         if rtt_us == 0 || (now - self.since).as_micros() < rtt_us as u64 {
+            self.copied = self.copied.saturating_add(bytes as u32);
             return;
         }
-        if self.copied > self.space {
-            let needed = needed_window(self.copied, self.space, self.mss);
+        let first = bytes.min(self.mss as u64);
+        let behind = bytes - first;
+        let copied = (self.copied as u64 + first).saturating_sub(behind + left) as u32;
+        if copied > self.space {
+            let needed = needed_window(copied, self.space, self.mss);
             window.grow(window.memory_for(needed).min(self.max as u64));
-            self.space = self.copied;
+            self.space = copied;
         }
-        (self.since, self.copied) = (now, 0);
+        (self.since, self.copied) = (now, behind as u32);
     }
 }
 
@@ -89,21 +93,34 @@ mod tests {
         let (mut sizing, mut window) = established();
         sizing.rtt.echoed(10_000);
         let mut read = |ms, bytes| {
-            sizing.read(Nanos::from_millis(ms), bytes, &mut window);
+            sizing.read(Nanos::from_millis(ms), bytes, 0, &mut window);
             window.memory()
         };
-        assert_eq!(read(5, 10_000), 131_072, "within the round trip");
+        assert_eq!(read(5, 18_552), 131_072, "within the round trip");
         // 20 000 after 14 480: 63 168 and 2 * 24 080 of growth.
-        assert_eq!(read(10, 10_000), (63_168 + 2 * 24_080) * 256 / 160);
-        assert_eq!(read(20, 20_000), 178_124, "as much as before");
-        assert_eq!(read(30, 15_000), 178_124, "less");
-        assert_eq!(read(40, 4_000_000), 6 << 20, "no more than tcp_rmem's last");
+        assert_eq!(read(10, 1448), (63_168 + 2 * 24_080) * 256 / 160);
+        assert_eq!([read(15, 18_552), read(20, 1448)], [178_124; 2], "as much as before");
+        assert_eq!([read(25, 13_552), read(30, 1448)], [178_124; 2], "less");
+        assert_eq!([read(35, 4_000_000), read(40, 1448)], [178_124, 6 << 20], "no more than tcp_rmem's last");
+    }
+
+    /// `tcp_rcv_space_adjust`: of 20 segments 9 still wait when it has read the first of the last ten, or when it has
+    /// read that and no more.
+    #[test]
+    fn what_waits_behind_the_first_segment_was_not_read_in_this_round_trip() {
+        for (bytes, left) in [(10 * 1448, 0), (1448, 9 * 1448)] {
+            let (mut sizing, mut window) = established();
+            sizing.rtt.echoed(10_000);
+            sizing.read(Nanos::from_millis(5), 10 * 1448, 0, &mut window);
+            sizing.read(Nanos::from_millis(10), bytes, left, &mut window);
+            assert_eq!((sizing.space, sizing.copied as u64), (14_480, bytes - 1448));
+        }
     }
 
     #[test]
     fn without_a_round_trip_time_nothing_grows() {
         let (mut sizing, mut window) = established();
-        sizing.read(Nanos::from_secs(1), 1_000_000, &mut window);
+        sizing.read(Nanos::from_secs(1), 1_000_000, 0, &mut window);
         assert_eq!(window.memory(), 131_072);
     }
 }

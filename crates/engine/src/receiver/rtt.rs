@@ -2,7 +2,7 @@
 
 use scenario::units::Nanos;
 
-/// What a timestamp that has not advanced counts for (`tcp_rtt_tsopt_us`), us.
+/// A tick of timestamps in milliseconds, us.
 const MILLISECOND_US: u32 = 1000;
 
 /// Samples from the timestamps that a sender echoes (`tcp_rcv_rtt_measure_ts`).
@@ -19,15 +19,20 @@ impl EchoedRtt {
         EchoedRtt { tick_us: if microseconds { 1 } else { MILLISECOND_US }, last_tsecr: 0 }
     }
 
+    /// The least time that the clock can show, us.
+    pub fn tick_us(&self) -> u32 {
+        self.tick_us
+    }
+
     /// A segment echoes a timestamp of ours while our clock shows `clock`. A sample, us, from the first of an echo if
-    /// it is full.
+    /// it is full; zero within a tick (`tcp_rtt_tsopt_us`).
     pub fn sample(&mut self, tsecr: u32, clock: u32, is_full: bool) -> Option<u32> {
         if tsecr == self.last_tsecr {
             return None;
         }
         self.last_tsecr = tsecr;
         let elapsed = clock.wrapping_sub(tsecr) as i32;
-        (is_full && elapsed >= 0).then(|| (elapsed as u32).saturating_mul(self.tick_us).max(self.tick_us))
+        (is_full && elapsed >= 0).then(|| (elapsed as u32).saturating_mul(self.tick_us))
     }
 }
 
@@ -48,12 +53,14 @@ impl ReceiverRtt {
         self.eighths_us >> 3
     }
 
-    /// A sample from timestamps weighs an eighth (`tcp_rcv_rtt_update`).
+    /// A sample from timestamps, of a tick at least, weighs an eighth if it is larger than the estimate, and is the
+    /// estimate if it is smaller (`tcp_rcv_rtt_update`).
     pub fn echoed(&mut self, sample_us: u32) {
-        self.eighths_us = match self.eighths_us {
-            0 => sample_us << 3,
-            eighths => eighths - (eighths >> 3) + sample_us,
-        };
+        let (eighths, sample) = (self.eighths_us, sample_us << 3);
+        if sample_us > 0 {
+            let is_least = eighths == 0 || sample < eighths;
+            self.eighths_us = if is_least { sample } else { eighths - (eighths >> 3) + sample_us };
+        }
     }
 
     /// The stream has come in order up to `next`, and a window of so many bytes was offered last: by when all of it has
@@ -76,23 +83,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_echo_is_measured_once_and_counts_a_tick_at_least() {
+    fn an_echo_is_measured_once() {
         let mut echoed = EchoedRtt::new(false);
         assert_eq!(echoed.sample(100, 140, true), Some(40_000));
         assert_eq!(echoed.sample(100, 150, true), None);
-        assert_eq!(echoed.sample(101, 101, true), Some(1000));
+        assert_eq!(echoed.sample(101, 101, true), Some(0));
         assert_eq!(echoed.sample(102, 150, false), None, "a short segment");
         assert_eq!(echoed.sample(102, 150, true), None, "its echo is known");
         assert_eq!(EchoedRtt::new(true).sample(100, 140, true), Some(40));
     }
 
     #[test]
-    fn samples_of_timestamps_weigh_an_eighth() {
+    fn a_larger_sample_of_timestamps_weighs_an_eighth() {
         let mut rtt = ReceiverRtt::default();
         rtt.echoed(40_000);
         assert_eq!(rtt.us(), 40_000);
         rtt.echoed(48_000);
         assert_eq!(rtt.us(), 41_000);
+    }
+
+    /// As Linux 6.12 has it since a stable version; one within a tick counts for nothing.
+    #[test]
+    fn a_smaller_sample_of_timestamps_is_the_estimate() {
+        let mut rtt = ReceiverRtt::default();
+        rtt.echoed(40_000);
+        rtt.echoed(30_000);
+        rtt.echoed(0);
+        assert_eq!(rtt.us(), 30_000);
     }
 
     /// 64 000 bytes take 50, 20 and 30 ms.

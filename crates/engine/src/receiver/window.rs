@@ -1,7 +1,7 @@
 //! The window that the receiver offers: what its buffer has room for, widened segment by segment, never taken back. As
 //! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it).
 
-use crate::packet::window_scale;
+use crate::packet::{BASE_HEADER, window_scale};
 use scenario::skb::{ReceiveBuffer, truesize};
 use scenario::units::Bytes;
 
@@ -11,14 +11,21 @@ const RATIO_BITS: u32 = 8;
 const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
 /// What a segment carries before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
 const FIRST_MSS: u32 = 536;
+/// What a segment carries at least, as far as a receiver thinks (`TCP_MIN_MSS`), bytes.
+pub const LEAST_MSS: u32 = 88;
 
 /// The window of one connection.
 pub struct ReceiveWindow {
     mss: u32,
+    /// The same as the receiver estimates it (`rcv_mss`), and as it has announced it, less a segment's options
+    /// (`advmss`).
+    rcv_mss: u32,
+    advmss: u32,
     /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
     segment_memory: u64,
-    /// Memory of the buffer (`sk_rcvbuf`), bytes.
+    /// Memory of the buffer (`sk_rcvbuf`), bytes; whether that is its size for good.
     memory: u64,
+    is_fixed: bool,
     /// The share of the memory that is offered, in 256ths.
     scaling_ratio: u64,
     /// The largest window that is offered (`window_clamp`), bytes.
@@ -49,14 +56,20 @@ impl ReceiveWindow {
     /// `scales`: whether the handshake agrees on window scaling.
     pub fn new(buffer: ReceiveBuffer, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
         let space = buffer.first_window();
+        let options = packet.0 as u32 - BASE_HEADER - mss;
+        let advmss = (mss + options).max(LEAST_MSS) - options;
         // `tcp_select_initial_window`
-        let offered = if space > mss { space - space % mss } else { space };
+        let offered = if space > advmss { space - space % advmss } else { space };
         let scale = if scales { window_scale(buffer.scaled_window() as u64) } else { 0 };
         // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
         let clamp = space.min(largest(scale));
-        let clamp = if clamp > 2 * mss && clamp + mss > space { (space - mss).max(2 * mss) } else { clamp };
+        let reserves = clamp > 2 * advmss && clamp + advmss > space;
+        let clamp = if reserves { (space - advmss).max(2 * advmss) } else { clamp };
         let mut window = ReceiveWindow {
             mss,
+            rcv_mss: mss.max(LEAST_MSS),
+            advmss,
+            is_fixed: buffer.tcp_rmem_max.is_none(),
             segment_memory: truesize(packet.0),
             memory: buffer.memory as u64,
             scaling_ratio: FIRST_RATIO,
@@ -96,7 +109,7 @@ impl ReceiveWindow {
     /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
     #[cold]
     pub fn measure_overhead(&mut self) {
-        if self.mss > FIRST_MSS.min(self.offered / 2) {
+        if self.mss > FIRST_MSS.min(self.offered / 2).max(LEAST_MSS) {
             self.scaling_ratio = (((self.mss as u64) << RATIO_BITS) / self.segment_memory).max(1);
             self.make_room(self.memory);
         }
@@ -127,9 +140,19 @@ impl ReceiveWindow {
         let most = self.clamp.min(self.space_beside(waiting));
         let widens = self.ssthresh < most;
         if widens {
-            self.ssthresh = most.min(self.ssthresh + 2 * self.mss);
+            self.ssthresh = most.min(self.ssthresh + 2 * self.rcv_mss);
         }
         widens
+    }
+
+    /// A segment comes to so many that wait. True: they take more memory than a buffer of fixed size has, so that no
+    /// more than two segments are offered for now (`tcp_prune_queue`, `tcp_clamp_window`).
+    pub fn overflows(&mut self, waiting: u32) -> bool {
+        let overflows = self.is_fixed && waiting as u64 * self.segment_memory > self.memory;
+        if overflows {
+            self.ssthresh = self.clamp.min(2 * self.advmss);
+        }
+        overflows
     }
 
     /// `tcp_select_window`: offers, above segment `next`, what is left, and takes nothing back of what was offered
@@ -156,7 +179,7 @@ impl ReceiveWindow {
 
     #[cold]
     fn little_room(&self, space: u32) -> u32 {
-        let is_too_little = space < self.beside_few[0] / 16 || space < self.mss;
+        let is_too_little = space < self.beside_few[0] / 16 || space < self.rcv_mss.min(self.clamp);
         if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }
     }
 
@@ -192,9 +215,10 @@ impl ReceiveWindow {
     /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
     #[inline(never)]
     fn in_whole_segments(&self, space: u32) -> u32 {
-        if self.offered + self.mss <= space || self.offered > space {
-            space - space % self.mss
-        } else if self.mss == self.clamp && space > self.offered + self.clamp / 2 {
+        let mss = self.rcv_mss.min(self.clamp);
+        if self.offered + mss <= space || self.offered > space {
+            space - space % mss
+        } else if mss == self.clamp && space > self.offered + self.clamp / 2 {
             space
         } else {
             self.offered
@@ -277,6 +301,34 @@ mod tests {
         assert_eq!(small.offered(), 536_000);
         small.measure_overhead();
         assert_eq!(small.share_of(1000), 500);
+    }
+
+    /// As in a guest, with packets of 104 bytes without options: of 2304 bytes of memory, which is the least that a
+    /// socket has, half is offered, a segment takes 960, and no segment counts for less than 88.
+    #[test]
+    fn small_segments_are_taken_for_88_bytes() {
+        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), 64, Bytes(104), false);
+        assert_eq!((window.offered(), window.may_offer()), (13 * 88, 1152 - 88));
+        window.measure_overhead();
+        let offer = |next| {
+            window.widen(1);
+            let left = window.room_beside(1).window;
+            window.offer(next, left)
+        };
+        let shown: Vec<_> = (1..=10).map(offer).collect();
+        assert_eq!(shown, [1080, 1016, 952, 888, 824, 760, 696, 632, 632, 632]);
+    }
+
+    /// As in a guest that holds five such segments above a hole.
+    #[test]
+    fn more_than_fits_makes_the_window_small() {
+        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), 64, Bytes(104), false);
+        assert!(!window.overflows(2));
+        assert_eq!(window.may_offer(), 1064);
+        assert!(window.overflows(3));
+        assert_eq!((window.may_offer(), window.room_beside(0).window), (176, 176));
+        let tuned = ReceiveBuffer { tcp_rmem_max: Some(6 << 20), ..fixed(1152, 64, 104) };
+        assert!(!ReceiveWindow::new(tuned, 64, Bytes(104), false).overflows(3), "it would grow");
     }
 
     /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.

@@ -2,7 +2,7 @@
 
 use super::{Env, Sender, rate, window};
 use crate::clock;
-use crate::packet::{Data, SYN_BYTES, flag};
+use crate::packet::{Data, flag, syn_bytes};
 use crate::scoreboard::{Segment, state};
 use crate::tap::Tap;
 use mechanism::PacketKind;
@@ -267,7 +267,7 @@ impl Sender {
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         let asks_for_ecn = self.stack.ecn && self.sk.total_retrans == 0;
         let negotiate = if asks_for_ecn { flag::ECE | flag::CWR } else { 0 };
-        self.emit_handshake(env, SYN_BYTES, flag::SYN | negotiate);
+        self.emit_handshake(env, syn_bytes(&self.stack), flag::SYN | negotiate);
     }
 
     /// The third packet of the handshake, or the probe of a closed window.

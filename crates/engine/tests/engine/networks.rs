@@ -228,8 +228,10 @@ fn on_any_links() -> impl Strategy<Value = Scenario> {
 pub fn on_wifi() -> impl Strategy<Value = Scenario> {
     let station = (0..8usize, prop_oneof![Just(0.0), 0.0..0.9]);
     let stations = prop::collection::vec((prop::bool::weighted(0.7), station), 3);
-    let cell = (prop::sample::select(&[Standard::G, Standard::N][..]), any::<bool>(), stations);
-    (wired(), cell).prop_map(|(mut scenario, (standard, shares_queue, stations))| {
+    let standard = prop::sample::select(&[Standard::G, Standard::N][..]);
+    let slot = prop::sample::select(&[Slot::Short, Slot::Long][..]);
+    let cell = (standard, slot, any::<bool>(), stations);
+    (wired(), cell).prop_map(|(mut scenario, (standard, slot, shares_queue, stations))| {
         for group in &mut scenario.flows {
             group.packet = group.packet.min(LARGEST_PACKET);
         }
@@ -239,7 +241,7 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
                 continue;
             }
             let phy_rate = standard.modes()[mode].rate;
-            let station = WifiStation { cell: 0, standard, slot: Slot::Short, phy_rate, frame_errors };
+            let station = WifiStation { cell: 0, standard, slot, phy_rate, frame_errors };
             for direction in [&mut link.forward, &mut link.reverse] {
                 direction.service = Service::Wifi(station);
                 direction.impairments.outages.retain(|outage| outage.lose);
@@ -249,7 +251,7 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
             }
         }
         let queue = shares_queue.then_some(queue);
-        scenario.wifi = vec![WifiCell { name: "cell".into(), standard, slot: Slot::Short, queue }];
+        scenario.wifi = vec![WifiCell { name: "cell".into(), standard, slot, queue }];
         random::within_budget(scenario)
     })
 }

@@ -3,6 +3,7 @@
 use crate::world::{Script, flow, link, scenario, watch};
 use engine::packet::{Ack, Data, flag};
 use engine::{Options, Outcome};
+use scenario::impairments::{Distribution, Jitter};
 use scenario::model::{Scenario, TcpProfile, TcpRmem};
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -116,4 +117,26 @@ fn a_window_that_stays_closed_is_probed() {
     let flow = &outcome.run.flows[0];
     assert_eq!((flow.timeouts, flow.retransmitted_packets), (0, 0));
     assert!((flow.goodput_mbps / 0.01 - 1.0).abs() < 0.05, "{} Mbit/s", flow.goodput_mbps);
+}
+
+/// Half of the buffer in whole segments, which need not be a multiple of what the scale can express, 128 bytes; what is
+/// offered after it is (`tcp_select_initial_window`, `tcp_select_window`).
+#[test]
+fn the_window_of_the_handshake_is_not_rounded() {
+    let (_, _, acks) = watched(&long_path(TcpRmem { default: Bytes(100_000), ..TUNED }));
+    assert_eq!(acks[0].1.window, 34 * 1448);
+    assert!(acks[1..].iter().all(|(_, ack)| ack.window.is_multiple_of(128)));
+}
+
+/// Jitter lets packets catch up with each other; none waits to be read when the next comes, so the second is
+/// acknowledged, be it with a window that shrinks (`tcp_cleanup_rbuf`).
+#[test]
+fn segments_that_come_at_once_are_read_one_by_one() {
+    let mut s = long_path(TcpRmem { max: TUNED.default, ..TUNED });
+    let jitter = Jitter { spread: Nanos::from_millis(10), distribution: Distribution::Uniform, reorder: false };
+    s.links[0].forward.impairments.jitter = Some(jitter);
+    let (outcome, _, acks) = watched(&s);
+    assert_eq!(outcome.run.flows[0].retransmitted_packets, 0);
+    let most = acks.windows(2).map(|pair| pair[1].1.next - pair[0].1.next).max();
+    assert_eq!(most, Some(2));
 }

@@ -32,9 +32,43 @@ fn the_handshake_shows_the_switches() {
 
     let bare = r#"{ base = "newreno", window_scaling = false }"#;
     let (_, packets) = trace("switches", &[("duration", "1s"), ("profile", bare)]);
-    for packet in packets.iter().filter(|packet| packet.tcp.syn) {
-        let announced: Vec<_> = packet.options().into_iter().filter(|option| *option != Noop).collect();
-        assert_eq!(announced, [MaximumSegmentSize(1460)]);
-    }
     assert!(packets.iter().filter(|packet| !packet.tcp.syn).all(|packet| packet.options().is_empty()));
+}
+
+/// As a guest's packets have it, each way: `tcp_options_write` puts SACK-permitted where timestamps have their padding.
+#[test]
+fn a_syn_has_room_for_its_options_and_no_more() {
+    use TcpOptionElement::*;
+    let names = |options: Vec<TcpOptionElement>| -> String {
+        let name = |option| match option {
+            MaximumSegmentSize(1460) => 'm',
+            SelectiveAcknowledgementPermitted => 's',
+            Timestamp(..) => 't',
+            WindowScale(_) => 'w',
+            Noop => '.',
+            _ => '?',
+        };
+        options.into_iter().map(name).collect()
+    };
+    for (timestamps, sack, window_scaling, bytes, expected) in [
+        (true, true, true, 60, "mst.w"),
+        (true, true, false, 56, "mst"),
+        (true, false, true, 60, "m..t.w"),
+        (true, false, false, 56, "m..t"),
+        (false, true, true, 52, "m..s.w"),
+        (false, true, false, 48, "m..s"),
+        (false, false, true, 48, "m.w"),
+        (false, false, false, 44, "m"),
+    ] {
+        let profile = format!("{{ timestamps = {timestamps}, sack = {sack}, window_scaling = {window_scaling} }}");
+        let (_, packets) = trace("options", &[("duration", "1s"), ("profile", &profile)]);
+        for packet in packets.iter().filter(|packet| packet.tcp.syn) {
+            assert_eq!((packet.bytes.len(), names(packet.options()).as_str()), (bytes, expected), "{profile}");
+        }
+        for packet in packets.iter().filter(|packet| packet.is_ack()) {
+            let blocks = packet.sack_blocks().len();
+            let sacks = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+            assert_eq!(packet.bytes.len(), 40 + if timestamps { 12 } else { 0 } + sacks, "{profile}");
+        }
+    }
 }
