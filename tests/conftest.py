@@ -100,6 +100,18 @@ def cli(tmp_path: Path, program: WarmProgram) -> Cli:
 
 
 @pytest.fixture
+def no_guest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with compilers and without QEMU."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("cc", "gcc", "clang", "as", "ld"):
+        for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
+            if (Path(folder) / name).exists() and not (tools / name).exists():
+                (tools / name).symlink_to(Path(folder) / name)
+    monkeypatch.setenv("PATH", str(tools))
+
+
+@pytest.fixture
 def scenario(tmp_path: Path) -> Write:
     """Write a scenario file: its link, and flow groups."""
 
