@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from warm_program import WarmProgram
+from warm_program import LIBRARIES, WarmProgram
 
 SMALL = """\
 name     = "small"
@@ -50,6 +50,11 @@ LONGEST = (
 """Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a slow machine that does few tests load no library that they do not use."""
+    parser.addoption("--cold", action="store_true", help="load the program's libraries when it uses them")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
@@ -86,9 +91,9 @@ def sweep(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def program() -> Iterator[WarmProgram]:
+def program(pytestconfig: pytest.Config) -> Iterator[WarmProgram]:
     """The program, with its libraries loaded."""
-    warm = WarmProgram()
+    warm = WarmProgram([] if pytestconfig.getoption("cold") else LIBRARIES)
     yield warm
     warm.close()
 
