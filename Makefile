@@ -23,9 +23,11 @@ endif
 MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+# The binding has no tests in Rust, though --lib would have it compiled for them.
+RUST_TESTS := --workspace --exclude unbloat-python --lib --tests
 C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-realtime check-guest clean
+.PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-realtime check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -101,6 +103,11 @@ $(STAMPS)/wheel: $(STAMPS)/package
 	@$(MATURIN) build --release --quiet --out build/wheels >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
 	@touch $@
 
+# In clean roots of Debian 12 and 13, which have no Rust.
+try-wheel: $(STAMPS)/wheel
+	tools/setup-debian mmdebstrap
+	tools/try-wheel build/wheels/unbloat-*.whl
+
 # As root, after `make wheel` as oneself: sudo make install
 install: $(STAMPS)/wheel
 	tools/install build/wheels/unbloat-*.whl $(PREFIX) $(PYTHON)
@@ -113,13 +120,13 @@ uninstall:
 # A little behind the package, which more waits for; not so far that the guests, each a session of its own to the
 # scheduler, leave it nothing until they are done.
 build-tests: $(STAMPS)/debian
-	nice -n 4 cargo test --workspace --lib --tests --no-run --quiet
+	nice -n 4 cargo test $(RUST_TESTS) --no-run --quiet
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/boot-guest
 
 check-rust: $(STAMPS)/linux-examples build-tests
-	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test --workspace --lib --tests --quiet
+	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test $(RUST_TESTS) --quiet
 
 check-lint: docs check-types check-style
 
