@@ -152,11 +152,14 @@ pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (scenario::records::
     (outcome.run, outcome.series.expect("asked for"))
 }
 
+/// Which data packets are lost, as they leave.
+type Losses<'a> = Box<dyn FnMut(Nanos, &Data) -> bool + 'a>;
+
 /// Remembers what the hosts sent and got, and loses the data packets that its script names.
 ///
 /// The script is in a box: with a type of its own each would have the compiler make a simulator of its own.
 pub struct Script<'a> {
-    loses: Box<dyn FnMut(Nanos, &Data) -> bool + 'a>,
+    loses: Losses<'a>,
     /// Data packets, when they left the sender.
     pub sent: Vec<(Nanos, Data)>,
     /// Data packets, when they reached the receiver.
