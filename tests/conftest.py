@@ -40,12 +40,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = (
-    "test_docs.py",
-    "test_kernel_queues.py",
-    "test_differential.py",
     "test_vm_agreement.py",
-    "test_emulator.py",
+    "test_docs.py",
+    "test_differential.py",
+    "test_vm_hosts.py",
     "test_vm.py",
+    "test_emulator.py",
+    "test_kernel_queues.py",
 )
 """Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
 
