@@ -27,7 +27,7 @@ RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 RUST_TESTS := --workspace --exclude unbloat-python --lib --tests
 C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-realtime check-guest clean
+.PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -35,11 +35,10 @@ demo: build
 
 build: $(STAMPS)/package
 
-# What takes longest begins first. Two thirds of it are guests, which wait for nothing: so everything may run beside
-# everything, except what goes by the machine's clock.
+# What takes longest begins first. Two thirds of it are guests, which wait for nothing, and no test is judged by the
+# machine's clock: so everything may run beside everything.
 test:
 	$(MAKE) -j3 check-python check-rust check-guest docs check-types check-style
-	$(MAKE) check-realtime
 
 bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
@@ -145,10 +144,7 @@ check-types: build
 
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors.
 check-python: boot-guest $(STAMPS)/chromium
-	$(BIN)/pytest --quiet -m 'not realtime' --numprocesses 3 --dist loadfile --no-loadscope-reorder
-
-check-realtime: build
-	$(BIN)/pytest --quiet -m realtime --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest

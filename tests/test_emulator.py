@@ -247,7 +247,6 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
     return median(abs(shift - middle) for shift in shifts)
 
 
-@pytest.mark.realtime
 @pytest.mark.parametrize("to", ["receiver", "sender"])
 @pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'], ids=["ours", "the kernel's"])
 def test_on_the_running_kernel(tmp_path: Path, to: str, queue: str) -> None:

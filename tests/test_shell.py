@@ -13,8 +13,6 @@ import pytest
 from conftest import Cli
 from unbloat.cli.app import COMMANDS
 
-pytestmark = pytest.mark.realtime
-
 
 def parsed(*words: str) -> click.Context:
     """Read a command line without doing what it says."""
