@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from warm_program import WarmProgram
+from warm_program import LIBRARIES, WarmProgram
 
 SMALL = """\
 name     = "small"
@@ -40,14 +40,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = (
-    "test_docs.py",
-    "test_kernel_queues.py",
-    "test_differential.py",
     "test_vm_agreement.py",
-    "test_emulator.py",
+    "test_docs.py",
+    "test_differential.py",
+    "test_vm_hosts.py",
     "test_vm.py",
+    "test_emulator.py",
+    "test_kernel_queues.py",
 )
 """Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a slow machine that does few tests load no library that they do not use."""
+    parser.addoption("--cold", action="store_true", help="load the program's libraries when it uses them")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -86,9 +92,9 @@ def sweep(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def program() -> Iterator[WarmProgram]:
+def program(pytestconfig: pytest.Config) -> Iterator[WarmProgram]:
     """The program, with its libraries loaded."""
-    warm = WarmProgram()
+    warm = WarmProgram([] if pytestconfig.getoption("cold") else LIBRARIES)
     yield warm
     warm.close()
 
@@ -97,6 +103,18 @@ def program() -> Iterator[WarmProgram]:
 def cli(tmp_path: Path, program: WarmProgram) -> Cli:
     """Call the command line as a user does, in the test's folder."""
     return lambda *words: program.call([str(word) for word in words], tmp_path, timeout_s=120)
+
+
+@pytest.fixture
+def no_guest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with compilers and without QEMU."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("cc", "gcc", "clang", "as", "ld"):
+        for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
+            if (Path(folder) / name).exists() and not (tools / name).exists():
+                (tools / name).symlink_to(Path(folder) / name)
+    monkeypatch.setenv("PATH", str(tools))
 
 
 @pytest.fixture

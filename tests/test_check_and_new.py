@@ -21,18 +21,6 @@ def mine(cli: Cli, tmp_path: Path) -> Path:
     return tmp_path / "mine.bpf.c"
 
 
-@pytest.fixture
-def no_guest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with compilers and without QEMU."""
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("cc", "gcc", "clang", "as", "ld"):
-        for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
-            if (Path(folder) / name).exists() and not (tools / name).exists():
-                (tools / name).symlink_to(Path(folder) / name)
-    monkeypatch.setenv("PATH", str(tools))
-
-
 # ---------------------------------------------------------------- unbloat new
 
 

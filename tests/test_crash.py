@@ -15,8 +15,6 @@ import pytest
 from conftest import Cli
 from leftovers import LINKS, Holdings, descendants, holdings, wait_until
 
-pytestmark = pytest.mark.realtime
-
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nduration = ["1s", "5s"]\n"flows.0.cc" = ["vegas"]\n'
 """The second run is long enough to be ended in the middle, though the machine stands still for some seconds."""

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import guests
@@ -11,7 +12,7 @@ import pytest
 from unbloat.guest import kernels
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
-SCENARIOS, TUNED = 100, 30
+SCENARIOS, TUNED = 60, 30
 LEAST_PERCENT = 90
 """Of the scenarios with one flow, those whose every data packet agrees. It is 99 with the version that the simulator
 models; a guest that was booted anew decides some ties otherwise."""
@@ -30,11 +31,31 @@ def differential(*arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)
 
 
-def test_most_scenarios_agree_in_every_data_packet(tmp_path: Path, kernel: str) -> None:
-    output = tmp_path / "verdicts.json"
-    done = differential(SCENARIOS, "--kernel", kernel, "-o", output, "--at-least", LEAST_PERCENT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    verdicts = json.loads(output.read_text())
+@dataclass(frozen=True)
+class Many:
+    """What the tool made of many scenarios: its verdicts, and the folder with the traces."""
+
+    done: "subprocess.CompletedProcess[str]"
+    output: Path
+    traces: Path
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Many:
+    """Run them once for all tests."""
+    folder = tmp_path_factory.mktemp("differential")
+    (folder / "cache").mkdir()
+    output, traces = folder / "verdicts.json", folder / "traces"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(folder / "cache"))
+        kernel = guests.booted(folder / "cache", kernels.modelled_series())
+        where = ["--kernel", kernel, "-o", output, "--traces", traces]
+        return Many(differential(SCENARIOS, *where, "--at-least", LEAST_PERCENT), output, traces)
+
+
+def test_most_scenarios_agree_in_every_data_packet(many: Many) -> None:
+    assert many.done.returncode == 0, many.done.stdout + many.done.stderr
+    verdicts = json.loads(many.output.read_text())
     assert [verdict["number"] for verdict in verdicts] == list(range(SCENARIOS))
     # Not because there was nothing to compare: packets were lost, marked and held back.
     assert sum(verdict["data_packets"] for verdict in verdicts) > 300 * SCENARIOS
@@ -65,6 +86,6 @@ def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) 
     assert traces[0] == traces[1]
 
 
-def test_too_little_agreement_is_a_failure(tmp_path: Path, kernel: str) -> None:
-    done = differential(1, "--kernel", kernel, "--at-least", 101)
+def test_too_little_agreement_is_a_failure(kernel: str, many: Many) -> None:
+    done = differential(1, "--kernel", kernel, "--traces", many.traces, "--at-least", 101)
     assert done.returncode == 1 and "agree, not 101" in done.stderr

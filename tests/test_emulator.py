@@ -3,9 +3,9 @@
 What is about time is tried in guests, whose clock no busy machine disturbs.
 """
 
+import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,11 +13,41 @@ from statistics import median
 
 import guests
 import pytest
+from behind_links import MARK
+from unbloat.scenario.source import source_of
+from unbloat.system.paths import ALGORITHMS
 
-TRAIN = Path(__file__).with_name("train.py")
-IN_VIRTUAL_TIME = Path(__file__).with_name("in_virtual_time.py")
-LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
+HERE = Path(__file__).parent
+LTE = HERE.parent / "scenarios/traces/lte-small.down"
 WITHIN = 0.01
+
+
+@dataclass(frozen=True)
+class Train:
+    """A train of packets over a link, and what the scenario says of the link and of the hosts."""
+
+    link: str
+    count: int
+    size: int = 1500
+    gap_ms: float = 0
+    to: str = "receiver"
+    flows: str = ""
+
+    def scenario(self) -> str:
+        return f'duration = "1s"\n[link.bottleneck]\n{self.link}\n[[flows]]\ncc = "kernel:reno"\n{self.flows}\n'
+
+    def programs(self, signal: Path) -> tuple[list[str], str]:
+        """Give the program at the end that it goes to, and the one at the other end."""
+        python = [sys.executable, "-S", str(HERE / "train.py")]
+        far = f"send {signal} {self.to} {self.count} {self.size} {round(self.gap_ms * 1000)}"
+        return [*python, "receive", str(signal), "250"], f"{' '.join(python)} {far}"
+
+    def task(self, signal: Path) -> dict[str, object]:
+        """Describe it to `behind_links.py`."""
+        (cell,) = source_of(self.scenario(), {}).cells()
+        near, far = self.programs(signal)
+        shell = {"at": self.to, "program": near, "far": ["/bin/sh", "-c", far]}
+        return {"cell": cell.portable(), "algorithms": str(ALGORITHMS), **shell}
 
 
 @dataclass
@@ -34,41 +64,28 @@ class Arrival:
         return self.at - self.sent
 
 
-Train = Callable[..., list[Arrival]]
+@pytest.fixture(scope="session")
+def in_guest(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Train, list[Arrival]]:
+    """What arrives of the trains of all tests that are to be done, one after the other in one guest."""
+    parameters = [getattr(item, "callspec", None) for item in request.session.items]
+    trains = list(dict.fromkeys(each.params["train"] for each in parameters if each and "train" in each.params))
+    folder = tmp_path_factory.mktemp("trains")
+    tasks = folder / "tasks.json"
+    tasks.write_text(json.dumps([train.task(folder / f"ready-{number}") for number, train in enumerate(trains)]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(guests.KEPT))
+        words = [HERE / "in_virtual_time.py", guests.oldest_kernel(), sys.executable, HERE / "behind_links.py", tasks]
+        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=900)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout[-1000:]
+    printed = done.stdout.split(f"{MARK}\n")[1:]
+    return dict(zip(trains, map(read, printed), strict=True))
 
 
 @pytest.fixture
-def train(tmp_path: Path, cache: Path) -> Train:
-    """Send a train of packets over a link; give those that arrive, after the checks that hold for every link."""
-
-    def shell(on: str) -> list[str]:
-        if on == "kernel":
-            return ["-m", "unbloat", "shell", "--on", "kernel"]
-        return [str(IN_VIRTUAL_TIME), "shell", "--on", "vm", "--kernel", guests.booted(cache)]
-
-    def run(
-        link: str,
-        count: int,
-        size: int = 1500,
-        gap_ms: float = 0,
-        to: str = "receiver",
-        flows: str = "",
-        on: str = "vm",
-    ) -> list[Arrival]:
-        file = tmp_path / "link.toml"
-        file.write_text(f'duration = "1s"\n[link.bottleneck]\n{link}\n[[flows]]\ncc = "kernel:reno"\n{flows}\n')
-        signal = tmp_path / "ready"
-        python = f"{sys.executable} -S {TRAIN}"
-        far = f"{python} send {signal} {to} {count} {size} {round(gap_ms * 1000)}"
-        near = f"{python} receive {signal} 250".split()
-        command = [sys.executable, *shell(on), str(file), "--at", to, "--far", far, "--", *near]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert (done.returncode, done.stderr) == (0, "")
-        arrivals = read(done.stdout)
-        check_conservation(arrivals, count, size)
-        return arrivals
-
-    return run
+def arrivals(in_guest: dict[Train, list[Arrival]], train: Train) -> list[Arrival]:
+    """What arrives of the test's train, after the checks that hold for every link."""
+    check_conservation(in_guest[train], train.count, train.size)
+    return in_guest[train]
 
 
 def read(lines: str) -> list[Arrival]:
@@ -103,85 +120,103 @@ def one_way(to: str, settings: str) -> str:
     return f'rate = "1gbit"\ndelay = "5ms"\nqueue = {{}}\nreverse = {{ {reverse} }}'
 
 
+def rate(mbps: int, to: str, queue: str, count: int, gap_ms: float = 0) -> tuple[Train, int]:
+    """A train over a link of such a rate, and the rate."""
+    link = one_way(to, f'rate = "{mbps}mbit"\ndelay = "5ms"\nqueue = {queue}')
+    return Train(link, count, gap_ms=gap_ms, to=to), mbps
+
+
 @pytest.mark.parametrize(
-    ("mbps", "to", "queue", "count", "gap_ms"),
+    ("train", "mbps"),
     [
         # All at once into a queue that never drops.
-        (2, "receiver", "{}", 150, 0),
-        (100, "sender", "{}", 1500, 0),
+        rate(2, "receiver", "{}", 150),
+        rate(100, "sender", "{}", 500),
         # A third more than the link carries: the queue drops what is too much.
-        (20, "sender", '{ limit = "60kb" }', 1500, 0.45),
-        (100, "receiver", '{ limit = "60kb" }', 1500, 0.09),
+        rate(20, "sender", '{ limit = "60kb" }', 500, 0.45),
+        rate(100, "receiver", '{ limit = "60kb" }', 500, 0.09),
         # The kernel's queues behind its shaper.
-        (2, "receiver", '{ kind = "kernel:pfifo" }', 150, 0),
-        (20, "sender", '{ kind = "kernel:bfifo", limit = "60kb" }', 1500, 0.45),
-        (100, "receiver", '{ kind = "kernel:bfifo", limit = "60kb" }', 1500, 0.09),
+        rate(2, "receiver", '{ kind = "kernel:pfifo" }', 150),
+        rate(20, "sender", '{ kind = "kernel:bfifo", limit = "60kb" }', 500, 0.45),
+        rate(100, "receiver", '{ kind = "kernel:bfifo", limit = "60kb" }', 500, 0.09),
     ],
 )
-def test_rate(train: Train, mbps: int, to: str, queue: str, count: int, gap_ms: float) -> None:
-    link = one_way(to, f'rate = "{mbps}mbit"\ndelay = "5ms"\nqueue = {queue}')
-    arrivals = train(link, count, gap_ms=gap_ms, to=to)
+def test_rate(train: Train, mbps: int, arrivals: list[Arrival]) -> None:
     assert rate_mbps(arrivals) == about(mbps)
-    assert (len(arrivals) == count) == ("60kb" not in queue)
+    assert (len(arrivals) == train.count) == ("60kb" not in train.link)
 
 
 SLOW_LINE = 'access = { rate = "1mbit", delay = "15ms" }'
 FAR_AWAY = 'access = { delay = "15ms" }'
 
 
+def single(to: str, link: str, size: int, ms: float, flows: str = "", queue: str = "{}") -> tuple[Train, float]:
+    """Packets far apart, and the delay of each."""
+    return Train(f"{link}\nqueue = {queue}\nreverse.queue = {queue}", 10, size, 30, to, flows), ms
+
+
+KERNELS_QUEUE = '{ kind = "kernel:pfifo" }'
+PLAIN = 'rate = "2mbit"\ndelay = "20ms"'
+FAST = 'rate = "10mbit"\ndelay = "10ms"'
+TWO_DELAYS = 'rate = "50mbit"\ndelay = "1ms"\nreverse.delay = "30ms"'
+
+
 @pytest.mark.parametrize(
-    ("to", "link", "flows", "size", "ms"),
+    ("train", "ms"),
     [
         # Propagation, and the packet's own time on the wire.
-        ("receiver", 'rate = "2mbit"\ndelay = "20ms"', "", 1500, 20 + 6),
-        ("receiver", 'rate = "500kbit"\ndelay = "22ms"', "", 250, 22 + 4),
-        ("receiver", 'rate = "100mbit"\ndelay = "50ms"', "", 1500, 50 + 0.12),
+        single("receiver", PLAIN, 1500, 20 + 6),
+        single("receiver", PLAIN, 1500, 20 + 6, queue=KERNELS_QUEUE),
+        single("receiver", 'rate = "500kbit"\ndelay = "22ms"', 250, 22 + 4),
+        single("receiver", 'rate = "100mbit"\ndelay = "50ms"', 1500, 50 + 0.12),
         # The sender's own line carries it before the bottleneck does.
-        ("receiver", 'rate = "10mbit"\ndelay = "10ms"', SLOW_LINE, 1500, 12 + 15 + 1.2 + 10),
-        ("receiver", 'rate = "10mbit"\ndelay = "10ms"', FAR_AWAY, 1500, 15 + 1.2 + 10),
+        single("receiver", FAST, 1500, 12 + 15 + 1.2 + 10, SLOW_LINE),
+        single("receiver", FAST, 1500, 12 + 15 + 1.2 + 10, SLOW_LINE, KERNELS_QUEUE),
+        single("receiver", FAST, 1500, 15 + 1.2 + 10, FAR_AWAY),
         # On the reverse path the bottleneck's settings hold unless it has its own, and of the sender's line the delay.
-        ("sender", 'rate = "2mbit"\ndelay = "20ms"', "", 1500, 20 + 6),
-        ("sender", 'rate = "50mbit"\ndelay = "1ms"\nreverse.delay = "30ms"', SLOW_LINE, 1500, 0.24 + 30 + 15),
+        single("sender", PLAIN, 1500, 20 + 6),
+        single("sender", TWO_DELAYS, 1500, 0.24 + 30 + 15, SLOW_LINE),
+        single("sender", TWO_DELAYS, 1500, 0.24 + 30 + 15, SLOW_LINE, KERNELS_QUEUE),
     ],
 )
-@pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'])
-def test_delay_of_single_packets(
-    train: Train, to: str, link: str, flows: str, size: int, ms: float, queue: str
-) -> None:
-    link = f"{link}\nqueue = {queue}\nreverse.queue = {queue}"
-    arrivals = train(link, 10, size, gap_ms=30, to=to, flows=flows)
-    assert [arrival.delay for arrival in arrivals] == [about(ms)] * 10
+def test_delay_of_single_packets(train: Train, ms: float, arrivals: list[Arrival]) -> None:
+    assert [arrival.delay for arrival in arrivals] == [about(ms)] * train.count
+
+
+def burst(to: str, limit: str, size: int, waiting: int) -> list[tuple[Train, int]]:
+    """More packets at once than our queue and the kernel's have room for, and how many wait there."""
+    theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
+    link = 'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{}", limit = "{}" }}'
+    links = [one_way(to, link.format(kind, limit)) for kind in ("droptail", theirs)]
+    return [(Train(each, waiting + 50, size, to=to), waiting) for each in links]
 
 
 @pytest.mark.parametrize(
-    ("to", "limit", "size", "waiting"),
+    ("train", "waiting"),
     [
-        ("receiver", "30kb", 1500, 20),
-        ("receiver", "30kb", 500, 60),
-        ("receiver", "20p", 500, 20),
-        ("sender", "10kb", 1500, 6),
-        ("sender", "20p", 1500, 20),
+        *burst("receiver", "30kb", 1500, 20),
+        *burst("receiver", "30kb", 500, 60),
+        *burst("receiver", "20p", 500, 20),
+        *burst("sender", "10kb", 1500, 6),
     ],
 )
-@pytest.mark.parametrize("whose", ["ours", "the kernel's"])
-def test_queue_length(train: Train, to: str, limit: str, size: int, waiting: int, whose: str) -> None:
-    theirs = "kernel:pfifo" if limit.endswith("p") else "kernel:bfifo"
-    kind = "droptail" if whose == "ours" else theirs
-    link = one_way(to, f'rate = "1mbit"\ndelay = "10ms"\nqueue = {{ kind = "{kind}", limit = "{limit}" }}')
-    arrivals = train(link, waiting + 50, size, to=to)
+def test_queue_length(train: Train, waiting: int, arrivals: list[Arrival]) -> None:
     # Those that fit, and the one in transmission.
     assert [arrival.number for arrival in arrivals] == list(range(waiting + 1))
-    packet_ms = size * 8 / 1000
+    packet_ms = train.size * 8 / 1000
     # The kernel's shaper begins with less credit than a packet's.
     for arrival in arrivals:
         assert 0 <= arrival.delay - 10 - (arrival.number + 1) * packet_ms < packet_ms / 2
 
 
-@pytest.mark.parametrize(("to", "loss"), [("receiver", 0.5), ("sender", 0.8)])
-def test_loss(train: Train, to: str, loss: float) -> None:
-    count = 20_000
+def losing(to: str, loss: float) -> tuple[Train, float]:
     link = one_way(to, f'rate = "1gbit"\ndelay = "1ms"\nqueue = {{}}\nloss = "{loss:.0%}"')
-    arrivals = train(link, count, 100, to=to)
+    return Train(link, 20_000, 100, to=to), loss
+
+
+@pytest.mark.parametrize(("train", "loss"), [losing("receiver", 0.5), losing("sender", 0.8)])
+def test_loss(train: Train, loss: float, arrivals: list[Arrival]) -> None:
+    count = train.count
     # The seed decides which ones, so this holds always or never; the standard deviation is 0.35 % of all packets.
     assert 1 - len(arrivals) / count == about(loss)
     # A loss says nothing about the next packet.
@@ -190,10 +225,12 @@ def test_loss(train: Train, to: str, loss: float) -> None:
     assert 1 - sum(after_a_loss) / len(after_a_loss) == pytest.approx(loss, rel=0.03)
 
 
-@pytest.mark.parametrize("to", ["receiver", "sender"])
-def test_delivery_opportunities(train: Train, to: str) -> None:
-    arrivals = train(one_way(to, f'trace = "{LTE}"\ndelay = "10ms"\nqueue = {{}}'), 500, to=to)
-    assert len(arrivals) == 500
+@pytest.mark.parametrize(
+    "train",
+    [Train(one_way(to, f'trace = "{LTE}"\ndelay = "10ms"\nqueue = {{}}'), 500, to=to) for to in ("receiver", "sender")],
+)
+def test_delivery_opportunities(train: Train, arrivals: list[Arrival]) -> None:
+    assert len(arrivals) == train.count
     file = [float(line) for line in LTE.read_text().split()]
     rounds = [start + at for start in (0, file[-1]) for at in file]
     # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks.
@@ -210,13 +247,19 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
     return median(abs(shift - middle) for shift in shifts)
 
 
-@pytest.mark.realtime
 @pytest.mark.parametrize("to", ["receiver", "sender"])
 @pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'], ids=["ours", "the kernel's"])
-def test_on_the_running_kernel(train: Train, to: str, queue: str) -> None:
+def test_on_the_running_kernel(tmp_path: Path, to: str, queue: str) -> None:
     """All come through, and none earlier than it can; needs root."""
-    link = one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}')
-    arrivals = train(link, 25, to=to, on="kernel")
-    assert len(arrivals) == 25
+    sent = Train(one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}'), 25, to=to)
+    file = tmp_path / "link.toml"
+    file.write_text(sent.scenario())
+    near, far = sent.programs(tmp_path / "ready")
+    shell = ["-m", "unbloat", "shell", "--on", "kernel", str(file), "--at", to, "--far", far, "--", *near]
+    done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    arrivals = read(done.stdout)
+    check_conservation(arrivals, sent.count, sent.size)
+    assert len(arrivals) == sent.count
     for arrival in arrivals:
         assert arrival.at - arrivals[0].sent > (1 - WITHIN) * (20 + 6 * (arrival.number + 1))

@@ -13,8 +13,6 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 
-pytestmark = pytest.mark.realtime
-
 
 def test_a_run_on_the_kernel_has_the_simulator_s_figures(cli: Cli, small: Path) -> None:
     real, simulated = (

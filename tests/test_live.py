@@ -196,7 +196,6 @@ def test_what_it_raises_ends_the_run(small: Path) -> None:
         source_of(small).cells()[0].run(ALGORITHMS, series_ns=50 * MS, steps=raises)
 
 
-@pytest.mark.realtime
 def test_the_steps_of_a_real_run_are_its_series(small: Path) -> None:
     cell = source_of(small, {"flows.0.cc": "kernel:reno"}).cells()[0]
     _, steps, tables = steps_and_series(cell, "kernel")
@@ -341,7 +340,7 @@ def test_a_terminal_that_has_no_blocks_has_lines(monkeypatch: pytest.MonkeyPatch
     assert stream.buffer.getvalue() == b"1.0 s; a: cwnd 10, 1 Mbit/s\n"
 
 
-@pytest.mark.parametrize("on", ["sim", pytest.param("kernel", marks=pytest.mark.realtime)])
+@pytest.mark.parametrize("on", ["sim", "kernel"])
 def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
     command = [
         sys.executable,
@@ -389,7 +388,6 @@ def shell_command(small: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "unbloat", "shell", str(small), *words]
 
 
-@pytest.mark.realtime
 def test_a_shell_is_watched_from_another_terminal(small: Path) -> None:
     """The program waits until it has been seen, and with it ends the view."""
     program = ["sh", "-c", "ping -c 3 -i 0.01 receiver >/dev/null; echo here; read line; exit 7"]
@@ -410,7 +408,6 @@ def test_a_shell_is_watched_from_another_terminal(small: Path) -> None:
         assert shell.wait() == 7
 
 
-@pytest.mark.realtime
 def test_a_watcher_that_goes_leaves_the_shell_alone(small: Path) -> None:
     program = ["sh", "-c", "echo here; read line; exit 7"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

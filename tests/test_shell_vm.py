@@ -19,6 +19,7 @@ from conftest import Cli
 from leftovers import descendants
 from test_cli import wait_for_children
 
+DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
 SEND = """
 import socket, sys, time
 while True:
@@ -33,10 +34,11 @@ SERVE = """
 import socket, time
 server = socket.create_server(("", 5000))
 connection, _ = server.accept()
+controls = [end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16) for end in (server, connection)]
 start, got = time.monotonic(), 0
 while part := connection.recv(1 << 16):
     got += len(part)
-print(got, time.monotonic() - start, flush=True)
+print(got, time.monotonic() - start, *(control.rstrip(bytes(1)).decode() for control in controls), flush=True)
 """
 
 
@@ -50,10 +52,13 @@ def test_the_program_is_on_another_kernel_among_the_host_s_files(
     cli: Cli, small: Path, tmp_path: Path, kernel: str
 ) -> None:
     (tmp_path / "here").write_text("from here")
-    script = "uname -r; cat here; echo more >> here; pwd; echo to stderr >&2; exit 7"
-    done = cli("shell", small, "--on", "vm", "--kernel", kernel, "--", "sh", "-c", script)
-    release, *rest = done.stdout.split("\n")
+    script = f"uname -r; cat {DEFAULT}; cat here; echo more >> here; pwd; echo to stderr >&2; exit 7"
+    # One that not everybody may choose on a kernel as it comes.
+    where = ["--on", "vm", "--kernel", kernel, "--cc", "kernel:vegas"]
+    done = cli("shell", small, *where, "--", "sh", "-c", script)
+    release, default, *rest = done.stdout.split("\n")
     assert release.startswith(f"{kernel}.") and release != os.uname().release
+    assert default == "vegas"
     assert rest == [f"from here{tmp_path}", "to stderr", ""]
     assert done.returncode == 7
     assert (tmp_path / "here").read_text() == "from here", "what a program writes stays in the guest"
@@ -66,10 +71,11 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
     far = f"{sys.executable} {tmp_path / 'send.py'} receiver"
     where = ["--on", "vm", "--kernel", kernel, "--cc", "vegas", "--at", "receiver"]
     done = cli("shell", small, *where, "--far", far, "--", *near)
-    got, seconds = done.stdout.split()
+    got, seconds, before, after = done.stdout.split()
     assert int(got) == 1_000_000
     # 4 Mbit/s, of which 1448 of 1500 bytes are the program's; the guest waits for a machine that has no time for it.
     assert float(seconds) > 0.98 * 1_000_000 * 8 / 4e6 * 1500 / 1448
+    assert before == after and after.startswith("ub"), "every socket begins with the scenario's own control"
 
 
 @pytest.mark.parametrize(

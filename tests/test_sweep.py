@@ -180,7 +180,6 @@ def test_wrong_input_is_a_sentence_and_status_2(cli: Cli, small: Path, args: lis
         assert word in done.stderr
 
 
-@pytest.mark.realtime
 def test_runs_on_the_kernel_are_repeated_too(cli: Cli, small: Path) -> None:
     """Needs root, as every run on the kernel does."""
     done = cli("sweep", small, "--on", "kernel", "--set", "duration=1s", "--cc", "vegas", "--repeat", "2", "--json")

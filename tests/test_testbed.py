@@ -14,8 +14,6 @@ import unbloat as ub
 from conftest import Cli, Write
 from pcapng import ECE, SYN, Segment
 
-pytestmark = pytest.mark.realtime
-
 SEGMENT = 1448
 """Payload of a packet of 1500 bytes: IP, TCP and time stamps take the rest."""
 

@@ -43,19 +43,21 @@ def run(file: Path, kernel: str, **changes: str | int) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("link", "flow", "kind", "packet_ms"),
+    ("link", "kind", "packet_ms", "duration"),
     [
-        pytest.param(TWO_MBIT, RENO, "kernel:pfifo", 6.0, id="packets"),
+        pytest.param(TWO_MBIT, "kernel:pfifo", 6.0, "10s", id="packets"),
         # Reno fills this queue about once a second and each time loses a packet or two. Which of both hangs on a
         # microsecond behind an access link (14 to 18 in all, in either queue): there is none here.
-        pytest.param(TEN_MBIT, RENO, "kernel:bfifo", 1.2, id="bytes"),
+        pytest.param(TEN_MBIT, "kernel:bfifo", 1.2, "10s", id="bytes"),
         # Behind the kernel's queue the wire is ours, and its draws are those of the seed.
-        pytest.param(f'{TEN_MBIT}loss = "0.5%"', RENO, "kernel:bfifo", 1.2, id="random losses"),
+        pytest.param(f'{TEN_MBIT}loss = "0.5%"', "kernel:bfifo", 1.2, "6s", id="random losses"),
     ],
 )
-def test_the_kernel_s_fifos(scenario: Write, kernel: str, link: str, flow: str, kind: str, packet_ms: float) -> None:
+def test_the_kernel_s_fifos(
+    scenario: Write, kernel: str, link: str, kind: str, packet_ms: float, duration: str
+) -> None:
     """In both directions; a packet takes so many milliseconds."""
-    file = scenario(link, flow, top='warmup = "2s"', duration="10s")
+    file = scenario(link, RENO, top='warmup = "2s"', duration=duration)
     queues = {f"link.bottleneck.{queue}.kind": kind for queue in ("queue", "reverse.queue")}
     ours, theirs = run(file, kernel), run(file, kernel, **queues)
     for a, b in zip(ours["flows"], theirs["flows"], strict=True):
@@ -121,11 +123,11 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
 def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) -> None:
     """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included.
 
-    Back-off is random: in ten seconds a simulated run has 1 % more or less than another seed. So these are means.
+    Back-off is random: in seven seconds a simulated run has 1 % more or less than another seed. So these are means.
     """
     link = f'wifi = "home"\nphy_rate = "{rate}"\ndelay = "10ms"\nqueue = {{ limit = "60p" }}'
     top = f'warmup = "2s"\n[wifi.home]\nstandard = "{standard}"'
-    file = scenario(link, 'cc = "reno"', top=top, duration="12s")
+    file = scenario(link, 'cc = "reno"', top=top, duration="9s")
     simulated = [ub.run(file, {"seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 11)]
     real = [run(file, kernel, seed=seed)["flows"][0] for seed in range(1, 5)]
     goodput, rtt = (fmean(flow[column] for flow in simulated) for column in ("goodput_mbps", "rtt_ms_mean"))

@@ -29,9 +29,9 @@ LIBRARIES = (
 class WarmProgram:
     """Starts `unbloat`, one call after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, libraries: Sequence[str] = LIBRARIES) -> None:
         """Start the process that loads the libraries; it ends with this one."""
-        command = [sys.executable, __file__]
+        command = [sys.executable, __file__, *libraries]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class WarmProgram:
 
 def serve() -> None:
     """Carry out calls until there are no more; returns in each forked process too, which is then the program."""
-    for name in LIBRARIES:
+    for name in sys.argv[1:]:
         importlib.import_module(name)
     gc.freeze()  # What is collected is written to, and so copied by each process.
     while line := sys.stdin.readline():

@@ -94,6 +94,8 @@ class Cell:
         """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
     def check(self, on: str) -> None:
         """Raise `InputError` if it asks for something that this backend does not have."""
+    def check_shell(self, on: str) -> None:
+        """Raise `InputError` if a shell behind its link asks for something that this backend does not have."""
     def json(self) -> str:
         """Give the whole scenario, defaults filled in: equal for equal scenarios."""
     def settings(self) -> str:

@@ -265,10 +265,10 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::kernel_object`].
-    pub fn object_file(&self, source: &CcSource) -> Result<Option<(String, Vec<u8>)>, Error> {
-        match source {
+    pub fn object_file(&self, control: &CongestionControl) -> Result<Option<(String, Vec<u8>)>, Error> {
+        match control.source {
             CcSource::Kernel(_) | CcSource::None => Ok(None),
-            _ => self.device_object_file(Kind::CongestionControl, source).map(Some),
+            _ => self.device_object_file(Kind::CongestionControl, control).map(Some),
         }
     }
 
@@ -276,9 +276,12 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::device_object`].
-    pub fn device_object_file(&self, kind: Kind, source: &CcSource) -> Result<(String, Vec<u8>), Error> {
-        let (path, _) = self.find_in(kind, source)?;
-        Ok((object_name(source, &path), self.built(source, &path, Target::Kernel)?.image.clone()))
+    pub fn device_object_file(&self, kind: Kind, mechanism: &CongestionControl) -> Result<(String, Vec<u8>), Error> {
+        let (path, _) = self.find_in(kind, &mechanism.source)?;
+        let built = self.built(&mechanism.source, &path, Target::Kernel)?;
+        // They are set where it is loaded; what is wrong with them can be said here already.
+        settings(&built, mechanism)?;
+        Ok((object_name(&mechanism.source, &path), built.image.clone()))
     }
 
     /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in
@@ -309,6 +312,7 @@ impl Library {
             source: called(&control.source),
             parameters: parameter::values(&built.parameters, &settings),
             needs_ecn: kernel_object::needs_ecn(&built.image, &built.object, &operations),
+            flags: kernel_object::place_of_flags(&built.object, &operations),
             has_ack: kernel_object::place_of_has_ack(&built.object),
             seed: kernel_object::places_of_seed(&built.object),
         })

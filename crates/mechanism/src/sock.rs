@@ -58,6 +58,8 @@ pub mod ack_pending {
     pub const NOW: u8 = 16;
 }
 
+/// `tcp_congestion_ops.flags`: everybody may choose the control, and any network namespace have it as its default.
+pub const TCP_CONG_NON_RESTRICTED: u32 = 0x1;
 /// `tcp_congestion_ops.flags`: the control works with ECN only (DCTCP).
 pub const TCP_CONG_NEEDS_ECN: u32 = 0x2;
 

@@ -57,6 +57,15 @@ impl Backend {
         }
     }
 
+    /// The same for programs behind the link of a cell.
+    pub fn check_shell(self, cell: &Cell) -> PyResult<()> {
+        let version = match self {
+            Backend::Simulator | Backend::Kernel => testbed::running_version(),
+            Backend::Vm => testbed::ANY_VERSION,
+        };
+        testbed::check_shell(&cell.scenario, version).map_err(|error| testbed_error(cell, &error))
+    }
+
     /// Runs a cell.
     pub fn run(self, cell: &Cell, library: &Library, options: &Options, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {

@@ -115,18 +115,15 @@ impl Cell {
             let library = Library::open(algorithms);
             let groups = self.0.scenario.flows.iter().enumerate();
             let control = |(group, flows): (usize, &FlowGroup)| {
-                library.object_file(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))
+                library.object_file(&flows.cc).map_err(|error| wrong_control(&self.0, group, &error))
             };
             let receiver = |(group, flows): (usize, &FlowGroup)| {
-                let object = flows
-                    .receiver
-                    .as_ref()
-                    .map(|receiver| library.device_object_file(Kind::WindowController, &receiver.source));
+                let controller = flows.receiver.as_ref();
+                let object = controller.map(|own| library.device_object_file(Kind::WindowController, own));
                 object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
             };
             let classifier = |host: &Host| {
-                let object =
-                    host.classifier.as_ref().map(|own| library.device_object_file(Kind::Classifier, &own.source));
+                let object = host.classifier.as_ref().map(|own| library.device_object_file(Kind::Classifier, own));
                 object.transpose().map_err(|error| wrong_classifier(&self.0, &host.name, &error)).transpose()
             };
             let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);
@@ -167,6 +164,11 @@ impl Cell {
     /// Says no to what a backend does not have, before anything is run.
     fn check(&self, on: &str) -> PyResult<()> {
         Backend::named(on)?.check(&self.0)
+    }
+
+    /// Says no to what a backend does not have when programs run behind the link.
+    fn check_shell(&self, on: &str) -> PyResult<()> {
+        Backend::named(on)?.check_shell(&self.0)
     }
 
     /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.

@@ -85,7 +85,7 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
             return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, receiver: None });
         }
     };
-    let loaded = kernel::load(library, cc, Some(&private_name()), Some(seed))?;
+    let loaded = kernel::load_for_run(library, cc, &private_name(), seed)?;
     let (name, needs_ecn) = (loaded.kernel_name.clone(), loaded.needs_ecn);
     Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), receiver: None })
 }

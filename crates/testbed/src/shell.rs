@@ -55,6 +55,30 @@ pub struct Programs {
     pub time: Time,
 }
 
+/// What a scenario asks of a kernel when programs run behind its link. They are the user's, and so the file's
+/// applications and their hosts are not there.
+fn without_flows(scenario: &Scenario) -> Scenario {
+    let flows = scenario.flows.iter().map(|group| FlowGroup {
+        count: 1,
+        arrivals: None,
+        reverse: false,
+        app: None,
+        host: None,
+        ..group.clone()
+    });
+    let (flows, hosts) = (flows.collect(), vec![]);
+    Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows, hosts, ..scenario.clone() }
+}
+
+/// Says no to what a kernel of this version cannot have behind the link of `scenario`, as [`crate::check`] does of a
+/// run.
+///
+/// # Errors
+/// The first such thing.
+pub fn check_shell(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error> {
+    run::check(&without_flows(scenario), version)
+}
+
 /// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
 /// ends; gives the status that the near program ended with, 128 and its number after a signal.
 ///
@@ -68,22 +92,16 @@ pub fn shell(
     programs: &Programs,
     watch: Option<(Nanos, Progress)>,
 ) -> Result<i32, Error> {
-    // The programs are the user's, and so the file's applications and their hosts are not there.
-    let flows = scenario.flows.iter().map(|group| FlowGroup {
-        count: 1,
-        arrivals: None,
-        reverse: false,
-        app: None,
-        host: None,
-        ..group.clone()
-    });
-    let (flows, hosts) = (flows.collect(), vec![]);
-    let scenario = Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows, hosts, ..scenario.clone() };
+    let scenario = without_flows(scenario);
     run::check(&scenario, kernel::running_version())?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
     kernel::clean().map_err(|error| Error::Machine(error.message))?;
     let controls = controls::load(&scenario, library)?;
     let control = &controls[0];
+    if let (Time::Virtual, Some(name)) = (programs.time, control.preferred()) {
+        // A guest's kernel is there for these programs only.
+        stack::allow(name).map_err(Error::machine)?;
+    }
     let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, control.preferred()).map_err(Error::machine)?;
     control.attach_to(&pair.receiver).map_err(Error::machine)?;
     let pairs = [pair];

@@ -97,5 +97,9 @@ def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[st
     """Run the program in a guest; give its status."""
     from unbloat.guest.program import Link, run
     from unbloat.runs.guests import prepared
+    from unbloat.system.paths import ALGORITHMS
 
+    # What no guest can have is said before one is booted, as is what does not compile.
+    cell.check_shell("vm")
+    cell.objects(ALGORITHMS)
     return run(prepared(kernel), program, link=Link(cell, at, far))

@@ -34,7 +34,7 @@ from unbloat.scenario.controls import axis_over, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import Source, source_of
-from unbloat.system import processors
+from unbloat.system import compiler_warnings, processors
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
@@ -259,6 +259,18 @@ def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
             flow["cc"] = name or flow["cc"]
 
 
+def refuse(cell: _core.Cell, on: str) -> None:
+    """Raise an error if nothing can come of a cell there, which is known before a guest is booted for it.
+
+    A guest's controls are compiled here.
+    """
+    cell.check(on)
+    if on == "vm":
+        cell.objects(ALGORITHMS)
+        for path, text in _core.take_warnings():
+            compiler_warnings.show(str(path), text)
+
+
 Work = Callable[["Mapping[Task, Planned]"], None]
 """Does the runs that are not kept yet."""
 
@@ -281,13 +293,16 @@ class Experiment:
         self._controls = identity.built_in_hashes()
         self._code = Code.now()
         cells = source.cells()
-        where = manner.where()
-        for cell in cells:
-            if only is None or only(dict(cell.axes)):
-                self._plan(cell, where)
-        if not self.runs:
+        picked = [cell for cell in cells if only is None or only(dict(cell.axes))]
+        if not picked:
             first = ", ".join(f"{axis}={label}" for axis, label in cells[0].axes) or "no axes"
             raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first one has {first}")
+        if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
+            for cell in picked:
+                cell.check(manner.on)
+        where = manner.where()
+        for cell in picked:
+            self._plan(cell, where)
 
     def _plan(self, cell: _core.Cell, where: Sequence[str]) -> None:
         stamp = self._code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
@@ -351,7 +366,7 @@ class Experiment:
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
-            run.cell.check(self.manner.on)
+            refuse(run.cell, self.manner.on)
         guest = self.manner.guest()
         cells = {task: run.cell for task, run in tasks.items()}
         place = {task: number for number, task in enumerate(tasks)}

@@ -11,7 +11,7 @@ from typing import Any
 from unbloat._core import Error, InputError
 from unbloat.results.record import Failure
 from unbloat.results.results import Results
-from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source
+from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source, refuse
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.task import Task
@@ -117,12 +117,15 @@ def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
 def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | None) -> dict[str, Error]:
     """Do the runs; give why some failed, by their keys."""
     manner, store = experiment.manner, experiment.store
-    guest = manner.guest()
     kept = len({run.key for run in experiment.runs}) - len(tasks)
+    errors = refusals(tasks, manner.on)
+    tasks = {task: run for task, run in tasks.items() if task.key not in errors}
+    if not tasks:
+        return errors
+    guest = manner.guest()
     log.info("%d runs to do, %d are kept", len(tasks), kept)
     durations = [run.cell.duration_s for run in tasks.values()]
     place = {task: i for i, task in enumerate(tasks)}
-    errors: dict[str, Error] = {}
     with closing(SweepProgress(durations, manner.progress, on=manner.on)) as bar:
 
         def watch(task: Task, share: float) -> None:
@@ -144,6 +147,17 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
             run_all(store.folder, cells, min(manner.processes(), len(tasks)), watch, guest, failed)
         said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
     log.info(said)
+    return errors
+
+
+def refusals(tasks: Mapping[Task, Planned], on: str) -> dict[str, Error]:
+    """Find the runs of which nothing can come there; give why, by their keys."""
+    errors: dict[str, Error] = {}
+    for task, run in tasks.items():
+        try:
+            refuse(run.cell, on)
+        except Error as error:
+            errors[task.key] = error
     return errors
 
 

@@ -307,7 +307,7 @@ fn a_closed_window_is_probed() {
 
 /// Some packets are held back for longer than a retransmission takes, some are lost, as is every third retransmission,
 /// and some come twice.
-fn overtaking(stack: TcpProfile) -> Script<impl FnMut(Nanos, &Data) -> bool> {
+fn overtaking(stack: TcpProfile) -> Script<'static> {
     let mut s = settled(stack);
     let impairments = &mut s.links[0].forward.impairments;
     impairments.reorder = Some(Reorder { share: 0.05, gap: 1, by: Some(Nanos::from_millis(120)) });
@@ -336,7 +336,7 @@ impl Answer {
     }
 }
 
-fn answers<F: FnMut(Nanos, &Data) -> bool>(script: &Script<F>) -> Vec<Answer> {
+fn answers(script: &Script) -> Vec<Answer> {
     let mut known = std::collections::HashSet::new();
     let mut answers = vec![];
     for (at, data) in script.arrived.iter().filter(|(_, data)| is_data(data)) {

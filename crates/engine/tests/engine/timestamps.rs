@@ -3,7 +3,6 @@
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
-use engine::packet::Data;
 use scenario::model::{CcSource, Clock, CongestionControl, Loss, Scenario, TcpProfile};
 use scenario::units::{Bytes, Drift, Nanos, Offset};
 use std::path::PathBuf;
@@ -24,7 +23,7 @@ fn clock(offset_s: i64, drift_ppm: i64) -> Clock {
 }
 
 /// Data packets and acknowledgements as they left.
-fn traffic(s: &Scenario) -> Script<impl FnMut(Nanos, &Data) -> bool> {
+fn traffic(s: &Scenario) -> Script<'static> {
     watch(s, &Options::default(), Script::new(|_, _| false)).1
 }
 

@@ -152,9 +152,14 @@ pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (scenario::records::
     (outcome.run, outcome.series.expect("asked for"))
 }
 
+/// Which data packets are lost, as they leave.
+type Losses<'a> = Box<dyn FnMut(Nanos, &Data) -> bool + 'a>;
+
 /// Remembers what the hosts sent and got, and loses the data packets that its script names.
-pub struct Script<F> {
-    loses: F,
+///
+/// The script is in a box: with a type of its own each would have the compiler make a simulator of its own.
+pub struct Script<'a> {
+    loses: Losses<'a>,
     /// Data packets, when they left the sender.
     pub sent: Vec<(Nanos, Data)>,
     /// Data packets, when they reached the receiver.
@@ -165,10 +170,10 @@ pub struct Script<F> {
     pub returned: Vec<(Nanos, Ack)>,
 }
 
-impl<F: FnMut(Nanos, &Data) -> bool> Script<F> {
+impl<'a> Script<'a> {
     /// `loses` sees every data packet as it leaves, SYNs included.
-    pub fn new(loses: F) -> Script<F> {
-        Script { loses, sent: vec![], arrived: vec![], acks: vec![], returned: vec![] }
+    pub fn new(loses: impl FnMut(Nanos, &Data) -> bool + 'a) -> Script<'a> {
+        Script { loses: Box::new(loses), sent: vec![], arrived: vec![], acks: vec![], returned: vec![] }
     }
 
     /// When segments left for a second time.
@@ -177,7 +182,7 @@ impl<F: FnMut(Nanos, &Data) -> bool> Script<F> {
     }
 }
 
-impl<F: FnMut(Nanos, &Data) -> bool> Tap for Script<F> {
+impl Tap for Script<'_> {
     fn data(&mut self, now: Nanos, event: Event, data: &Data) {
         match event {
             Event::Sent => self.sent.push((now, *data)),

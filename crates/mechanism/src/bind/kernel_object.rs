@@ -3,7 +3,7 @@
 use crate::bind::object_file::Object;
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
 use crate::bind::parameter::Setting;
-use crate::sock::TCP_CONG_NEEDS_ECN;
+use crate::sock::{TCP_CONG_NEEDS_ECN, TCP_CONG_NON_RESTRICTED};
 use std::mem::offset_of;
 
 /// The global by which the contract's `BPF_PROG` knows what the kernel passes to `cong_control`.
@@ -28,6 +28,8 @@ pub struct KernelObject {
     pub parameters: Vec<(String, String)>,
     /// It works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
+    /// Where the flags of the operations are.
+    pub(crate) flags: usize,
     pub(crate) has_ack: Option<usize>,
     /// Where `unbloat_is_seeded` and `unbloat_seed` are, in files that draw.
     pub(crate) seed: Option<(usize, usize)>,
@@ -40,6 +42,11 @@ impl KernelObject {
         if let Some(place) = self.has_ack {
             self.bytes[place] = u8::from(count >= 4);
         }
+    }
+
+    /// Lets everybody choose it: the kernel makes no other the default of a network namespace that is not its first.
+    pub fn set_unrestricted(&mut self) {
+        self.bytes[self.flags] |= TCP_CONG_NON_RESTRICTED as u8;
     }
 
     /// Has `bpf_get_prandom_u32` give what it gives in the simulator with this seed, in place of the kernel's random
@@ -76,8 +83,12 @@ pub(crate) fn patch(image: &mut [u8], object: &Object, operations: &str, name: &
 
 /// Do these operations declare that they need ECN?
 pub(crate) fn needs_ecn(image: &[u8], object: &Object, operations: &str) -> bool {
-    let place = place_of(object, operations) + offset_of!(CongestionOps, flags);
-    image[place] as u32 & TCP_CONG_NEEDS_ECN != 0
+    image[place_of_flags(object, operations)] as u32 & TCP_CONG_NEEDS_ECN != 0
+}
+
+/// Where these operations have their flags, of which the first byte holds all that there are.
+pub(crate) fn place_of_flags(object: &Object, operations: &str) -> usize {
+    place_of(object, operations) + offset_of!(CongestionOps, flags)
 }
 
 fn place_of(object: &Object, operations: &str) -> usize {

@@ -86,8 +86,29 @@ fn what_no_kernel_can_tell_is_not_loaded() {
     let why = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send";
     let source = || CcSource::Builtin(SIMULATED_ONLY.into());
     assert_eq!(kernel_object(source(), &[], None).unwrap_err().message, why);
-    let error = library().object_file(&source()).unwrap_err();
+    let error = library().object_file(&CongestionControl { source: source(), params: Default::default() }).unwrap_err();
     assert_eq!((error.message.as_str(), error.is_input), (why, true));
+}
+
+/// Whoever compiles for another machine hears it here, not there.
+#[test]
+fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
+    let reno = |params| CongestionControl { source: CcSource::Builtin("reno".into()), params };
+    let library = library();
+    let (_, bytes) = library.object_file(&reno(Default::default())).expect("an object").expect("is no kernel's own");
+    assert!(bytes.starts_with(b"\x7fELF"));
+    let error = library.object_file(&reno([("bta".to_string(), ParamValue::Integer(1))].into())).unwrap_err();
+    assert_eq!((error.parameter.as_deref(), error.is_input), (Some("bta"), true));
+}
+
+#[test]
+fn a_control_for_everybody_differs_from_its_file_in_one_flag() {
+    let plain = builtin("dctcp");
+    let mut free = plain.clone();
+    free.set_unrestricted();
+    let differing: Vec<_> = plain.bytes.iter().zip(&free.bytes).filter(|(a, b)| a != b).collect();
+    // TCP_CONG_NEEDS_ECN alone, and with TCP_CONG_NON_RESTRICTED.
+    assert_eq!(differing, [(&2, &3)]);
 }
 
 /// Names that Linux's own have are taken; the others are called as everywhere.

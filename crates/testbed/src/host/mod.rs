@@ -59,7 +59,10 @@ impl Host {
             netlink.set_up(tun::NAME, card)?;
             netlink.set_root_qdisc(tun::NAME, "noqueue")?;
             netlink.add_address(tun::NAME, address)?;
-            // By the route, for the sysctl takes only controls that are free for all.
+            if let Some(control) = preferred {
+                stack::prefer(control)?;
+            }
+            // By the route too: as the namespace's default the kernel takes only controls that are free for all.
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
             // What a SYN announces follows from the MTU; Linux by itself announces 256 bytes or more
             // (`ip_rt_min_advmss`).

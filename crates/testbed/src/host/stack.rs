@@ -81,6 +81,27 @@ pub fn tune_send_buffers(send_buffer: &SendBuffer) -> io::Result<()> {
     set("ipv4/tcp_wmem", &format!("4096 {} {}", send_buffer.default.0, send_buffer.max.0))
 }
 
+const ALLOWED: &str = "ipv4/tcp_allowed_congestion_control";
+
+/// Has new sockets in the calling thread's namespace begin with this control, where everybody may choose it: the
+/// namespace begins with the default of the machine's first one. Of a control that not everybody may choose the kernel
+/// would forget to count back who uses it (`tcp_set_default_congestion_control`), so it is not asked for that.
+pub fn prefer(control: &str) -> io::Result<()> {
+    if get(ALLOWED)?.split_whitespace().any(|allowed| allowed == control) {
+        set("ipv4/tcp_congestion_control", control)?;
+    }
+    Ok(())
+}
+
+/// Lets everybody on this machine choose a control; for the calling thread in the first network namespace.
+pub fn allow(control: &str) -> io::Result<()> {
+    let allowed = get(ALLOWED)?;
+    if allowed.split_whitespace().any(|known| known == control) {
+        return Ok(());
+    }
+    set(ALLOWED, &format!("{} {control}", allowed.trim()))
+}
+
 /// No neighbour discovery, no router solicitation from the calling thread's namespace.
 pub fn silence() -> io::Result<()> {
     if Path::new("/proc/sys/net/ipv6").exists() {
@@ -94,6 +115,11 @@ pub fn silence() -> io::Result<()> {
 /// carries it any more.
 pub fn give_up_what_is_undelivered() -> io::Result<()> {
     set("ipv4/tcp_orphan_retries", "1")
+}
+
+fn get(key: &str) -> io::Result<String> {
+    std::fs::read_to_string(Path::new("/proc/sys/net").join(key))
+        .map_err(|error| io::Error::new(error.kind(), format!("net/{key} cannot be read: {error}")))
 }
 
 fn set(key: &str, value: &str) -> io::Result<()> {

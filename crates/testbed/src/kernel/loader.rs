@@ -54,29 +54,38 @@ impl Loaded {
     }
 }
 
-/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives. It draws from
-/// `seed`, or without one from the kernel's random numbers.
+/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives.
 ///
 /// # Errors
 /// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this
 /// process may not load; if the kernel has no types (BTF) or its verifier refuses the program.
-pub fn load(
+pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
+    rights::require("loading a congestion control")?;
+    register(library.kernel_object(control, name)?)
+}
+
+/// The same for one run, as `name`: it draws from `seed` in place of the kernel's random numbers, and the run's hosts
+/// may have it as their default.
+pub(crate) fn load_for_run(
     library: &Library,
     control: &CongestionControl,
-    name: Option<&str>,
-    seed: Option<u64>,
+    name: &str,
+    seed: u64,
 ) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
-    let mut object = library.kernel_object(control, name)?;
-    if let Some(seed) = seed {
-        object.set_seed(seed);
-    }
+    let mut object = library.kernel_object(control, Some(name))?;
+    object.set_seed(seed);
+    object.set_unrestricted();
+    register(object)
+}
+
+fn register(mut object: KernelObject) -> Result<Loaded, Error> {
     let types = Types::read()?;
     object.set_cong_control_arguments(types.cong_control_arguments());
     refuse_taken(&object.name)?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explained(&object.source, &error, said))?;
-    let link = register(&mut loaded, &object)?;
+    let link = attach(&mut loaded, &object)?;
     Ok(Loaded {
         kernel_name: object.name,
         parameters: object.parameters,
@@ -147,7 +156,7 @@ fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     Ok(open)
 }
 
-fn register(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
+fn attach(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     let mut map =
         loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
     map.attach_struct_ops().map_err(|error| match error.kind() {

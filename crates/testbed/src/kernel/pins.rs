@@ -43,7 +43,7 @@ pub fn load_pinned(
     name: Option<&str>,
     make_default: bool,
 ) -> Result<Note, Error> {
-    let mut loaded = loader::load(library, control, name, None)?;
+    let mut loaded = loader::load(library, control, name)?;
     let mut note = Note {
         name: loaded.kernel_name.clone(),
         source: loaded.source.clone(),

@@ -34,13 +34,13 @@ pub fn with_param(source: CcSource, name: &str, value: ParamValue) -> Congestion
 
 /// Loads what has to be loadable.
 pub fn loaded(control: &CongestionControl, name: &str) -> Loaded {
-    kernel::load(&library(), control, Some(name), None)
+    kernel::load(&library(), control, Some(name))
         .unwrap_or_else(|error| panic!("{error}\n{}", error.log.clone().unwrap_or_default()))
 }
 
 /// The refusal of what must not be loadable.
 pub fn refused(control: &CongestionControl, name: &str) -> kernel::Error {
-    match kernel::load(&library(), control, Some(name), None) {
+    match kernel::load(&library(), control, Some(name)) {
         Ok(loaded) => panic!("{} was loaded", loaded.kernel_name),
         Err(error) => error,
     }

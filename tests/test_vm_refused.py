@@ -1,0 +1,110 @@
+"""What no guest can have is refused before one is booted; these tests boot none."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Never
+
+import pytest
+import unbloat as ub
+from conftest import Cli
+from unbloat.guest import guest
+from unbloat.runs import sweep as sweep_of_cells
+
+BROKEN = "int reno_init( {\n"
+NO_KERNEL_HAS = {"flows.0.clock.drift": "100ppm"}
+
+
+class BootedError(Exception):
+    """A guest would have been booted."""
+
+
+@pytest.fixture
+def boots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has a kernel for guests and boots none."""
+
+    def refuse(*_: object) -> Never:
+        raise BootedError
+
+    monkeypatch.setattr(guest, "kernel_named", lambda wanted: wanted)
+    monkeypatch.setattr(guest, "identity", lambda kernel: "made up")
+    monkeypatch.setattr(guest, "prepare", refuse)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    file = tmp_path / "broken.bpf.c"
+    file.write_text(BROKEN)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (NO_KERNEL_HAS, "flows.0.clock.drift: "),
+        ({"flows.0.profile": "newreno"}, "flows.0.profile: the kernel's TCP always"),
+        ({"flows.0.cc": "dtpa_auto"}, "flows.0.cc: dtpa_auto runs in the simulator only"),
+        ({"flows.0.params.bta": 1}, "flows.0.params.bta: reno has no parameter"),
+        ({"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]}, "flows.0.clock.drift: "),
+    ],
+)
+@pytest.mark.usefixtures("boots")
+def test_a_run(small: Path, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ub.InputError, match=words):
+        ub.run(small, changes, on="vm")
+
+
+@pytest.mark.usefixtures("boots")
+def test_a_control_that_does_not_compile(small: Path, broken: Path) -> None:
+    with pytest.raises(ub.InputError, match=r"(?s)flows.0.cc: .*broken.bpf.c"):
+        ub.run(small, on="vm", cc=broken)
+
+
+@pytest.mark.usefixtures("boots")
+def test_what_could_run_comes_to_a_guest(small: Path) -> None:
+    with pytest.raises(BootedError):
+        ub.run(small, on="vm")
+
+
+def test_not_even_a_kernel_is_looked_for(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have to be fetched."""
+
+    def refuse(_: object) -> Never:
+        raise BootedError
+
+    monkeypatch.setattr(guest, "kernel_named", refuse)
+    with pytest.raises(ub.InputError, match=r"flows.0.clock.drift: "):
+        ub.run(small, NO_KERNEL_HAS, on="vm")
+
+
+@pytest.mark.usefixtures("boots")
+def test_a_sweep_of_which_nothing_can_run(small: Path) -> None:
+    with pytest.raises(ub.InputError, match=r"flows.0.clock.drift: "):
+        ub.sweep(small, NO_KERNEL_HAS, on="vm", repeat=2)
+
+
+def test_a_sweep_goes_on_with_the_rest(small: Path, boots: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[object] = []
+
+    def run_all(folder: Path, cells: Mapping[object, Any], *_: object) -> Never:
+        left.extend(cell.axes for cell in cells.values())
+        raise BootedError
+
+    monkeypatch.setattr(guest, "prepare", lambda *_: guest.Guest(Path("made up")))
+    monkeypatch.setattr(sweep_of_cells, "run_all", run_all)
+    with pytest.raises(BootedError):
+        ub.sweep(small, {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]}, on="vm", repeat=2)
+    assert left == [[("flows.0.clock.drift", "0ppm")]] * 2
+
+
+@pytest.mark.usefixtures("no_guest")
+def test_a_shell(cli: Cli, small: Path, broken: Path) -> None:
+    """On a machine without QEMU, which it would miss next."""
+    for words, said in (
+        (["--set", "flows.0.profile=newreno"], "flows.0.profile: the kernel's TCP always"),
+        (["--cc", "dtpa_auto"], "flows.0.cc: dtpa_auto runs in the simulator only"),
+        (["--cc", broken], "broken.bpf.c"),
+    ):
+        done = cli("shell", small, "--on", "vm", *words, "--", "true")
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    done = cli("shell", small, "--on", "vm", "--", "true")
+    assert done.returncode == 1 and "qemu" in done.stderr
