@@ -29,7 +29,7 @@ def is_classifier(name: str) -> bool:
 def load(
     classifier: str, parameters: list[tuple[str, str]], device: str | None, rate: str | None, target: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give a device a classifier and its queues; gives what it has then."""
+    """Load a classifier and its queues onto a device; return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
@@ -63,7 +63,7 @@ def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
 
 
 def statuses() -> list[dict[str, Any]]:
-    """Give the devices that have a classifier, with their connections."""
+    """List the devices that have a classifier, with their connections."""
     found = json.loads(_core.kernel_classifier_status())
     return [{**status, "parameters": dict(status["parameters"])} for status in found]
 

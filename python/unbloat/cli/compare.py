@@ -108,7 +108,7 @@ class ForResults:
     tolerance: Sequence[str]
 
     def words(self) -> list[str]:
-        """Give those that were set, as they are typed."""
+        """List the options that were set, as they are typed."""
         single = {"--between": self.between, "--spread": self.spread, "--reasons": self.reasons, "--page": self.page}
         given = [(option, str(value)) for option, value in single.items() if value]
         given += [("--tolerance", text) for text in self.tolerance]

@@ -25,7 +25,7 @@ class WithExamples(click.Command):
     """What the help of a command and that of the whole program have alike."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Give the examples, a line each."""
+        """Write the examples, a line each."""
         write_examples(formatter, examples_of(self))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -223,7 +223,7 @@ def keys_command(
 
 
 def keys() -> list[Entry]:
-    """Give the register of all keys."""
+    """List all keys of a scenario."""
     import json
 
     from unbloat import _core

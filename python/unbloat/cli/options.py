@@ -157,7 +157,7 @@ def overrides_of(
     rtts: Sequence[str] | None = None,
     duration: str | None = None,
 ) -> dict[str, object]:
-    """Give the keys that the command line sets: what has an option of its own wins over `--set`."""
+    """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
     overrides: dict[str, object] = dict(
         split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
     )
@@ -244,7 +244,7 @@ CacheOption = Annotated[
 
 
 def backend(on: Literal[Backend, "sim"]) -> Backend:
-    """Give the backend that an option names."""
+    """Return the backend that an option names."""
     return "simulator" if on == "sim" else on
 
 

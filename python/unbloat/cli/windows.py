@@ -23,7 +23,7 @@ def is_window(name: str) -> bool:
 def load(
     receiver: str, parameters: list[tuple[str, str]], device: str | None, target: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give a device a window controller; gives what it has then."""
+    """Load a window controller onto a device; return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
@@ -59,7 +59,7 @@ def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
 
 
 def statuses() -> list[dict[str, Any]]:
-    """Give the devices that have a window controller, with their connections."""
+    """List the devices that have a window controller, with their connections."""
     return [{**status, "parameters": dict(status["parameters"])} for status in json.loads(_core.kernel_window_status())]
 
 
@@ -93,5 +93,5 @@ def screen(receivers: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def thousands(number: int | None) -> float | None:
-    """Give bytes as kB."""
+    """Convert bytes to kB."""
     return None if number is None else number / 1000

@@ -44,7 +44,7 @@ class MetricDifference:
 
     @property
     def change_percent(self) -> float | None:
-        """Give the difference as a share of A; none where A is nothing."""
+        """Return the difference in per cent of A; None where A is zero."""
         if self.difference is None or not self.a.mean:
             return None
         return 100 * self.difference.mean / abs(self.a.mean)

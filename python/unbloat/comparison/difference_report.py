@@ -46,7 +46,7 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
 
 
 def _shown(cell: CellDifference) -> Iterator[MetricDifference]:
-    """Give the metrics that `unbloat sweep` prints too, where they differ."""
+    """Yield those of the metrics which `unbloat sweep` prints whose means differ."""
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
     for name in SHOWN:
         metric = metrics.get((cell.link if METRICS[name].of == "link" else ALL, name))
@@ -76,7 +76,7 @@ def _percent(metric: MetricDifference) -> str:
 
 
 def _remarks(comparison: SweepComparison) -> list[Part]:
-    """Give what cannot be compared, and the counts."""
+    """List what cannot be compared, and the counts."""
     parts: list[Part] = []
     for side, number in zip("AB", comparison.unsound, strict=True):
         if number:

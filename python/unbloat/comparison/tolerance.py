@@ -124,7 +124,7 @@ CRITERIA = (
 
 
 def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, ...]:
-    """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
+    """Return the usual criteria with the given tolerances, then those of further metrics; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
         try:
@@ -186,7 +186,7 @@ class Compared:
 
     @property
     def change(self) -> float | None:
-        """Give B over A; none where there is no such ratio."""
+        """Return B over A; None where there is no such ratio."""
         a, b = self.a.mean, self.b.mean
         if a is None or b is None:
             return None
@@ -290,7 +290,7 @@ class Between:
         return cls(axis, (a, b))
 
     def pick(self, records: Iterable[Record], side: int) -> list[Record]:
-        """Give the runs with this side's label, without the axis; raises `InputError` if there are none."""
+        """Return the runs with this side's label, without that axis; raises `InputError` if there are none."""
         picked, seen = [], set()
         for record in records:
             axis = axis_named(self.axis, record.axes)
@@ -333,7 +333,7 @@ def compare(
 
 
 def _by_cell(around: Perturbed | None, places: Sequence[CellKey]) -> dict[CellKey, Perturbed | None]:
-    """Give each cell the runs around it."""
+    """Map each cell to its perturbed runs."""
     if around is None:
         return dict.fromkeys(places)
     others = [(CellKey.of(record), record) for record in around.records if record.run["sound"]]
@@ -394,7 +394,7 @@ def _value(criterion: Criterion, records: Sequence[Record]) -> Estimate:
 def _spread(
     criterion: Criterion, own: Estimate, other: Estimate, around: Perturbed, packet_ms: float
 ) -> PerturbedRange | None:
-    """Give the range of a side with the runs around it, if it comes near the other."""
+    """Return the range of a side and its perturbed runs, if that range comes within tolerance of the other side."""
     more = _value(criterion, around.records)
     whole = estimate([own.least, own.greatest, more.least, more.greatest])
     if whole.least is None or whole.greatest is None or other.mean is None:

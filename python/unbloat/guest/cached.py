@@ -18,7 +18,7 @@ ABANDONED_S = 3600
 
 @contextmanager
 def made(place: Path) -> Iterator[Path]:
-    """Give a folder to fill, which then becomes `place`; beside it is room for what is needed on the way.
+    """Yield a folder to fill, which then becomes `place`; what is needed on the way can be kept beside it.
 
     Raises `RunError` if there is no room on the disk, or no right to write there.
     """

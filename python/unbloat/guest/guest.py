@@ -81,7 +81,7 @@ def kernel_named(wanted: str | None) -> Kernel:
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Give the guest with that kernel, booting one if there is none yet; `say` is told so again and again meanwhile.
+    """Return the guest with that kernel, booting one if there is none yet; `say` is called with each step meanwhile.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """

@@ -80,7 +80,7 @@ class Archive:
         self.add(path, Entry(stat.S_IFLNK | 0o777, target.encode()))
 
     def pack(self) -> bytes:
-        """Give the archive, the same for the same entries."""
+        """Pack the entries into an archive (cpio); the same entries make the same bytes."""
         out = bytearray()
         for number, path in enumerate(sorted(self._entries), 1):
             append(out, str(path).lstrip("/"), self._entries[path], number)
@@ -98,7 +98,7 @@ def append(out: bytearray, name: str, entry: Entry, number: int) -> None:
 
 
 def build(kernel: Kernel) -> bytes:
-    """Give the initramfs for a kernel."""
+    """Build the initramfs for a kernel."""
     archive = Archive()
     add_python(archive)
     for name in ("proc", "sys", "dev", "tmp", "run"):

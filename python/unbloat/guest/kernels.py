@@ -76,7 +76,7 @@ def seen(folder: Path, pattern: str) -> list[Path]:
 
 
 def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
-    """Give the newest kernel of those that were asked for and are not too old."""
+    """Return the newest kernel that fits `wanted` and is not too old; None if there is none."""
     fits = [kernel for kernel in kernels if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
     return max(fits, key=lambda kernel: numbers(kernel.release), default=None)
 
@@ -123,7 +123,7 @@ def begins(release: str, wanted: str | None) -> bool:
 
 
 def numbers(release: str) -> tuple[int, ...]:
-    """Give what kernels are ordered by."""
+    """Return the key by which kernel releases are sorted."""
     return tuple(map(int, re.findall(r"\d+", release)))
 
 
@@ -164,7 +164,7 @@ def offered_series() -> list[str]:
 
 
 def modelled_series() -> str:
-    """Give the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
+    """Return the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
     series = offered_series()
     return LINUX if LINUX in series else series[0]
 

@@ -47,7 +47,7 @@ ELF = b"\x7fELF"
 
 
 def chosen(folder: Path) -> list[tuple[str, bytes]]:
-    """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs.
+    """Read the names and contents of the modules that a guest needs from `/lib/modules/RELEASE`, dependencies first.
 
     Raises `RunError` if one cannot be unpacked, or needs another that is not there.
     """
@@ -75,7 +75,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def module_name(path: Path) -> str:
-    """Give a module's name: a file may have hyphens where the kernel has underscores."""
+    """Return a module's name: its file may have hyphens where the kernel has underscores."""
     return path.name.split(".")[0].replace("-", "_")
 
 

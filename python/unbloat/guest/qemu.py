@@ -61,7 +61,7 @@ def require_qemu() -> None:
 
 @functools.cache
 def version() -> str:
-    """Give QEMU's version: a machine's state fits the one that kept it."""
+    """Return QEMU's version; only the version that saved a machine's state can load it."""
     require_qemu()
     return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
@@ -122,7 +122,7 @@ class Machine:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
 
     def last_words(self) -> str:
-        """Give the end of what the console shows."""
+        """Return the last lines of the console."""
         size = os.fstat(self._console).st_size
         console = os.pread(self._console, size, 0).decode(errors="replace")
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
@@ -163,7 +163,7 @@ class Machine:
         self.ask("cont")
 
     def ask(self, command: str, **arguments: str) -> dict[str, Any]:
-        """Give QEMU a command (QEMU Machine Protocol); give its answer."""
+        """Send QEMU a command (QEMU Machine Protocol) and return its answer."""
         assert self._process.stdin is not None
         message = json.dumps({"execute": command, "arguments": arguments})
         try:
@@ -214,7 +214,7 @@ def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
 
 
 def incoming(state: Path) -> tuple[str, ...]:
-    """Give QEMU's arguments for a machine that starts from a state, halted; `RunError` without any."""
+    """Return QEMU's arguments to start a machine from a saved state, halted; raises `RunError` if there is no state."""
     try:
         size = state.stat().st_size
     except FileNotFoundError:

@@ -35,7 +35,7 @@ class Batch:
     """What the repeats change one after the other, besides the seed."""
 
     def repeated(self, seeds: Sequence[int]) -> dict[str, object]:
-        """Give the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""
+        """Return the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""
         changes = self.perturbations or [{}]
         repeats = [{"label": str(seed), "seed": seed, **changes[(seed - 1) % len(changes)]} for seed in seeds]
         return {**self.overrides, f"sweep.{REPEAT}": repeats}
@@ -101,7 +101,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
 
 
 def without_repeat(axes: Axes) -> Axes:
-    """Give a cell's labels without that of its repeat."""
+    """Return a cell's labels without that of its repeat."""
     return {name: label for name, label in axes.items() if name != REPEAT}
 
 

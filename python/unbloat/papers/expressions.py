@@ -27,7 +27,7 @@ class Repeated:
     """Measurements over several seeds."""
 
     without: Callable[[Seed], Measure]
-    """Gives the function that measures without one of them."""
+    """Returns the function that measures without one of them."""
     seeds: Sequence[int]
 
 
@@ -60,7 +60,7 @@ class Call:
 
 
 def evaluate(text: str, measure: Measure) -> float | bool:
-    """Give the value of an expression; raises `ClaimError` for anything outside the language."""
+    """Evaluate an expression; raises `ClaimError` for anything outside the language."""
     node = _parse(text)
     try:
         return _value(node, text, measure)
@@ -81,7 +81,7 @@ def calls(text: str) -> list[Call]:
 
 
 def work_out(text: str, repeated: Repeated) -> Uncertain:
-    """Give the value of an expression with its interval."""
+    """Evaluate an expression, with its confidence interval."""
     return jackknife(lambda seed: float(evaluate(text, repeated.without(seed))), repeated.seeds)
 
 

@@ -34,7 +34,7 @@ class Judged:
     """One of the paper's main claims."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields under the names that `unbloat reproduce --json` promises."""
+        """Return the fields under the names of `unbloat reproduce --json`."""
         return dict(vars(self))
 
 
@@ -79,7 +79,7 @@ class JudgedPaper:
         return [judged for judged in self.claims() if judged.main]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat reproduce --json` prints."""
+        """Return what `unbloat reproduce --json` prints."""
         claims = [judged.as_dict() for judged in self.claims()]
         contradicted = (
             {"contradicted": [judged.id for judged in self.contradicted()]} if self.paper.contradicted else {}
@@ -139,7 +139,7 @@ class MeasuredCell:
         return jackknife(self.take, self.seeds)
 
     def above(self, other: MeasuredCell) -> Uncertain | None:
-        """Give how far it lies above another; None where one of the two is not to be believed."""
+        """Return how far this cell lies above another; None where either has unsound runs."""
         if self.doubt or other.doubt:
             return None
         return jackknife(lambda seed: self.take(seed) - other.take(seed), self.seeds)

@@ -24,7 +24,7 @@ class Measurements:
         self._values: dict[object, float] = {}
 
     def pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
-        """Give the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
+        """Return the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
         key = tuple(labels)
         if key not in self._picked:
             runs = self._pick(labels)

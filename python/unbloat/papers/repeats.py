@@ -19,7 +19,7 @@ class RepeatRule:
     """Nearly the same: in each of its figures the runs are no farther apart than this share of the largest."""
 
     def stages(self) -> Iterator[range]:
-        """Give the seeds of one stage after the other; after each, only cells that `are_enough` does not let off go on.
+        """Yield the seeds of one stage after the other; a cell for which `are_enough` is true takes no further stage.
 
         The first has two seeds: a cell where they agree to the last digit draws nothing, and further seeds would only
         repeat it.

@@ -80,7 +80,7 @@ def _bounds(found: Reproduction) -> str:
 
 
 def answer_of(judged: JudgedPaper) -> list[str]:
-    """Give the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
+    """Write the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
     everything, main = judged.claims(), judged.main()
     sentences = [f"Of the paper's {_number(len(main), 'main claim')}, {_counted(main)}."] if main else []
     sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")

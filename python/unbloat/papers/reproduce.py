@@ -52,7 +52,7 @@ class Reproduction:
         return [file for judged, measured in pairs for file in figures.draw(judged, measured, folder)]
 
     def report(self) -> Report:
-        """Give the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
+        """Make a report of the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
         parts = [part for judged in self.judged for part in tables.report_of(judged).parts]
         return Report(parts, self.as_dict())
 
@@ -61,7 +61,7 @@ class Reproduction:
         return [each for judged in self.judged for each in judged.claims() if each.verdict != "reproduced"]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat reproduce --json` prints: the paper, and its other readings by their ids."""
+        """Return what `unbloat reproduce --json` prints: the paper, and its alternative readings by their ids."""
         first, *others = self.judged
         readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}
         return {**first.as_dict(), "set": dict(self.paper.changed), "readings": readings}

@@ -45,11 +45,11 @@ class Measure:
     """How the first differs from the others."""
 
     def by_seed(self, cell: Repeats) -> dict[int, float | None]:
-        """Give the values of a cell's sound runs."""
+        """Return the values of a cell's sound runs by their seeds."""
         return {record.run["seed"]: self.take(record.run) for record in cell.sound}
 
     def estimate(self, cell: Repeats) -> Estimate:
-        """Give their mean."""
+        """Estimate the mean over a cell's sound runs."""
         return estimate(self.by_seed(cell).values())
 
 
@@ -73,7 +73,7 @@ class Lead:
 
 
 def answer_of(results: Results) -> Answer:
-    """Give the answer of all sound runs."""
+    """Derive the answer from all sound runs."""
     if not any(cell.sound for cell in results.cells):
         return Answer([f"There is none: {certainty(results, [])}"], [])
     question = Question(results)
@@ -126,7 +126,7 @@ class Question:
         return int(parts[1]) if is_one else None
 
     def flows(self, run: Run) -> list[dict[str, Any]]:
-        """Give the flows of a run whose goodput is asked for."""
+        """Return the flows of a run whose goodput is asked for."""
         if self.group is None:
             flows: list[dict[str, Any]] = run["flows"]
             return flows
@@ -300,7 +300,7 @@ def _within(question: Question) -> list[str]:
 
 
 def _goodput_of(cc: str, cell: Repeats) -> dict[int, float | None]:
-    """Give what the flows of a control have together, by seed."""
+    """Sum the goodput of a congestion control's flows, by seed."""
     return {
         record.run["seed"]: folded([flow for flow in record.run["flows"] if flow["cc"] == cc])["goodput_mbps"]
         for record in cell.sound

@@ -76,7 +76,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Give a table in a frame of its own, which a narrow screen scrolls in place of the page."""
+    """Write a table in a frame of its own: on a narrow screen the frame scrolls, not the page."""
     columns = filled(table.columns)
     name = escape(table.title or "Table")
     yield f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>'
@@ -115,7 +115,7 @@ def _word(word: str, kind: str) -> str:
 
 
 def _statements(table: Table) -> Iterator[str]:
-    """Give each row as a sentence, and below it what the other columns say of it."""
+    """Write each row as a sentence, and below it what the other columns say of it."""
     first, *others = table.columns
     yield '<ul class="statements">'
     for place, sentence in enumerate(first.cells):

@@ -50,7 +50,7 @@ class Track:
         self._columns.append((column, total + value, count + 1))
 
     def at(self, column: int) -> float | None:
-        """Give the mean in a column; None if it has no values."""
+        """Return the mean in a column; None if it has no values."""
         return self.between(column, column)[0]
 
     @property
@@ -59,7 +59,7 @@ class Track:
         return self._columns[-1][0] if self._columns else -1
 
     def between(self, first: int, last: int) -> list[float | None]:
-        """Give the means from one column to another."""
+        """Return the means from one column to another."""
         means = {column: total / count for column, total, count in self._columns if first <= column <= last}
         return [means.get(column) for column in range(first, last + 1)]
 
@@ -89,7 +89,7 @@ class LinkTrack:
         self.longest = max(self.longest, row["queue_bytes"])
 
     def _delay_ms(self, queue_bytes: int) -> float | None:
-        """Give how long what waits takes to send at the rate that there is; None while there is none."""
+        """Return how long the waiting bytes take to send at the present rate, ms; None while the rate is zero."""
         seconds, megabits = (sum(parts) for parts in zip(*self._carried, strict=True))
         if not queue_bytes:
             return 0.0
@@ -237,7 +237,7 @@ def sparkline(values: Iterable[float | None], top: float | None) -> str:
 
 
 def height(value: float, top: float | None) -> int:
-    """Give the block that stands for a value."""
+    """Return the block character for a value."""
     last = len(BLOCKS) - 1
     return min(last, round(last * value / top)) if top else 0
 
@@ -313,7 +313,7 @@ class Display:
         live.update(frame, refresh=True)
 
     def _pace(self, now: float) -> float | None:
-        """Give how fast time passes there, where that is told and there was enough of it."""
+        """Return how fast simulated time passes, where it is known and enough has passed."""
         here, there = self._begun or (now, 0.0)
         return (self._time_s - there) / (now - here) if self._tells_pace and now - here >= BETWEEN_S else None
 

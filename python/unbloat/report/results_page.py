@@ -72,7 +72,7 @@ def _asked(results: Results) -> list[Part]:
 
 
 def _first_words(scenario: str) -> str:
-    """Give what a scenario's file says of itself at its head."""
+    """Return the comment at the head of a scenario's file."""
     words = []
     for line in scenario.splitlines():
         if not line.startswith("#"):
@@ -100,7 +100,7 @@ def _settings(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
 
 
 def _axes(results: Results) -> dict[str, list[str]]:
-    """Give the axes and their labels."""
+    """Return the axes and their labels."""
     labels: dict[str, dict[str, None]] = {}
     for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
         for axis, label in axes.items():

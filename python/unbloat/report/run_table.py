@@ -31,7 +31,7 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 
 
 def text_of(results: Results) -> str:
-    """Give all of it."""
+    """Format runs for a terminal: title, path, the table of flows, the table of links."""
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
     notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
     tables = [headline(results), render(flows_columns(results)), render(links_columns(results))]
@@ -57,7 +57,7 @@ def headline(results: Results) -> str:
 
 
 def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
-    """Give the columns of the table of flows; `titled` says of what a percentile is, without the mean beside it."""
+    """Lay out the table of flows; `titled` spells out the headings of percentiles, for use without their mean."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [flow_words(row) for _, row in rows]))
@@ -75,7 +75,7 @@ def soundness(records: Iterable[Record]) -> Column:
 
 
 def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give a row for each flow; where many, for each group; where these are many, for each congestion control."""
+    """Make a row for each flow; where there are many, for each group; then for each congestion control."""
     flows: list[dict[str, Any]] = run["flows"]
     sizes: list[int] = run.get("groups", [])
     if len(flows) <= MANY:
@@ -89,7 +89,7 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def flow_words(row: dict[str, Any]) -> int | str:
-    """Give a flow's number, with the name of its group if that has one."""
+    """Return a flow's number, with the name of its group if that has one."""
     number: int | str = row["flow"]
     return f"{number} {row['name']}" if row.get("name") else number
 
@@ -109,7 +109,7 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
-    """Give the columns of the table of links: those whose queues are bounded, and those that lost packets."""
+    """Lay out the table of links: those whose queues are bounded, and those that lost packets."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
@@ -121,7 +121,7 @@ def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
 
 
 def own(record: Record, link: dict[str, Any], key: str) -> float | None:
-    """Give a figure of the run as a whole, which stands beside the first of its links."""
+    """Return a value of the run as a whole in the row of the first of its links, otherwise None."""
     value: float | None = record.run.get(key) if link is record.run["links"][0] else None
     return value
 
@@ -132,12 +132,12 @@ def matters(link: dict[str, Any]) -> bool:
 
 
 def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
-    """Give the sweep's axes, each under the last part of its name."""
+    """Return a column for each axis of the sweep, under the last part of its name."""
     return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
 
 
 def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: bool) -> list[Column]:
-    """Give the metrics of these names."""
+    """Return a column for each of these metrics."""
     metrics = [METRICS[name] for name in names]
     return [
         Column(metric.title if titled else metric.heading, metric.unit, [row.get(metric.name) for row in rows])

@@ -59,7 +59,7 @@ def render(columns: Sequence[Column], width: int | None = None) -> str:
 
 
 def filled(columns: Sequence[Column]) -> list[Column]:
-    """Give the columns that have a value."""
+    """Return the columns that have a value."""
     return [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
 
 
@@ -68,7 +68,7 @@ def _width(column: Column) -> int:
 
 
 def _whole(widths: Sequence[int]) -> int:
-    """Give the width of a table whose columns have these."""
+    """Return the width of a table whose columns have these widths."""
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
@@ -139,7 +139,7 @@ def show(value: object) -> str:
 
 
 def magnitude(value: float) -> int:
-    """Give the power of ten of a number's first digit, once it is rounded."""
+    """Return the power of ten of a number's first digit, once it is rounded."""
     return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
 
 

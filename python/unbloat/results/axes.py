@@ -19,7 +19,7 @@ _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def _prefixed(unit: str, factor: int = 1) -> dict[str, Decimal]:
-    """Give a unit with the prefixes k to t, and with their binary forms ki to ti."""
+    """Return a unit with the prefixes k to t and their binary forms ki to ti, each with its factor."""
     decimal = {f"{prefix}{unit}": Decimal(size * factor) for prefix, size in _DECIMAL.items()}
     binary = {f"{prefix}i{unit}": Decimal(size * factor) for prefix, size in _BINARY.items() if prefix}
     return decimal | binary
@@ -61,7 +61,7 @@ def quantity(label: str) -> tuple[str, float] | None:
 
 
 def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
-    """Give the base unit of all labels and the number for each; None unless every one is a quantity of one kind."""
+    """Return the base unit of all labels and the number for each; None unless every one is a quantity of one kind."""
     read = {label: quantity(label) for label in labels}
     units = {found[0] if found else None for found in read.values()}
     if len(units) != 1 or None in units:
@@ -85,7 +85,7 @@ def is_of_axis(column: str, axes: Iterable[str]) -> bool:
 
 
 def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
-    """Give the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
+    """Make the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
 
     The numbers are in base units, which the column's name ends in: `link.bottleneck.rate_bps`, `flows.0.start_s`.
     Labels with numbers are ordered by them, others as the grid has them.

@@ -63,7 +63,7 @@ def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]
 
 
 def _arrow(name: str, table: Table, about: About) -> pa.Table:
-    """Give a table as Arrow has it, with what each column means."""
+    """Convert a table to Arrow, with the meaning of each column in its metadata."""
     import pyarrow
 
     frame, more = table
@@ -75,7 +75,7 @@ def _arrow(name: str, table: Table, about: About) -> pa.Table:
 
 
 def _type(column: str, values: Sequence[Any]) -> pa.DataType | None:
-    """Give the type of a column without any value; others say it themselves."""
+    """Return the type of a column without any value; None for others, whose values say it."""
     import pyarrow
 
     if any(value is not None for value in values):
@@ -115,7 +115,7 @@ def load(path: Path) -> Saved:
 
 
 def _first(sets: Sequence[Saved]) -> About:
-    """Give how the first set was made that says so."""
+    """Return how the first set that says so was made."""
     return next((each.about for each in sets if each.about != About()), About())
 
 
@@ -213,7 +213,7 @@ def _record(run: dict[str, Any]) -> Record:
 
 
 def _checked(record: Record) -> Record:
-    """Give a record that has what comparisons look at; raises `ValueError` or `KeyError` otherwise."""
+    """Return a record if it has what comparisons need; raises `ValueError` or `KeyError` otherwise."""
     run = record.run
     for axis, label in record.axes.items():
         _require(isinstance(label, str), f"axes.{axis}")

@@ -351,7 +351,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 
 
 def metric_named(name: str) -> Metric:
-    """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
+    """Return a metric by its short name or its column; raises `InputError` that lists what there is."""
     metric = BY_KEY.get(name) or METRICS.get(name)
     if metric is None:
         raise InputError(f"{name} is no metric{did_you_mean(name, BY_KEY)}; there are {', '.join(BY_KEY)}")
@@ -359,7 +359,7 @@ def metric_named(name: str) -> Metric:
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
-    """Give a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
+    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
     flows = run["flows"]
     together = folded(flows)
     if len(flows) > 1:

@@ -34,7 +34,7 @@ KINDS: tuple[SeriesKind, ...] = get_args(SeriesKind)
 Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """The time series of a run: a dictionary of columns for each kind."""
 FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
-"""Gives one kind of series of all runs, each row with the number of its run."""
+"""Returns one kind of series of all runs, each row with the number of its run."""
 
 
 class Results:
@@ -144,7 +144,7 @@ class Results:
         return self._rows("nodes")
 
     def series(self, kind: SeriesKind = "flows") -> pd.DataFrame:
-        """Give time series or distributions of all runs.
+        """Return time series or distributions of all runs.
 
         Without `series=...` in the call of `run`, the first call simulates again to record them, which may take as long
         as the runs did.
@@ -312,7 +312,7 @@ class Results:
         return page.html()
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `--json` prints.
+        """Return what `--json` prints.
 
         Returns
         -------
@@ -430,7 +430,7 @@ class Results:
         return _joined(*self._part(part))
 
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
-        """Give the heads and the own columns of the rows of flows, links or nodes."""
+        """Collect the leading columns and the own columns of the rows of flows, links or nodes."""
         numbered = [(number, row) for number, record in self.by_number.items() for row in record.run.get(part, [])]
         heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
         return heads, _columns([row for _, row in numbered])
@@ -524,7 +524,7 @@ def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFra
 
 
 def _type(name: str, values: Sequence[Any]) -> str | None:
-    """Give the type of a column of numbers without any; others say it themselves."""
+    """Return the type of a column of numbers without any value; None for others, whose values say it."""
     return "float" if name in NUMBERS and all(value is None for value in values) else None
 
 

@@ -58,7 +58,7 @@ def run_all(
 def _answers(
     client: distributed.Client, address: str, tasks: Mapping[Task, Planned]
 ) -> Iterator[tuple[Task, dict[str, Any] | Error]]:
-    """Give each task with what a worker made of it, in the order in which they end."""
+    """Yield each task with a worker's result, in the order in which they end."""
     import distributed
 
     waiting = iter(tasks.items())

@@ -26,7 +26,10 @@ def code() -> str:
 
 
 def dask_setup(_: object) -> None:
-    """Called by Dask in each worker of a local cluster: whoever started the cluster decides what an interrupt ends."""
+    """Ignore interrupts in each worker of a local cluster: whoever started the cluster decides what they end.
+
+    Dask calls this function by its name.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

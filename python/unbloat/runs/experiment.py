@@ -210,7 +210,7 @@ class Manner:
                 return [self.on, guest.identity(guest.kernel_named(self.kernel))]
 
     def guest(self) -> Path | None:
-        """Give the folder of the guest that runs start from, where they do."""
+        """Return the folder of the guest that runs start from; None outside guests."""
         if self.on != "vm":
             return None
         from unbloat.runs.guests import prepared
@@ -223,7 +223,7 @@ class Manner:
         return not self.is_real if self.cache is None else self.cache
 
     def processes(self) -> int:
-        """Give how many runs there may be at a time."""
+        """Return how many runs there may be at a time."""
         return self.jobs or (1 if self.is_real or self.live else processors.count())
 
 
@@ -239,7 +239,7 @@ class Planned:
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
     def task(self, manner: Manner, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
-        """Give what a worker is told besides the cell."""
+        """Make the task that a worker gets: the cell, and how to run it."""
         pace = pace_of(self.cell, manner.on) if manner.live else None
         return Task(self.key, self.stamp, manner.on, Recording(series_ns, pcap, pcap_links), pace)
 
@@ -325,7 +325,7 @@ class Experiment:
             checkpoint.finish()
 
     def _checkpoint(self) -> Checkpoint | None:
-        """Give what tells new runs from kept ones, where that matters."""
+        """Return a checkpoint that tells new runs from kept ones; None where that does not matter."""
         if self.manner.takes_kept:
             return None
         return self.manner.checkpoint or Checkpoint(self.store.folder, (run.key for run in self.runs))
@@ -425,12 +425,12 @@ class Experiment:
         )
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
-        """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
+        """Return the step of the series, ns; a real run always records one, because it cannot be had later."""
         return series_step(cell, series or self.manner.on != "simulator", self.manner.on)
 
 
 def command() -> str:
-    """Give the command that this process was started with; `unbloat` is called by its name."""
+    """Return the command that this process was started with; `unbloat` is called by its name."""
     program, *rest = sys.argv or [""]
     path = Path(program)
     return shlex.join(["unbloat" if path.name == "__main__.py" else path.name, *rest])
@@ -445,7 +445,7 @@ def in_cell(cell: _core.Cell, error: Error) -> Error:
 
 
 def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> int | None:
-    """Give the step in ns that `series` means for this cell; None where no series is wanted.
+    """Return the step that `series` means for this cell, ns; None where no series is wanted.
 
     Raises `InputError` for one that the kernel cannot be sampled at.
     """
@@ -482,5 +482,5 @@ def round_step(ns: float) -> int:
 
 
 def numbered(path: Path, number: int, of: int) -> Path:
-    """Give each of several runs its own file: `trace-0.pcapng`, `trace-1.pcapng`."""
+    """Return the file of one of several runs, numbered: `trace-0.pcapng`, `trace-1.pcapng`."""
     return path if of == 1 else path.with_stem(f"{path.stem}-{number}")

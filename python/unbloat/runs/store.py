@@ -87,7 +87,7 @@ class Store:
         write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
-        """Give the record of a run as it was put in, and forget the run."""
+        """Return the record of a run as it was stored, and forget the run."""
         record = unsealed(self._record(key).read_bytes()).decode()
         self._record(key).unlink()
         return record
@@ -114,7 +114,7 @@ def sealed(record: bytes) -> bytes:
 
 
 def unsealed(data: bytes) -> bytes:
-    """Give the record again; raises `ValueError` if any byte is not what it was."""
+    """Return the record without its checksum; raises `ValueError` if any byte has changed."""
     start = len(HEAD) + DIGITS + len(MIDDLE)
     record = data[start : -len(TAIL)]
     if data != sealed(record):

@@ -109,7 +109,7 @@ def run_through(experiment: Experiment, dask: str | None = None) -> Results:
 
 
 def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
-    """Give the first error if there is no run without one, and all are the input's."""
+    """Return the first error if no run is without one and all are errors of the input, otherwise None."""
     wrong = [error for error in errors if isinstance(error, InputError)]
     return wrong[0] if len(wrong) == len(errors) else None
 

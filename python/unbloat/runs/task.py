@@ -26,7 +26,7 @@ class Task:
     and the steps of its series are not told."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it for another process."""
+        """Convert the task for another process."""
         return asdict(self)
 
     @classmethod

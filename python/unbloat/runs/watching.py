@@ -15,7 +15,7 @@ WATCHED_S = 30.0
 
 
 def pace_of(cell: _core.Cell, on: str) -> float:
-    """Give how many seconds of a run pass in one of ours at most."""
+    """Return how many seconds of a run may pass in one of real time."""
     return max(1.0, cell.duration_s / WATCHED_S) if on == "simulator" else 1.0
 
 

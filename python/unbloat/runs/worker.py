@@ -117,7 +117,7 @@ def attempt(
 
 
 def tables_of(columns: Columns) -> Tables:
-    """Give the core's columns as arrays."""
+    """Convert the core's columns to arrays."""
     import numpy as np
 
     return {

@@ -78,7 +78,7 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
 
 
 def changeable(path: Path) -> Path | None:
-    """Give the first folder or file on the way to `path` that others than root could replace or write to."""
+    """Return the first folder or file on the way to `path` that others than root could replace or write to."""
     ways = [path.absolute(), path.resolve()]
     for part in sorted({part for way in ways for part in (way, *way.parents)}):
         state = part.stat()

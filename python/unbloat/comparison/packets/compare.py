@@ -135,14 +135,14 @@ def compare_flows(a: Flow, b: Flow, fields: Collection[str] = FIELDS, shift_ms: 
 
 
 def looked_at(flow: Flow, fields: Collection[str]) -> list[int]:
-    """Give the places of the packets that are compared: pure acknowledgements only for what they say."""
+    """Return the indices of the packets to compare; pure ACKs are left out unless a field of theirs is compared."""
     if {"ack", "sack", "window"} & set(fields):
         return list(range(len(flow.packets)))
     return [place for place, packet in enumerate(flow.packets) if not packet.is_pure_ack]
 
 
 def differing(a: Packet, b: Packet, fields: Collection[str]) -> tuple[str, ...]:
-    """Give the fields in which two packets differ.
+    """List the fields in which two packets differ.
 
     The window that the sender of the data offers limits nobody, so it is not compared.
     """
@@ -153,7 +153,7 @@ def differing(a: Packet, b: Packet, fields: Collection[str]) -> tuple[str, ...]:
 
 
 def value(packet: Packet, field: str) -> object:
-    """Give what is compared under a field's name."""
+    """Return the value that is compared under a field's name."""
     match field:
         case "seq":
             return packet.seq, packet.payload
@@ -169,7 +169,7 @@ def is_cut_off(extra: Packet, a: Flow, b: Flow) -> bool:
 
 
 def next_or_end(places: Sequence[int], number: int, flow: Flow) -> int:
-    """Give the place of a compared packet in its flow, or the one behind the last."""
+    """Return the index of a compared packet in its flow, or the one after the last."""
     return places[number] if number < len(places) else len(flow.packets)
 
 

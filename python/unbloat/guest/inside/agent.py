@@ -94,7 +94,7 @@ def spin() -> None:
 
 
 def bring_up() -> None:
-    """Give the machine its loopback, this process the console, and the kernel its modules."""
+    """Set up the guest: its loopback device, this process's console, and the kernel's modules."""
     bring_up_loopback()
     connect_once()
     console = os.open("/dev/console", os.O_RDWR)
@@ -108,7 +108,7 @@ def bring_up() -> None:
 
 
 def bring_up_loopback() -> None:
-    """Give this machine 127.0.0.1, as every machine has it."""
+    """Bring up the loopback device with 127.0.0.1, as every machine has it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 

@@ -27,7 +27,7 @@ OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts",
 """The guest's own file systems, which cover those of the host."""
 TERMINAL = Path("/dev/ttyS0")
 IN_CONTROL = ("setsid", "--ctty")
-"""Gives a program a session with the terminal that it has."""
+"""Starts a program in a session with the terminal that it has."""
 OUT_OF_THE_WAY = 64
 """Above the files that a program starts with."""
 LOOK_S = 0.05

@@ -72,7 +72,7 @@ class SharedMemory:
         self.state = FAILED
 
     def failure(self) -> str | None:
-        """Give the sentence that says why there is no guest; none as long as there may be one."""
+        """Return the sentence that says why there is no guest; None as long as there may be one."""
         return self._read().decode() if self.state == FAILED else None
 
     def take_task(self) -> bytes:
