@@ -32,8 +32,11 @@ OutputOption = Annotated[
 KindsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KIND]...",
-        help=f"What to draw, a panel each. {kinds.ABOUT} With --against: {', '.join(kinds.OF_TWO)}, {AGREEMENT}.",
+        metavar="[KIND...]",
+        help=(
+            f"What to draw, a panel each, separated by blanks or commas. {kinds.ABOUT} With --against: "
+            f"{', '.join(kinds.OF_TWO)}, {AGREEMENT}."
+        ),
         show_default=False,
     ),
 ]
@@ -76,7 +79,7 @@ def command(
 
     sides = (str(results), str(against))
     choice = Choice(width, listed(metric, "--metric"), x, y, title, sides)
-    save(drawn(results, wanted or [], against, choice, output), output)
+    save(drawn(results, listed(wanted, "plot"), against, choice, output), output)
     tell(f"wrote {output}")
 
 

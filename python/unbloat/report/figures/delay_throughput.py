@@ -105,7 +105,7 @@ def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, 
 
 
 def ellipse(cloud: np.ndarray) -> tuple[float, float, float] | None:
-    """Give width, height and angle of one standard deviation around the mean; None where nothing scatters."""
+    """Return width, height and angle of one standard deviation around the mean; None where nothing scatters."""
     variances, directions = np.linalg.eigh(np.cov(cloud.T))
     if variances[-1] <= 0:
         return None

@@ -13,7 +13,15 @@ from matplotlib.figure import Figure
 from unbloat._core import InputError
 from unbloat.report.figures import comparison, delay_throughput, distributions, mesh, names, series, sweeps
 from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_NODES, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
-from unbloat.report.figures.style import SIZES, Size, canvas, drawing, format_of, size_named
+from unbloat.report.figures.style import (
+    SIZES,
+    Size,
+    canvas,
+    drawing,
+    format_of,
+    make_room_for_names,
+    size_named,
+)
 from unbloat.report.figures.values import metrics_named, repeated, values_of
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
@@ -85,6 +93,7 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
         for place, panel in zip(axes, panels, strict=True):
             panel.draw(place, rows)
         _share_time(axes, panels, size)
+        make_room_for_names(figure, axes, size)
     return figure
 
 
@@ -100,7 +109,7 @@ def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None =
 
 
 def panels_of(kinds: Sequence[str]) -> list[str]:
-    """Give the panels that the kinds mean, the usual ones without any."""
+    """List the panels that these kinds stand for; the default panels if there are no kinds."""
     wanted = [kind for name in kinds or DEFAULT for kind in SHORT.get(name, [name])]
     return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
 

@@ -133,7 +133,7 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
 
 
 def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Give a grid of time with the lower end, the median and the upper end of the lines at each point.
+    """Return a grid of time with the lower end, the median and the upper end of the lines at each point.
 
     A line counts from where it begins to where it ends; where there is none there is no band.
     """

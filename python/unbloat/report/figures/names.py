@@ -37,7 +37,7 @@ def joined_facts(facts: Sequence[str]) -> str:
 
 
 def common(words: Iterable[str]) -> str:
-    """Give what all say, nothing where they differ."""
+    """Return the word that all are; empty where they differ."""
     found = set(words)
     return found.pop() if len(found) == 1 else ""
 
