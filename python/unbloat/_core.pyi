@@ -89,7 +89,7 @@ class Cell:
     def with_own_controls(self, paths: Mapping[Path, Path]) -> Cell:
         """Return the same run with the user's own congestion controls moved, from the paths (the keys) to others."""
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
-        """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
+        """Compile its congestion controls for the kernel; return the object files by what the scenario calls them."""
     def locate(self, key: str) -> str:
         """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
     def check(self, on: str) -> None:
@@ -113,7 +113,7 @@ class Cell:
         steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
-        """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
+        """Run it; return the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
 
         `on` is the backend: simulator, kernel, or vm inside a guest. `objects` is what `objects` gave elsewhere, for a
         machine without a compiler.
@@ -212,10 +212,10 @@ def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = F
     """
 
 def kernel_detach(cgroup: str | Path | None, *, everyone: bool = False) -> str:
-    """Take it back; give what that was as JSON."""
+    """Take it back; return what that was as JSON."""
 
 def kernel_unload(name: str, *, drain: bool = False) -> str:
-    """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""
+    """Unload a congestion control from the kernel; return what that did as JSON: name, draining, default_now."""
 
 def kernel_status(*, measure_ns: int | None = None) -> str:
     """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""

@@ -250,7 +250,7 @@ def backend(on: Literal[Backend, "sim"]) -> Backend:
 
 @contextmanager
 def keeping_runs(cache: bool | None) -> Iterator[None]:
-    """Have an interruption say that what was finished is kept, if it is."""
+    """Make an interruption say that finished runs are kept, if they are."""
     try:
         yield
     except (KeyboardInterrupt, Ended) as end:

@@ -172,7 +172,7 @@ def refuse_what_does_not_go(
 
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
-    """Simulate; print the verdicts, draw the figures, write the page; gives what is not reproduced."""
+    """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
     from unbloat.papers import page, report_page
     from unbloat.papers.reproduce import reproduce
 
@@ -201,7 +201,7 @@ def extra(request: Request, paper: Paper) -> None:
 
 
 def on_kernel(request: Request, paper: Paper) -> list[Judged]:
-    """Run on a kernel; print its verdicts beside the simulated ones, write the page; gives what is not reproduced."""
+    """Run on a kernel, print its verdicts beside the simulated ones, write the page; return what is not reproduced."""
     from unbloat.papers import kernel_tables
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.pages import require_part, write_parts

@@ -27,7 +27,7 @@ def cases(scenario: str, overrides: Mapping[str, object], times: Sequence[str]) 
 
 
 def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, int]:
-    """Find the one link of the scenario; give its name and the delay of the senders' own links, one way."""
+    """Find the one link of the scenario; return its name and the one-way delay of the senders' own links."""
     data: dict[str, Any] = json.loads(source_of(scenario, overrides).cells()[0].json())
     if len(data["links"]) != 1:
         names = ", ".join(link["forward"]["name"] for link in data["links"])

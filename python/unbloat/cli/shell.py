@@ -94,7 +94,7 @@ def command(
 
 
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:
-    """Run the program in a guest; give its status."""
+    """Run the program in a guest; return its status."""
     from unbloat.guest.program import Link, run
     from unbloat.runs.guests import prepared
 

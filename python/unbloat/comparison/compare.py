@@ -282,12 +282,12 @@ def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
 
 
 def is_sweep(records: Sequence[Record]) -> bool:
-    """Tell whether `unbloat sweep` made them, which numbers its repeats."""
+    """Return whether `unbloat sweep` made them, which numbers its repeats."""
     return all("repeat" in record.run for record in records)
 
 
 def _three(sets: Sequence[Side], options: Options) -> Comparison:
-    """Hold B against A, and C against B; where a spread is wanted, the third of a cell's values belongs to it."""
+    """Compare B with A, and C with B; where a spread is wanted, the third of a cell's values belongs to it."""
     if options.between:
         raise InputError("compare takes one set of results or two with `between`, not three")
     a, b, c = (side.records for side in sets)

@@ -1,4 +1,4 @@
-"""Three sets of results in one table: B held against A, and C against B where C has the cell."""
+"""Three sets of results in one table: B compared with A, and C with B where C has the cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two sets of results, held against each other cell by cell.
+"""Two sets of results, compared cell by cell within tolerances.
 
 Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree; runs that
 differ in the seed only are repeats of one cell, and their means are compared.
@@ -42,7 +42,7 @@ class Near:
     """If given: the greater may be so many times the less, and the share does not count."""
 
     def __call__(self, a: float, b: float, packet_ms: float) -> bool:
-        """Tell whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
+        """Return whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
         if self.factor is not None:
             return max(a, b) <= self.factor * min(a, b)
         return abs(b - a) <= max(self.share * abs(a), self.packets * packet_ms)
@@ -104,7 +104,7 @@ class Criterion:
 
     @property
     def is_count(self) -> bool:
-        """Tell a number of packets, of which there may be none."""
+        """Return whether the metric is a number of packets, of which there may be none."""
         return self.metric.unit == "packets" and self.metric.fold is not MEAN
 
     def take(self, run: Mapping[str, Any]) -> float | None:
@@ -181,7 +181,7 @@ class Compared:
 
     @property
     def is_explained(self) -> bool:
-        """Tell whether it is known why it is not near."""
+        """Return whether it is known why it is not near."""
         return self.spread is not None or self.reason is not None
 
     @property
@@ -205,7 +205,7 @@ class ComparedCell:
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
     is_ahead: bool
-    """A flow has more goodput than throughput, which wants an explanation."""
+    """Whether a flow has more goodput than throughput, which needs an explanation."""
     unsound: tuple[str, ...]
     """Why runs of it are not to be believed, each with the set that it is of."""
 
@@ -223,12 +223,12 @@ class ComparedCell:
 
     @property
     def is_explained(self) -> bool:
-        """Tell whether every criterion that is not near has its reason."""
+        """Return whether every criterion that is not near has its reason."""
         return all(compared.is_explained for compared in self.outside)
 
     @property
     def is_in_spread(self) -> bool:
-        """Tell whether one side ranges over what lies between the two."""
+        """Return whether one side ranges over what lies between the two."""
         return all(compared.spread for compared in self.outside)
 
 
@@ -245,7 +245,7 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether both have the same cells, each sound and within the tolerances or known not to be."""
+        """Return whether both have the same cells, each sound and within the tolerances or known not to be."""
         return not any(self.only) and all(
             cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
         )
@@ -311,7 +311,7 @@ def compare(
     around: tuple[Perturbed | None, Perturbed | None] = (None, None),
     criteria: tuple[Criterion, ...] = CRITERIA,
 ) -> Comparison:
-    """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
+    """Compare two sets of runs; raises `InputError` if they have nothing in common.
 
     `around` each of them there may be more runs, whose axes are its own and maybe others; unsound ones say nothing.
     """

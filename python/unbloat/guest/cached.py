@@ -13,7 +13,7 @@ from unbloat._core import RunError
 
 ASIDE = ".new-"
 ABANDONED_S = 3600
-"""Nobody is still at work on what was begun so long ago: a killed process has left it."""
+"""What was begun longer ago than this was left by a killed process."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def forget_abandoned(parent: Path) -> None:
 
 
 def last_use(folder: Path) -> float:
-    """Tell when a folder was touched last; long ago if another process has just removed it."""
+    """Return when a folder was touched last; long ago if another process has just removed it."""
     try:
         return folder.stat().st_mtime
     except FileNotFoundError:

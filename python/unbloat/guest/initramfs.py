@@ -1,4 +1,4 @@
-"""The guest's files: the Python that runs here, the core of unbloat, the algorithms, the kernel's modules, no more."""
+"""The guest's files: this machine's Python, the core of unbloat, the algorithms, the kernel's modules, nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ for module in list(sys.modules.values()):
     names += [getattr(module, "__file__", None), getattr(module, "__cached__", None)]
 print(json.dumps([name for name in names if name and name.startswith("/")]))
 """
-"""Imports the agent as the guest will, and tells every file that this took."""
+"""Imports the agent as the guest will, and prints every file that this loaded."""
 
 INIT = """\
 #!{python} -IS
@@ -145,7 +145,7 @@ def write_package(package: Path) -> None:
 
 
 def files_of_agent(python: Path, folder: Path) -> set[Path]:
-    """Import the agent out of `folder` in a process of its own; give all files that it has loaded."""
+    """Import the agent out of `folder` in a process of its own; return all files that it loaded."""
     command: list[str | Path] = [python, "-ISB", "-c", TRIAL, folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -29,7 +29,7 @@ NEEDED = re.compile(
 )
 """What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
-"""What stands for the distribution's current kernel: Debian's, Ubuntu's."""
+"""The package that depends on the distribution's current kernel: Debian's, Ubuntu's."""
 PACKAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
 
 
@@ -118,7 +118,7 @@ def usable(image: Path) -> Kernel | None:
 
 
 def begins(release: str, wanted: str | None) -> bool:
-    """Tell whether a release is what was asked for: 6.1 is 6.1.0-9, and not 6.12."""
+    """Return whether a release is what was asked for: 6.1 is 6.1.0-9, and not 6.12."""
     return wanted is None or re.match(re.escape(wanted) + r"(?![0-9])", release) is not None
 
 
@@ -128,7 +128,7 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 def package_for(wanted: str | None, there: Iterable[str]) -> str:
-    """Find the package of the kernel that was asked for, or of the distribution's current one; give its release.
+    """Find the package of the kernel that was asked for, or of the distribution's current one; return its release.
 
     Raises `InputError` if there is none, naming what there is; `there` are the kernels that need no package.
     """

@@ -40,7 +40,7 @@ WANTED = (
     # The host's files, for programs in the guest.
     *("virtio_pci", "9pnet_virtio", "9p", "overlay"),
 )
-"""What is built into the kernel, or missing from it, is no module of it and is left out."""
+"""Names of modules that may be built into a kernel, or missing from it; they are left out then."""
 
 ELF = b"\x7fELF"
 """What every module begins with."""

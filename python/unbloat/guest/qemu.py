@@ -52,7 +52,7 @@ CONSOLE_LINES = 12
 
 
 def require_qemu() -> None:
-    """Refuse machines without it, or without what ends it together with us."""
+    """Raise an error if QEMU is missing, or the program that ends it together with this process."""
     require_this_machine()
     for program, package in PACKAGES.items():
         if shutil.which(program) is None:
@@ -67,7 +67,7 @@ def version() -> str:
 
 
 class Machine:
-    """A process of QEMU; leaving its context ends it, as does the end of this process."""
+    """A QEMU process; it ends with its context, and with this process."""
 
     def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
         """Start one with the machine's own arguments: what to boot, or the state to start from.
@@ -112,7 +112,7 @@ class Machine:
         os.close(self._console)
 
     def pause(self) -> None:
-        """Let a little time pass; raise if the machine has ended."""
+        """Let a little time pass; raises if the machine has ended."""
         time.sleep(PAUSE_S)
         self.require_life()
 
@@ -128,7 +128,7 @@ class Machine:
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
 
     def has_countable_past(self) -> bool:
-        """Tell whether a recording may start here."""
+        """Return whether a recording may start here."""
         executed: int = self.ask("query-replay")["icount"]
         return executed % COUNTED_MODULO < FITS
 

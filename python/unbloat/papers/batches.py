@@ -41,7 +41,7 @@ class Batch:
         return {**self.overrides, f"sweep.{REPEAT}": repeats}
 
     def wants(self, axes: Axes) -> bool:
-        """Tell whether a cell is among them."""
+        """Return whether a cell is among them."""
         return set(self.labels) <= set(axes.values()) and (self.places is None or place_of(axes) in self.places)
 
 
@@ -106,7 +106,7 @@ def without_repeat(axes: Axes) -> Axes:
 
 
 def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -> dict[str, Measurements]:
-    """Run the batches with seeds 1, 2 and so on; give the measurements of each under its name."""
+    """Run the batches with seeds 1, 2 and so on; return the measurements of each under its name."""
     return {batch.name: Measurements(batch.name, _runs(batch, repeats, simulate)) for batch in batches}
 
 

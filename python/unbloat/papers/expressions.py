@@ -19,7 +19,7 @@ from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
-"""Called with a measurement's name, the labels and the selectors in its brackets; gives the value."""
+"""Called with a measurement's name, the labels and the selectors in its brackets; return the value."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def work_out(text: str, repeated: Repeated) -> Uncertain:
 
 
 def decide(text: str, repeated: Repeated) -> Answer:
-    """Tell whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
+    """Return whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
     evaluate(text, repeated.without(None))  # Raises what is wrong with it.
     return _decide(_parse(text), text, repeated)
 
@@ -138,7 +138,7 @@ def _value(node: ast.expr, text: str, measure: Measure) -> float | bool:
 
 
 def _divide(dividend: float, divisor: float) -> float:
-    """Divide as the reals' limit does: a ratio to nothing is infinite, nothing to nothing is no number."""
+    """Divide as limits do: a number over zero is infinite, zero over zero is NaN."""
     if divisor:
         return dividend / divisor
     return math.copysign(math.inf, dividend) if dividend else math.nan

@@ -36,7 +36,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True):
     columns: list[str] = []
     """The names of the columns that make sense here; all without."""
     select: dict[str, Selector] = {}
-    """What the measurements are told here, such as how much of this link is a twentieth."""
+    """Keys and values for the measurements here, such as how much of this link is a twentieth."""
 
 
 class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
     flow: int | None = None
     select: dict[str, Selector] = {}
-    """What this measurement is told in every setting; a setting's own goes before."""
+    """Keys and values for this measurement in every setting; a setting's own win."""
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,7 +36,7 @@ class Drawn:
 
 
 def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
-    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; give the files."""
+    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = drawn(judged, measurements)
     with mpl.rc_context(LOOK):
@@ -133,13 +133,13 @@ def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
 
 
 def quantity_and_unit(figure: Figure) -> str:
-    """Name what is drawn upwards."""
+    """Name the quantity on the vertical axis."""
     words = figure.quantity.replace("_", " ")
     return words if figure.unit == "index" else f"{words} ({figure.unit})"
 
 
 LEGEND = 1.2
-"""What it is wide, in inches."""
+"""Its width, in inches."""
 
 
 def _canvas(figure: Figure, width: float, height: float) -> Canvas:

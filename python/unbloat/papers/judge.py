@@ -63,7 +63,7 @@ class JudgedPaper:
         return numbers + [judged for _, claims in self.statements for _, judged in claims]
 
     def counts(self) -> dict[str, int]:
-        """Count the verdicts; what comes from unsound runs is none."""
+        """Count the verdicts; numbers from unsound runs have none."""
         return counts_of(self.claims())
 
     def contradicted(self) -> list[Judged]:
@@ -88,7 +88,7 @@ class JudgedPaper:
 
 
 def counts_of(claims: Sequence[Judged]) -> dict[str, int]:
-    """Count the verdicts; what comes from unsound runs is none."""
+    """Count the verdicts; numbers from unsound runs have none."""
     counter = Counter(judged.verdict for judged in claims)
     return {verdict: counter[verdict] for verdict in VERDICTS}
 
@@ -180,7 +180,7 @@ def _judge_cell(
 
 
 def _plain(measured: Uncertain) -> float | str:
-    """Keep a number a number; JSON has no infinity."""
+    """Convert a number for JSON, which has no infinity."""
     return measured.value if math.isfinite(measured.value) else number(measured.value)
 
 

@@ -30,7 +30,7 @@ from unbloat.scenario.source import source_of
 
 FILE = "kernel.toml"
 Backend = Literal["", "kernel", "vm"]
-"""Where something is so; in both if empty."""
+"""The backend on which something applies; both if empty."""
 
 
 class Selection(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
     """Where they are run."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
-        """Tell whether a table's or a claim's setting is among the cells."""
+        """Return whether a table's or a claim's setting is among the cells."""
         return scenario == self.scenario and set(self.at) <= set(at)
 
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
@@ -72,7 +72,7 @@ class KernelReason(Reason, frozen=True, forbid_unknown_fields=True):
     """Why the kernel's verdict is another than the simulator's."""
 
     on: Backend = ""
-    """Where that is so."""
+    """The backend on which that is so."""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):

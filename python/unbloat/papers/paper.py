@@ -23,7 +23,7 @@ from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
 
 NEAR = 0.1
-"""RepeatRule come to nearly the same where they are no farther apart than this share of the bound."""
+"""Repeats come to nearly the same where they are no farther apart than this share of the bound."""
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,7 +125,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     take: str = ""
     """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
     without: list[str] = []
-    """Labels of the grid that it is not about."""
+    """Labels of the grid that it does not cover."""
     main: bool = False
     """One of the paper's main claims: what its abstract or its conclusion says."""
 
@@ -201,7 +201,7 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
     def is_about(self, claim: str) -> bool:
-        """Tell whether a claim's id matches."""
+        """Return whether a claim's id matches."""
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
 
 
@@ -220,7 +220,7 @@ class Reading(Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     title: str
     text: str
-    """What is read otherwise."""
+    """Describes the other reading."""
     scenarios: list[str]
     """Those that it is about."""
     set: dict[str, object]
@@ -240,7 +240,7 @@ class Paper:
     bounds: Bounds
     seeds: int
     full: int
-    """RepeatRule of the paper itself, where they are more; otherwise as `seeds`."""
+    """The number of repeats that the authors made, if larger; otherwise the same as `seeds`."""
     series: dict[str, str]
     tables: list[Table]
     statements: list[Statements]
@@ -263,7 +263,7 @@ class Paper:
     """The id that is asked for is just this one."""
 
     def asks_for(self, name: str) -> bool:
-        """Tell whether a number or statement is asked for."""
+        """Return whether a number or statement is asked for."""
         return name == self.asked if self.exactly else name.startswith(self.asked)
 
     def scenarios(self) -> list[str]:

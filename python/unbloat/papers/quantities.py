@@ -35,7 +35,7 @@ class MeasuredRun:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the run is to be believed."""
+        """Return whether the run is to be believed."""
         return bool(self.record.get("sound", True))
 
 

@@ -59,7 +59,7 @@ def group_of(judged: Judged) -> str:
 
 
 def is_drawn(judged: JudgedPaper) -> bool:
-    """Tell whether there is such a picture; a paper without numbers has none, nor has one number alone."""
+    """Return whether there is such a picture; a paper without numbers has none, nor has one number alone."""
     return bool(numbers_of(judged)) and not judged.paper.exactly
 
 

@@ -1,4 +1,4 @@
-"""RepeatRule papers: runs their scenarios and holds the results against what they printed."""
+"""Repeats papers: runs their scenarios and compares the results with what they printed."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Reproduction:
 
     @property
     def paper(self) -> Paper:
-        """The paper as it reads itself."""
+        """The paper in its main reading."""
         return self.judged[0].paper
 
     def draw(self, folder: Path) -> list[Path]:
-        """Draw every figure of the paper as SVG; give the files."""
+        """Draw every figure of the paper as SVG; return the files."""
         pairs = zip(self.judged, self.measurements, strict=True)
         return [file for judged, measured in pairs for file in figures.draw(judged, measured, folder)]
 

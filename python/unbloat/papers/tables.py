@@ -137,7 +137,7 @@ def _said(claim: Claim, verdict: Judged) -> Marked:
 
 
 def counts_line(judged: JudgedPaper) -> str:
-    """Sum the verdicts up in a sentence."""
+    """Format the counts of the verdicts as a sentence."""
     counts = judged.counts()
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     unsound = len(judged.unsound())

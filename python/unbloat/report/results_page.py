@@ -147,7 +147,7 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _has_numbers(results: Results) -> bool:
-    """Tell whether an axis has numbers, so that something can be drawn over it."""
+    """Return whether an axis has numbers, so that something can be drawn over it."""
     return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 

@@ -40,7 +40,7 @@ def text_of(results: Results) -> str:
 
 
 def headline(results: Results) -> str:
-    """Say what ran, and below it over which path, as far as it is the same for all runs."""
+    """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
@@ -70,7 +70,7 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
 
 
 def soundness(records: Iterable[Record]) -> Column:
-    """Mark the runs that are not to be believed; empty where all are."""
+    """Mark unsound runs; empty where all runs are sound."""
     return Column("", "", ["" if record.is_sound else "unsound" for record in records])
 
 
@@ -127,7 +127,7 @@ def own(record: Record, link: dict[str, Any], key: str) -> float | None:
 
 
 def matters(link: dict[str, Any]) -> bool:
-    """Tell a bottleneck from a reverse direction or an access link at which nothing happens."""
+    """Return whether a link is a bottleneck, and not a reverse direction or an access link where nothing happens."""
     return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
 
 
@@ -146,7 +146,7 @@ def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: 
 
 
 def warnings(records: Iterable[Record]) -> list[str]:
-    """Say which runs are not to be believed."""
+    """List the runs that are unsound."""
     return [
         f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
         for n, record in enumerate(records)

@@ -33,7 +33,7 @@ def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
 
 
 def headline(sweep: Results) -> str:
-    """Say what ran, and below it over which path, as far as it is the same for all runs."""
+    """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
     number = count_of(len(cells), "cell")
@@ -98,7 +98,7 @@ def written(value: Estimate | Difference | None) -> str:
 
 
 def note(cell: Repeats) -> str:
-    """Say how many runs of a cell are missing."""
+    """Format how many runs of a cell are missing."""
     unsound = len(cell.records) - len(cell.sound)
     counts = [(len(cell.failures), "failed"), (unsound, "unsound")]
     return ", ".join(f"{number} {what}" for number, what in counts if number)

@@ -27,7 +27,7 @@ class Column:
     """Aligns to the right although its cells are words."""
 
     def is_number(self) -> bool:
-        """Tell whether it aligns to the right."""
+        """Return whether it aligns to the right."""
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
@@ -157,7 +157,7 @@ def with_interval(mean: float, half_width: float | None) -> str:
 
 
 LONGEST = 5
-"""A mean has not more digits than one more than this."""
+"""A mean has at most one digit more than this."""
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:

@@ -79,7 +79,7 @@ def column_of(axis: str) -> str:
 
 
 def is_of_axis(column: str, axes: Iterable[str]) -> bool:
-    """Tell whether a column is an axis, or has the numbers of one."""
+    """Return whether a column is an axis, or has the numbers of one."""
     parts = (column.removeprefix(column_of(axis)) for axis in axes if column.startswith(column_of(axis)))
     return column not in RESERVED and any(part == "" or part.removeprefix("_") in _UNITS for part in parts)
 

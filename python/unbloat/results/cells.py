@@ -31,7 +31,7 @@ class CellKey:
         return {axis: labels[axis] for axis in self.order}
 
     def holds(self, other: CellKey) -> bool:
-        """Tell whether the other lies here, whatever axes it has besides."""
+        """Return whether the other lies here, whatever axes it has besides."""
         return self.scenario == other.scenario and self.labels <= other.labels
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ Table = tuple["pd.DataFrame", Mapping[str, Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Saved:
-    """What was read."""
+    """The contents of a folder or file of results."""
 
     outcomes: list[Outcome]
     about: About
@@ -49,7 +49,7 @@ class Saved:
 
 
 def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
-    """Write each as a Parquet file of its name, and remove what an earlier set has left; give the paths."""
+    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths."""
     import pyarrow.parquet
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def _once(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _holds_runs(file: Path) -> bool:
-    """Tell a file that `--json` printed from those of other programs."""
+    """Return whether this is a file that `--json` printed, and not one of another program."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ def _by_run(table: pa.Table, axes: Sequence[str]) -> dict[int, list[dict[str, An
 
 
 def _own(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
-    """Leave out what stands at the beginning of every table."""
+    """Drop the columns that every table begins with."""
     heads = ("run", "repeat", SEED, "sound")
     return {name: value for name, value in row.items() if name not in heads and not is_of_axis(name, axes)}
 
@@ -244,9 +244,9 @@ NAMES: dict[str, Any] = {
     **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
     **{"mesh": str, "node": str | None, "parent": str | None},
 }
-"""What in the rows of flows, links and nodes is a word."""
+"""Columns of flows, links and nodes that hold words."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
-"""What every flow has."""
+"""Columns that every flow has."""
 
 
 def _require(right: bool, what: str) -> None:
@@ -255,9 +255,9 @@ def _require(right: bool, what: str) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Tell a number that can be reckoned with, or the absence of one."""
+    """Return whether a value is a number that can be calculated with, or is missing."""
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST)
 
 
 LARGEST = 1e100
-"""What is larger is no figure of a run, and its square is infinite."""
+"""Larger numbers are no results of a run, and their squares are infinite."""

@@ -382,13 +382,13 @@ AHEAD = (
 
 
 def is_ahead(run: Mapping[str, Any]) -> bool:
-    """Tell whether a flow delivered more in the interval that is measured than arrived in it."""
+    """Return whether a flow delivered more in the interval that is measured than arrived in it."""
     pairs = ((flow["goodput_mbps"], flow.get("throughput_mbps")) for flow in run["flows"])
     return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)
 
 
 def is_there(flows: Sequence[Row], metric: Metric) -> bool:
-    """Tell whether any flow has this metric, be it empty."""
+    """Return whether any flow has this metric, be it empty."""
     return any(metric.name in flow for flow in flows)
 
 

@@ -29,7 +29,7 @@ class Record:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether its numbers can be believed."""
+        """Return whether its numbers can be believed."""
         return bool(self.run["sound"])
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from unbloat.results.statistics import Estimate
 
 ALIKE = 1e-4
-"""Clocks whose ticks lie elsewhere with each seed make as much."""
+"""Relative differences up to this size come from clocks, whose ticks lie elsewhere with each seed."""
 LEAST_RTT = "rtt_ms_min"
-"""The one column that tells by microseconds how soon a host woke up, which each seed draws."""
+"""The one column in which seeds alone differ by microseconds: how soon a host woke up."""
 MetricOf = tuple[str, str]
 """What a metric is of, and the name of its column."""
 
@@ -38,7 +38,7 @@ class Repeats:
 
     @property
     def are_alike(self) -> bool:
-        """Tell whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
+        """Return whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
         runs = self.sound
         # The first two mostly tell.
         return len(runs) > 1 and _are_alike(runs[:2]) and _are_alike(runs)

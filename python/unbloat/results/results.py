@@ -362,7 +362,7 @@ class Results:
 
     @property
     def has_series(self) -> bool:
-        """Tell whether time series are at hand, so that `series` needs no further run."""
+        """Return whether time series are at hand, so that `series` needs no further run."""
         return self._is_recorded or len(self._series) == len(KINDS)
 
     # ------------------------------------------------------------ In a notebook
@@ -382,7 +382,7 @@ class Results:
     # ------------------------------------------------------------ Warnings
 
     def remarks(self) -> list[str]:
-        """Say what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
+        """List what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
         return [*self.doubts, *self._identical_repeats()]
 
     def warn(self) -> Results:
@@ -459,7 +459,7 @@ class Results:
 
 
 PLACE = ("scenario", "on", "kernel")
-"""What tells the cells of several experiments apart."""
+"""The columns that tell the cells of several experiments apart."""
 STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
 
 

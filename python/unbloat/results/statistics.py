@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool | None:
-        """Tell whether the interval leaves zero out; none where there is no interval."""
+        """Return whether the interval leaves zero out; none where there is no interval."""
         return None if self.half_width is None else abs(self.mean) > self.half_width
 
 

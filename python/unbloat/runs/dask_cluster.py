@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 UNDER_WAY = 1000
-"""Runs that the scheduler knows of at a time: enough for every worker, few enough for its memory."""
+"""Runs in the scheduler's hands at a time: enough for every worker, few enough for its memory."""
 SILENCE = logging.CRITICAL + 1
 PATIENCE_S = 20
 """How long a scheduler may take to answer."""
@@ -84,7 +84,7 @@ def _answers(
 
 
 def _why(error: Exception) -> RunError:
-    """Say why Dask has given a task up."""
+    """Describe why Dask has given a task up."""
     if type(error).__name__ == "KilledWorker":
         return RunError("each of several Dask workers that ran it was killed; perhaps the machines ran out of memory")
     return RunError(f"the Dask worker failed: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Runs scenarios: what is in the store is taken from there where that is as good, the rest is run."""
+"""Runs scenarios: finished runs are taken from the store where that is as good, the rest is run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from unbloat.system.paths import ALGORITHMS, cache_folder
 log = logging.getLogger(__name__)
 
 PRINTING = "UNBLOAT_PRINTK"
-"""Set by who wants to see what congestion controls print."""
+"""An environment variable: set it to see what congestion controls print."""
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
 MOST_SAMPLES = 10_000_000
@@ -129,7 +129,7 @@ def run(
 Control = str | Path
 """A congestion control: its name, or its file."""
 Pick = Callable[[Mapping[str, str]], bool]
-"""Told the axes of a cell, says whether to run it."""
+"""Called with the axes of a cell; returns whether to run it."""
 
 
 def execute(
@@ -194,11 +194,11 @@ class Manner:
 
     @property
     def is_real(self) -> bool:
-        """Tell runs that take their time and never come out twice the same."""
+        """Return whether runs take real time, and never come out the same twice."""
         return self.on == "kernel"
 
     def where(self) -> list[str]:
-        """Identify what runs depend on besides scenario and code."""
+        """Return what runs depend on besides scenario and code."""
         match self.on:
             case "simulator":
                 return []
@@ -219,7 +219,7 @@ class Manner:
 
     @property
     def takes_kept(self) -> bool:
-        """Tell whether a run that was kept does as well as a new one."""
+        """Return whether a stored run is as good as a new one."""
         return not self.is_real if self.cache is None else self.cache
 
     def processes(self) -> int:
@@ -229,7 +229,7 @@ class Manner:
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of an experiment: a cell with its seed, and the key of what it comes to."""
+    """A run of an experiment: a cell with its seed, and the key of its results."""
 
     cell: _core.Cell
     key: str
@@ -253,7 +253,7 @@ class Planned:
 
 
 def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
-    """Call the controls of flows by the names of their groups, where those have some."""
+    """Name the controls of flows by their groups, where those have names."""
     for name, flows in zip(names, flows_by_group(run), strict=True):
         for flow in flows:
             flow["cc"] = name or flow["cc"]
@@ -380,7 +380,7 @@ class Experiment:
         return [self.store.series(run.key, self._step(run.cell, series or True) or 0) for run in runs]
 
     def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> Results:
-        """Put together what the runs came to; the series are read when they are first asked for."""
+        """Collect the results; the series are read when they are first asked for."""
         finished = {number: outcome for number, outcome in enumerate(outcomes) if isinstance(outcome, Record)}
         links = {number: [link["link"] for link in record.run["links"]] for number, record in finished.items()}
 
@@ -396,7 +396,7 @@ class Experiment:
         )
 
     def about(self, outcomes: Sequence[Outcome]) -> About:
-        """Say how the runs were made."""
+        """Describe how the runs were made."""
         runs = [outcome.run for outcome in outcomes if isinstance(outcome, Record)]
         controls = {flow["cc"] for run in runs for flow in run["flows"]}
         built_in = identity.built_in_hashes().keys()
@@ -437,7 +437,7 @@ def command() -> str:
 
 
 def in_cell(cell: _core.Cell, error: Error) -> Error:
-    """Say in the error's sentence in which cell of a grid it was."""
+    """Add to an error's sentence in which cell of a grid it happened."""
     sentence, *rest = str(error).split("\n")
     axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
     where = f" (in the cell {axes})" if axes else ""

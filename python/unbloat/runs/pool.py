@@ -43,7 +43,7 @@ def run_all(
 
 
 class Pool:
-    """Workers that share a row of tasks; leaving its context ends them."""
+    """Workers that share a queue of tasks; leaving its context ends them."""
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class Store:
         self.folder = folder
 
     def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
-        """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
+        """Return whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
         try:
             kept_ns = self._record(key).stat().st_mtime_ns
             unsealed(self._record(key).read_bytes())
@@ -109,7 +109,7 @@ DIGITS = 64
 
 
 def sealed(record: bytes) -> bytes:
-    """Put a record, which is JSON, together with its hash; that is JSON too."""
+    """Put a record, which is JSON, together with its hash; the result is JSON too."""
     return HEAD + hashlib.sha256(record).hexdigest().encode() + MIDDLE + record + TAIL
 
 

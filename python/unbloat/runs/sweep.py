@@ -20,7 +20,7 @@ from unbloat.scenario.checks import Backend
 log = logging.getLogger(__name__)
 
 MOST_REPEATS = 100_000
-"""More than this are a slip of the pen."""
+"""More repeats than this are taken for a typing error."""
 
 
 def sweep(
@@ -115,7 +115,7 @@ def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
 
 
 def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | None) -> dict[str, Error]:
-    """Do the runs; give why some failed, by their keys."""
+    """Do the runs; return the errors of those that failed, by their keys."""
     manner, store = experiment.manner, experiment.store
     guest = manner.guest()
     kept = len({run.key for run in experiment.runs}) - len(tasks)

@@ -18,7 +18,7 @@ class Task:
 
     key: str
     stamp: str
-    """That of the files that the key is a hash of (`Code.stamp_with`)."""
+    """The stamp of the files that the key is a hash of (`Code.stamp_with`)."""
     on: str = "simulator"
     recording: Recording = NOTHING
     pace: float | None = None

@@ -1,4 +1,4 @@
-"""Somebody looks on while runs go on, one after the other."""
+"""Shows runs live, one after the other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Watching:
             self.close()
 
     def close(self) -> None:
-        """Leave what was shown last."""
+        """Leave the last picture on the screen."""
         if self._display:
             self._display.close()
             self._display = None

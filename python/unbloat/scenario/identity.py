@@ -27,7 +27,7 @@ def code_files() -> list[Path]:
 
 
 def code_hash() -> str:
-    """Hash them: what a run's outcome depends on besides its scenario and files of the user's."""
+    """Hash the code: what a run depends on besides its scenario and files of the user's."""
     return hash_files(code_files())
 
 

@@ -13,7 +13,7 @@ from unbloat import _core
 from unbloat.system.paths import ALGORITHMS
 
 PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
-"""What an error in another process has in place of file and line."""
+"""Stands in an error from another process for file and line."""
 
 Packed = dict[str, Any]
 """A cell for another machine: its scenario, and the user's own files by their paths."""
@@ -42,7 +42,7 @@ def pack(cell: _core.Cell) -> Packed:
 
 
 def unpack(packed: Packed, folder: Path) -> _core.Cell:
-    """Write the files into `folder`, each under its absolute path; give the cell, which finds them there."""
+    """Write the files into `folder`, each under its absolute path; return the cell, which finds them there."""
     for path, content in packed["files"].items():
         file = below(folder, Path(path))
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -81,11 +81,11 @@ class SplitTrace:
         return max((packet.ack for packet in self.packets[: self.at] if not packet.forward), default=0)
 
     def is_again(self, packet: Packet) -> bool:
-        """Tell a data packet that was sent before."""
+        """Return whether a data packet was sent before."""
         return packet.forward and packet.payload > 0 and packet.seq < self.highest
 
     def by_timer(self) -> bool:
-        """Tell whether the next packet is data that no packet just before it has called forth."""
+        """Return whether the next packet is data that no packet just before it has triggered."""
         packet = self.next
         if packet is None or not packet.forward or not packet.payload or not self.at:
             return False

@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class FlowComparison:
-    """A flow of A held against one of B."""
+    """A flow of A compared with one of B."""
 
     a: Flow
     b: Flow
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Tell whether nothing differs."""
+        """Return whether nothing differs."""
         return not any(self.unmatched) and all(flow.difference is None for flow in self.flows)
 
 
@@ -97,7 +97,7 @@ def compare_files(a: Path, b: Path, fields: Collection[str] = FIELDS) -> Compari
 
 
 def compare(a: Trace, b: Trace, fields: Collection[str] = FIELDS, names: tuple[str, str] = ("A", "B")) -> Comparison:
-    """Hold the flows of two traces against each other."""
+    """Compare the flows of two traces."""
     pairs, unmatched = matched(a.flows, b.flows)
     chosen = tuple(field for field in FIELDS if field in fields)
     flows = [compare_flows(of_a, of_b, chosen) for of_a, of_b in pairs]
@@ -164,7 +164,7 @@ def value(packet: Packet, field: str) -> object:
 
 
 def is_cut_off(extra: Packet, a: Flow, b: Flow) -> bool:
-    """Tell a packet that one trace still has, and the other would have if its run had been longer by a moment."""
+    """Return whether a packet that one trace has in excess comes so late that the other just ended before it."""
     return extra.at_ms > max(a.until_ms, b.until_ms) - SHIFT_MS
 
 

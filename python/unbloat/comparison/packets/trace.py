@@ -60,7 +60,7 @@ class Packet:
 
     @property
     def is_pure_ack(self) -> bool:
-        """Tell whether it acknowledges and does nothing else."""
+        """Return whether it acknowledges and does nothing else."""
         return self.payload == 0 and not self.flags & (SYN | FIN | RST)
 
     @property
@@ -212,7 +212,7 @@ class Connection:
         self._scale = [0, 0]
 
     def is_reopened_by(self, tcp: Any) -> bool:
-        """Tell a new connection between the same ends from a SYN that is sent again."""
+        """Return whether a SYN opens a new connection between the same ends, and is not sent again."""
         return tcp.flags & (SYN | ACK) == SYN and self._initial[0] not in (None, tcp.seq)
 
     def add(self, at_s: float, ip: Any) -> None:

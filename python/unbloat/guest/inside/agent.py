@@ -46,7 +46,7 @@ BEGIN_S = 1
 
 
 def main() -> None:
-    """Live as the guest does; what cuts that short stands on the console, and ends the machine."""
+    """Run the guest; an error is printed on the console, and ends the machine."""
     try:
         live()
     except BaseException:
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def live() -> None:
-    """Come up, wait for a task, do it, wait for the end."""
+    """Set up, wait for a task, do it, wait for the end."""
     for kind, place in FILE_SYSTEMS:
         Path(place).mkdir(exist_ok=True)
         mount(kind, kind, Path(place))
@@ -148,7 +148,7 @@ def do_all(runs: list[dict[str, Any]], booted_s: float, progress: Callable[[floa
 
 
 def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
-    """Do a task; give records and series, or the sentence that says why there are none."""
+    """Do a task; return records and series, or the sentence that says why there are none."""
     for path, data in task["files"].items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(base64.b64decode(data))

@@ -67,7 +67,7 @@ class SharedMemory:
         self.state = TASK
 
     def give_failure(self, sentence: str) -> None:
-        """Tell the host why there is no guest."""
+        """Report to the host why there is no guest."""
         self._write(sentence.encode())
         self.state = FAILED
 

@@ -97,7 +97,7 @@ def over_time(
 
 
 def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
-    """Draw each line; give the names of those that are not alone."""
+    """Draw each line; return the names of those that are not alone."""
     names: dict[str, Name] = {}
     for line in lines:
         axes.plot(line.x, line.y, **{**line.look, **how})
@@ -109,7 +109,7 @@ def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
 
 
 def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
-    """Draw the median of each group of lines, and the band of most of them; give their names."""
+    """Draw the median of each group of lines, and the band of most of them; return their names."""
     named: dict[str, list[Line]] = {}
     for level in range(len(lines[0].groups)):
         named = {}

@@ -24,7 +24,7 @@ from unbloat.scenario.checks import one_of
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
 DASHES = ["-", "--", ":", "-."]
-"""Tell apart the flows of one run, where colours tell runs apart."""
+"""Dashes tell the flows of one run apart, where colours tell runs apart."""
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 GREY = "#6E6E6E"
 """What is no measurement: limits, capacities, notes."""
@@ -154,7 +154,7 @@ def size_named(width: str) -> Size:
 
 @contextmanager
 def drawing(size: Size) -> Iterator[None]:
-    """Have what is drawn meanwhile look as pictures of that size do."""
+    """Apply the fonts and line widths of a size to what is drawn within the context."""
     ticks = {f"{axis}tick.labelsize": size.small for axis in "xy"}
     legend = {"legend.fontsize": size.small, "legend.frameon": False}
     own = {"font.size": size.font, "axes.labelsize": size.font, "lines.linewidth": size.line, **ticks, **legend}

@@ -26,7 +26,7 @@ BESIDE = 0.06
 """How far lines over labels stand beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
 HATCHES = ["", "///", "...", "xxx", "---", "\\\\\\"]
-"""Tell groups of flows apart, as dashes do those of lines."""
+"""Hatches of bars tell groups of flows apart, as dashes do those of lines."""
 
 
 @dataclass(frozen=True)
