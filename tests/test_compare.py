@@ -296,7 +296,7 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
         (["a.json", "other.json"], ["no cell in common", "two: reno", "two: bbr"]),
         (["a.json", "--between", "cc=reno"], ["cc=reno", "AXIS=LABEL_A,LABEL_B"]),
         (["a.json", "--between", "cc=reno,vegas"], ["never vegas", "only reno"]),
-        (["a.json", "--between", "rate=1,2"], ["rate names 0 axes", "flows.0.cc"]),
+        (["a.json", "--between", "rate=1,2"], ["no axis of the sweep is called rate; it has flows.0.cc"]),
         (["a.json", "a.json", "--page", "plain.md"], ["plain.md", "begin comparison"]),
     ],
 )
@@ -383,7 +383,7 @@ def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_results_compare_themselves(sweep: Path) -> None:
     results = ub.run(sweep)
-    with pytest.raises(ub.InputError, match="axes of the sweep"):
+    with pytest.raises(ub.InputError, match="no axis of the sweep is called rate"):
         results.compare(between="rate")
     short = results.compare(between="cc")
     assert short.table.equals(results.compare(results, between="flows.0.cc=reno,cubic").table)

@@ -134,7 +134,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
     ("kinds", "how", "sentence"),
     [
         (["lines"], {"metrics": ["speed"]}, "speed is no metric"),
-        (["lines"], {"x": "rate"}, "rate names 0 axes of the sweep"),
+        (["lines"], {"x": "rate"}, "no axis of the sweep is called rate; it has"),
         (["comparison"], {}, "comparison: draws two sets"),
     ],
 )

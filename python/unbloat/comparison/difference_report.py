@@ -63,7 +63,7 @@ def _columns(comparison: SweepComparison) -> list[Column]:
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))
-    columns.append(Column("", "%", [_percent(metric) for metric in metrics], True))
+    columns.append(Column("change", "%", [_percent(metric) for metric in metrics], True))
     return columns
 
 
@@ -84,7 +84,7 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
-    if comparison.counts()["fixed"]:
+    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell)):
         parts.append(
             f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
             "random, so the difference is exact, and statistics have nothing to add."
@@ -99,7 +99,7 @@ def _fixed(number: int) -> str:
 def _counted(comparison: SweepComparison) -> str:
     counts = comparison.counts()
     judged = counts["exceed"] + counts["within"]
-    by_chance = f" (were all equal, chance would make some {judged * (1 - CONFIDENCE):.0f})" if judged else ""
+    by_chance = f" (about {judged * (1 - CONFIDENCE):.0f} would by chance if nothing differed)" if judged else ""
     return (
         f"{count_of(len(comparison.cells), 'cell')}, {counts['metrics']} metrics in all (--json has every one): "
         f"{counts['exceed']} exceed their intervals{by_chance}, {counts['within']} do not, "

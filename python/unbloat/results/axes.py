@@ -107,9 +107,12 @@ def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
 
 
 def axis_named(name: str, axes: Iterable[str]) -> str:
-    """Find an axis by its name or the last part of it; raises `InputError` if that is none or several."""
+    """Find an axis by its name or the last parts of it; raises `InputError` if there are none or several such axes."""
     names = list(axes)
-    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.rpartition(".")[2] == name]
-    if len(found) != 1:
-        raise InputError(f"{name} names {len(found)} axes of the sweep, which has {', '.join(names) or 'none'}")
+    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.endswith(f".{name}")]
+    if not found:
+        there = f"it has {', '.join(names)}" if names else "there is no sweep"
+        raise InputError(f"no axis of the sweep is called {name}; {there}")
+    if len(found) > 1:
+        raise InputError(f"{name} means several axes of the sweep: {', '.join(found)}")
     return found[0]

@@ -104,8 +104,12 @@ def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None =
     metrics_named(choice.metrics)
     if file is not None:
         format_of(file)
-    if is_two != any(kind in OF_TWO for kind in wanted):
-        raise InputError("comparison: draws two sets of results; every other kind draws one")
+    of_two = [kind for kind in wanted if kind in OF_TWO]
+    if of_two and not is_two:
+        raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
+    if is_two and len(of_two) < len(wanted):
+        others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
+        raise InputError(f"{others}: draws one set of results, and there are two; {' and '.join(OF_TWO)} draws two")
 
 
 def panels_of(kinds: Sequence[str]) -> list[str]:
