@@ -89,9 +89,11 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def flow_words(row: dict[str, Any]) -> int | str:
-    """Return a flow's number, with the name of its group if that has one."""
+    """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
     number: int | str = row["flow"]
-    return f"{number} {row['name']}" if row.get("name") else number
+    if not row.get("name"):
+        return number
+    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
 
 
 def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
