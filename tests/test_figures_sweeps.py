@@ -9,6 +9,7 @@ import unbloat as ub
 from conftest import Cli
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.figure import Figure
 from unbloat.comparison.figures import agreement_of
 from unbloat.report.figures.agreement import edges_of
 from unbloat.report.figures.comparison import changes
@@ -211,6 +212,10 @@ def test_agreement_tells_near_from_far(small: Path) -> None:
     for panel, words in ((same, ["within: 4"]), (other, ["outside: 4"])):
         legend = panel.get_legend()
         assert legend is not None and [text.get_text() for text in legend.get_texts()] == words
+        assert panel.figure is not None and isinstance(panel.figure, Figure)
+        FigureCanvasAgg(panel.figure).draw()
+        numbers = [text.get_text() for text in panel.get_xticklabels(which="both") if text.get_text()]
+        assert len(numbers) >= 2, "the axis has a scale, however short it is"
     assert a.compare(b).plot().axes, "runs are compared within tolerances"
 
 

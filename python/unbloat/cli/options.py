@@ -218,7 +218,8 @@ OnOption = Annotated[
         "--on",
         metavar="sim|kernel|vm",
         help="sim: the simulator; kernel: this kernel's TCP over emulated links, as root; vm: a stock kernel's in a "
-        "guest, without root.",
+        "guest, without root (default: sim).",
+        show_default=False,
         rich_help_panel=WHERE,
     ),
 ]

@@ -173,7 +173,7 @@ def refuse_what_does_not_go(
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
     """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
-    from unbloat.papers import page, report_page
+    from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -186,7 +186,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:
         page.write(found)
-        report_page.write(found, file := Path("results") / paper.name / "report.html")
+        found.to_html(file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
     return found.failing()
 

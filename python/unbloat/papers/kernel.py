@@ -133,7 +133,7 @@ def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
 
 @dataclass(frozen=True)
 class KernelResults:
-    """A part of a paper, judged three times."""
+    """A part of a paper, judged three times, as `unbloat.reproduce_on_kernel` returns it."""
 
     plan: Plan
     simulated: JudgedPaper

@@ -260,7 +260,7 @@ class Results:
             A panel each. Over time: `cwnd`, `rtt`, `queue` (bytes), `queue_delay`, `goodput`. Distributions within
             runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on. Metrics over a sweep:
             `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over delay, with an ellipse
-            for repeats: `delay_throughput`. Two sets: `comparison`.
+            for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}
@@ -275,6 +275,11 @@ class Results:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        InputError
+            If a kind, metric or axis is unknown, or these results have nothing of it to draw.
 
         Examples
         --------

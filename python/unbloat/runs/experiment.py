@@ -68,7 +68,7 @@ def run(
 
     Parameters
     ----------
-    source : path, str or dict
+    source : path or str or dict
         The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
         dictionary: `{"duration": 10, "link": {"bottleneck": {"rate": "10mbit", "delay": "10ms"}}, "flows": [{}]}`.
         Numbers are in the units of the results' columns: seconds, bit/s, bytes, percent.
@@ -80,7 +80,7 @@ def run(
         root; or with the TCP of a stock kernel in a guest, in virtual time.
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
-    cc : str, path or sequence of them, optional
+    cc : str or path or sequence of these, optional
         Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis.
     seed : int, optional
         Seed of the run's random draws.

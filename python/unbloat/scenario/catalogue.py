@@ -30,7 +30,19 @@ IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 
 
 def catalogue() -> dict[str, list[Entry]]:
-    """List everything that there is by kind, each with its name and a line about it."""
+    """List everything that there is by kind, each with its name and a line about it.
+
+    Returns
+    -------
+    dict
+        The kinds `mechanisms` (congestion controls), `receivers`, `classifiers`, `queues`, `links`, `scenarios` and
+        `papers`. Each is a list of dictionaries with `name`, `about` and, of what has some, `parameters`.
+
+    Examples
+    --------
+    >>> [each["name"] for each in ub.catalogue()["queues"]]
+
+    """
     keys = json.loads(_core.scenario_keys())
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),

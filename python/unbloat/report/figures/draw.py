@@ -12,7 +12,17 @@ from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report.figures import comparison, delay_throughput, distributions, mesh, names, series, sweeps
-from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_NODES, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
+from unbloat.report.figures.kinds import (
+    DEFAULT,
+    DEFAULT_OF_NODES,
+    KINDS,
+    OF_NODES,
+    OF_TWO,
+    OVER_TIME,
+    SHORT,
+    WITHIN_RUNS,
+    Width,
+)
 from unbloat.report.figures.style import (
     SIZES,
     Size,
@@ -84,6 +94,8 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
     if not results.records:
         raise InputError("there is nothing to draw: no run has a result")
     size = choice.size
+    if not kinds and any(record.run.get("nodes") for record in results.records):
+        kinds = DEFAULT_OF_NODES
     panels = [panel for kind in panels_of(kinds) for panel in _panels(kind, results, choice, other)]
     both = [*results.records, *(other.records if other else [])]
     title = names.title_of(both) if choice.title is None else choice.title

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,7 +17,6 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.text import Annotation
-from matplotlib.ticker import NullFormatter
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
@@ -37,6 +37,8 @@ HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
 """Around names that stand on lines."""
 LEGEND_ROW = 5
 """A legend has at most so many names in a line."""
+SHORT = 30
+"""A logarithmic axis that spans less than this factor has labels between the powers of ten."""
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -206,7 +208,18 @@ def plain_logarithms(*axes: Axis) -> None:
     """Write the numbers of logarithmic axes out: Matplotlib's own are formulas, which names must not become."""
     for axis in axes:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_minor_formatter(partial(_between_powers, axis))
+
+
+def _between_powers(axis: Axis, value: float, _: float) -> str:
+    """Format 2 and 5 times a power of ten where an axis is so short that it shows hardly any powers."""
+    low, high = axis.get_view_interval()
+    return f"{value:g}" if high < SHORT * low and is_2_or_5(value) else ""
+
+
+def is_2_or_5(value: float) -> bool:
+    """Return whether a number is 2 or 5 times a power of ten."""
+    return f"{value:.0e}"[0] in "25"
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
