@@ -13,7 +13,7 @@ from matplotlib.ticker import NullFormatter
 from unbloat._core import InputError
 from unbloat.report.figures.lines import Line
 from unbloat.report.figures.series import flow_lines, link_lines
-from unbloat.report.figures.style import Size, Style, colour, dashes, is_2_or_5, name_above
+from unbloat.report.figures.style import Size, Style, colour, dashes, first_digit, name_above
 from unbloat.report.figures.values import quantity, values_of
 from unbloat.results.metrics import MANY, Metric
 
@@ -159,7 +159,7 @@ def percent(share: float, _: float) -> str:
 
 def percent_of_few(share: float, place: float) -> str:
     """Format a share at a minor tick of a logarithmic axis, where that is 2 or 5 of a decade."""
-    return percent(share, place) if is_2_or_5(share) else ""
+    return percent(share, place) if first_digit(share) in "25" else ""
 
 
 def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], size: Size) -> None:

@@ -37,8 +37,8 @@ HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
 """Around names that stand on lines."""
 LEGEND_ROW = 5
 """A legend has at most so many names in a line."""
-SHORT = 30
-"""A logarithmic axis that spans less than this factor has labels between the powers of ten."""
+BETWEEN_POWERS = ((5, "2357"), (30, "25"))
+"""A logarithmic axis that spans less than the factor has labels at these multiples of powers of ten too."""
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -212,14 +212,15 @@ def plain_logarithms(*axes: Axis) -> None:
 
 
 def _between_powers(axis: Axis, value: float, _: float) -> str:
-    """Format 2 and 5 times a power of ten where an axis is so short that it shows hardly any powers."""
+    """Format some multiples of a power of ten where an axis is so short that it shows hardly any powers."""
     low, high = axis.get_view_interval()
-    return f"{value:g}" if high < SHORT * low and is_2_or_5(value) else ""
+    digits = next((digits for factor, digits in BETWEEN_POWERS if high < factor * low), "")
+    return f"{value:g}" if first_digit(value) in digits else ""
 
 
-def is_2_or_5(value: float) -> bool:
-    """Return whether a number is 2 or 5 times a power of ten."""
-    return f"{value:.0e}"[0] in "25"
+def first_digit(value: float) -> str:
+    """Return the first digit of a number, once it is rounded to that."""
+    return f"{value:.0e}"[0]
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
