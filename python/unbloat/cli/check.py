@@ -196,7 +196,7 @@ def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Fin
             yield Finding(f"{f'Linux {wanted}' if wanted else 'a kernel'} takes {control}", "?", str(error))
             continue
         finding = asked(f"Linux {release} takes {control}", partial(run_in_guest, cell, wanted))
-        # Warnings were said before.
+        # Compiler warnings were shown already.
         yield replace(finding, why="") if finding.answer == "yes" else finding
 
 

@@ -12,8 +12,7 @@ from unbloat.cli.status import INTERRUPTED
 def main() -> int:
     """Run the command line; return the exit status. An interrupt is no traceback, not even while modules are loaded."""
     open_standard_files()
-    # Modules are no garbage: to look for some while they are loaded, and once more at the end, takes a sixth of a short
-    # call.
+    # Garbage collection while modules are loaded, and at the end, takes a sixth of the time of a short command.
     gc.disable()
     try:
         from unbloat.cli.app import main as command_line

@@ -259,7 +259,7 @@ def unload_command(
     try:
         answer = _core.kernel_unload(name, drain=drain)
     except InputError:
-        # A control that did not come up at boot has a unit all the same.
+        # A control that failed to load at boot still has its unit.
         unit = None if keep_unit else systemd.remove(name)
         if not unit:
             raise

@@ -38,7 +38,7 @@ class Sender:
         self._greeting = json.dumps({"scenario": scenario, "program": program[0]}).encode()
         self._watchers: list[socket.socket] = []
         self._door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
-        # With a part that nobody can guess, and take before.
+        # The name has a random part, so that nobody else can take it first.
         self._door.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
         self._door.listen()
 

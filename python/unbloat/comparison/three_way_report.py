@@ -22,7 +22,7 @@ def joined(first: Comparison, second: Comparison) -> Comparison:
     """Merge two comparisons for the remarks about all cells; cells of B that C lacks are not mentioned again."""
     idle = [reason for reason in first.idle_reasons if reason in second.idle_reasons]
     renamed = [replace(cell, unsound=tuple(why for why in cell.unsound if why[0] == "B")) for cell in second.cells]
-    # What is called B there is C here.
+    # The second comparison calls B what is C here.
     renamed = [replace(cell, unsound=tuple(f"C{why[1:]}" for why in cell.unsound)) for cell in renamed]
     return replace(first, cells=[*first.cells, *renamed], idle_reasons=idle)
 

@@ -121,7 +121,7 @@ def add_python(archive: Archive) -> None:
         package = temporary / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, temporary)):
-            # Modules of ours come below. Of the others some name a file that is not there: a cache never written.
+            # Our own modules are added below. Some of the others name a cache file that was never written.
             if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):

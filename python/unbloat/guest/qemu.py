@@ -138,7 +138,7 @@ class Machine:
         written, failed = path.with_suffix(".written"), path.with_suffix(".failed")
         file, yes, no = (shlex.quote(str(name)) for name in (path, written, failed))
         self.ask("migrate", uri=f"exec:cat > {file} && touch {yes} || touch {no}")
-        # QEMU has handed over everything before all of it is in the file.
+        # QEMU reports completion before the whole state is in the file.
         while (state := self.ask("query-migrate").get("status")) != "completed" or not written.exists():
             if state in ("failed", "cancelled") or failed.exists():
                 raise RunError("the guest's state cannot be kept; is there room on the disk?")

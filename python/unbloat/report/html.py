@@ -94,7 +94,7 @@ def _table(table: Table) -> Iterator[str]:
 def _head(column: Column) -> str:
     kind = ' class="number"' if column.is_number() else ""
     unit = f' <span class="unit">{escape(column.unit)}</span>' if column.unit else ""
-    # A column of remarks needs no head to be understood, but a head must not be empty for those who hear it.
+    # A column of remarks needs no visible head, but screen readers need one.
     head = escape(column.head) or ('<span class="heard">' + ("" if unit else "remark") + "</span>")
     return f'<th scope="col"{kind}>{head}{unit}</th>'
 

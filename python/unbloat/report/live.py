@@ -144,7 +144,7 @@ class View:
         if len(self._flows) > MOST_FLOWS:
             seen = self._flows.items()
             self._flows = {number: flow for number, flow in seen if flow.window.latest > column - KEPT}
-        # A hair later than its last step begins a line, because sums of steps are not exact.
+        # Sums of steps are not exact: without the small addition the last step of a line may fall short of it.
         lines = int(self._time_s / self._line_s + 1e-6)
         is_due, self._lines = lines > self._lines, lines
         return is_due

@@ -209,7 +209,7 @@ def _again(results: Results) -> Iterator[Part]:
     if known := [(term, said) for term, said in facts if said]:
         yield Facts(known)
     if about.scenario:
-        # Where it lies on this machine is nobody else's business.
+        # The page may be sent to others, so it does not say in which folder the file is.
         name = f" `{PurePath(about.source).name}`" if about.source else ""
         yield Fold(f"The scenario{name}", [Code(about.scenario.strip())])
 

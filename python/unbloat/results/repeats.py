@@ -40,7 +40,7 @@ class Repeats:
     def are_alike(self) -> bool:
         """Return whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
         runs = self.sound
-        # The first two mostly tell.
+        # The first two runs settle most cases, and cost little.
         return len(runs) > 1 and _are_alike(runs[:2]) and _are_alike(runs)
 
 

@@ -71,7 +71,7 @@ def _answers(
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
     ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
-    # What a future is by now says nothing: with its worker lost since, it waits again, though its result is here.
+    # The present state of a future does not count: if its worker was lost since, it waits again despite its result.
     for future, result in ended:
         task = under_way.pop(future)
         if isinstance(result, distributed.CancelledError):
@@ -119,7 +119,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
         security = distributed.Security.temporary()
     except ImportError:
         raise InputError("dask local: needs the package cryptography: pip install 'unbloat[dask]'") from None
-    # It cries out over what it loses while it goes down, which is when we have lost interest.
+    # Dask logs errors about what it loses on shutdown, when the results are here already.
     logging.getLogger("distributed").setLevel(SILENCE)
     no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):

@@ -310,7 +310,7 @@ class Experiment:
         of the experiment's.
         """
         if pcap and self.manner.on == "vm":
-            # Writing packets takes the guest's time: such a run is another one.
+            # Writing packets takes guest time, so such a run has other results, and a key of its own.
             self.runs = [replace(run, key=f"{run.key}-packets") for run in self.runs]
         checkpoint = self._checkpoint()
         since_ns = checkpoint.begin() if checkpoint else 0

@@ -61,7 +61,7 @@ def _thing(path: Path) -> Iterator[Thing]:
     with suppress(FileNotFoundError):  # Another process has just removed it.
         files = [each for each in path.rglob("*") if not each.is_dir()] if path.is_dir() else [path]
         states = [file.lstat() for file in files]
-        # Looking at a folder counts as reading it, so that only changes of it tell anything.
+        # Listing a folder changes its access time, so for folders only the time of modification is of use.
         used = max([path.lstat().st_mtime, *(state.st_atime for state in states)])
         yield Thing(path, sum(state.st_size for state in states), used)
 

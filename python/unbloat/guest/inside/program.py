@@ -105,7 +105,7 @@ def behind_link(task: dict[str, Any]) -> int:
     os.environ.update(task["environment"])
     link = task["link"]
     cell = _core.resolved(link["cell"])
-    # It will be in a process namespace of its own, where a shell expects to control the terminal.
+    # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
     return cell.shell(link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects)

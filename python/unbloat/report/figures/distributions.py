@@ -130,7 +130,7 @@ def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
     for histogram in histograms:
         look: Style = {"color": colour(histogram.hue), "linestyle": dashes(histogram.hue, histogram.dash)}
         share = histogram.share
-        # A distribution begins at nothing, at its least value.
+        # A cumulative distribution starts at 0, at its least value.
         x, y = np.append(histogram.upper[0], histogram.upper), np.append(0.0, share)
         if is_tail:
             y = 1 - y

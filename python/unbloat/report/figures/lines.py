@@ -147,7 +147,7 @@ def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
             continue
         x, y = line.x[known], line.y[known]
         row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
-        # One that is shorter than a step of the grid counts in the step that it lies in.
+        # A line shorter than a step of the grid is put into the step in which it lies.
         row[np.searchsorted(grid, x[0] - step / 2) % GRID] = y[0]
     counted = np.isfinite(values).any(axis=0)
     result = np.full((3, GRID), np.nan)

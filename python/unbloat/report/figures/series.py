@@ -194,7 +194,7 @@ def busy_links(records: Sequence[Record]) -> list[str]:
     first = records[0].run["links"][0]["link"]
     longest = max(delays.values())
     busy = [name for name, delay in delays.items() if name == first or delay >= BUSY * longest > 0]
-    # Many access links are one another's like: the first of a kind is enough to see it.
+    # Many busy links are mostly access links, which look alike: the first one stands for all.
     return busy if len(busy) <= MANY else busy[:1]
 
 

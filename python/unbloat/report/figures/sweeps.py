@@ -94,7 +94,7 @@ def curves(records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
             others = " ".join(label for other, label in point.axes.items() if other != axis)
             found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
     cells = list(dict.fromkeys(others for others, _ in found))
-    # A lone cell has no need of a colour: its groups have.
+    # With a single cell, colours tell groups of flows apart.
     drawn = [
         Curve(
             names.joined(others, group),
