@@ -155,7 +155,20 @@ def _read_file(file: Path) -> Saved:
         return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
-        raise InputError(f"{file}: is not {written} ({type(error).__name__}: {str(error)[:200]})") from None
+        raise InputError(f"{file}: is not {written}: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """Describe what was wrong with a file of results."""
+    match error:
+        case json.JSONDecodeError():
+            return f"line {error.lineno} is no JSON"
+        case KeyError():
+            return f"it has no {error.args[0]}"
+        case AttributeError() | TypeError():
+            return "it is laid out differently"
+        case _:
+            return str(error)[:200]
 
 
 def _read_tables(folder: Path) -> Saved:
