@@ -143,7 +143,7 @@ def command(
 
     request = Request(backend(on), kernel, full, cache, jobs, output, page, as_json)
     overrides = overrides_of(paper, assignments)
-    refuse_what_does_not_go(request, choices=choices, check=check, overrides=overrides, part=claim or table)
+    refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
     chosen = paper_of(paper, overrides, table=table, claim=claim)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
@@ -154,7 +154,7 @@ def command(
     return DIFFERS if check and failing else None
 
 
-def refuse_what_does_not_go(
+def refuse_contradictions(
     request: Request, *, choices: bool, check: bool, overrides: Mapping[str, object], part: str | None
 ) -> None:
     """Refuse options that contradict each other; raises `InputError`."""

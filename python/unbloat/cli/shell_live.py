@@ -37,19 +37,19 @@ class Sender:
         """Listen for watchers."""
         self._greeting = json.dumps({"scenario": scenario, "program": program[0]}).encode()
         self._watchers: list[socket.socket] = []
-        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         # The name has a random part, so that nobody else can take it first.
-        self._door.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
-        self._door.listen()
+        self._listener.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
+        self._listener.listen()
 
     def tell(self, step: str) -> None:
         """Send all watchers a step; one that does not take it in time is dropped."""
         with suppress(BlockingIOError):
-            self._let_in(self._door.accept()[0])
+            self._admit(self._listener.accept()[0])
         for watcher in list(self._watchers):
             self._send(watcher, step.encode())
 
-    def _let_in(self, watcher: socket.socket) -> None:
+    def _admit(self, watcher: socket.socket) -> None:
         watcher.setblocking(False)
         if len(self._watchers) == MOST_WATCHERS:
             watcher.close()
@@ -66,7 +66,7 @@ class Sender:
 
     def close(self) -> None:
         """Stop listening, and drop all watchers."""
-        for end in (*self._watchers, self._door):
+        for end in (*self._watchers, self._listener):
             end.close()
 
 

@@ -114,9 +114,9 @@ class Machine:
     def pause(self) -> None:
         """Let a little time pass; raises if the machine has ended."""
         time.sleep(PAUSE_S)
-        self.require_life()
+        self.require_running()
 
-    def require_life(self) -> None:
+    def require_running(self) -> None:
         """Raise if the machine has ended."""
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")

@@ -64,8 +64,8 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     controls = [row["cc"] for _, row in rows]
     if not any(column.cells == controls for column in columns):  # An axis may say so already.
         columns.append(Column("cc", "", controls))
-    felt = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
-    columns += value_columns((*FLOW_COLUMNS, *felt), [row for _, row in rows], titled)
+    of_applications = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
+    columns += value_columns((*FLOW_COLUMNS, *of_applications), [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 
 

@@ -80,7 +80,7 @@ class SplitTrace:
         """The highest acknowledgement that has come before."""
         return max((packet.ack for packet in self.packets[: self.at] if not packet.forward), default=0)
 
-    def is_again(self, packet: Packet) -> bool:
+    def was_sent_before(self, packet: Packet) -> bool:
         """Return whether a data packet was sent before."""
         return packet.forward and packet.payload > 0 and packet.seq < self.highest
 
@@ -155,7 +155,7 @@ def timer(split: Split) -> Cause | None:
             continue
         waited = one.since_last_sent_ms()
         after = f"{packet.seq}, {waited:.1f} ms after it last sent"
-        if not one.is_again(packet):
+        if not one.was_sent_before(packet):
             kind = "TLP in one only" if one.acknowledged < one.highest else "application or pacing"
             return Cause(kind, f"{one.name} sends new data {after}, and {other.name} does not")
         if packet.end == one.highest and packet.seq != one.acknowledged:
@@ -175,7 +175,7 @@ def timers_differ(split: Split) -> Cause | None:
     words = []
     for side in (split.side_a, split.side_b):
         packet = side.packets[side.at]
-        what = "again" if side.is_again(packet) else "new"
+        what = "again" if side.was_sent_before(packet) else "new"
         words.append(f"{side.name} sends {packet.seq} ({what}) after {side.since_last_sent_ms():.1f} ms")
     return Cause("other segment by a timer", "; ".join(words))
 
@@ -215,11 +215,11 @@ def retransmission(split: Split) -> Cause | None:
     a, b = split.a[split.at_a], split.b[split.at_b]
     if not (a.forward and b.forward) or a.seq == b.seq:
         return None
-    again = [side.is_again(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
+    again = [side.was_sent_before(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
     if all(again):
         return Cause("retransmission of another segment", f"A sends {a.seq} again, B {b.seq}")
     for one, packet, other in ((split.side_a, a, b), (split.side_b, b, a)):
-        if one.is_again(packet):
+        if one.was_sent_before(packet):
             return Cause(
                 "retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}"
             )
@@ -239,7 +239,7 @@ def burst(split: Split) -> Cause | None:
     for one, other in split.sides():
         if one.next is None or other.next is None or not one.next.forward or other.next.forward:
             continue
-        if one.is_again(one.next):
+        if one.was_sent_before(one.next):
             return Cause("retransmission in one only", f"{one.name} sends {one.next.seq} again, the other nothing")
         more = len(one.burst)
         return Cause("more sent on an acknowledgement", f"{one.name} sends {more} new segments that the other does not")

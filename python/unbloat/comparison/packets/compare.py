@@ -118,7 +118,7 @@ def matched(a: Sequence[Flow], b: Sequence[Flow]) -> tuple[list[tuple[Flow, Flow
 
 def compare_flows(a: Flow, b: Flow, fields: Collection[str] = FIELDS, shift_ms: float = SHIFT_MS) -> FlowComparison:
     """Find the first difference, and the first time shift of more than `shift_ms` before it."""
-    of_a, of_b = looked_at(a, fields), looked_at(b, fields)
+    of_a, of_b = compared_indices(a, fields), compared_indices(b, fields)
     shift = None
     for place, (at_a, at_b) in enumerate(zip(of_a, of_b, strict=False)):
         first, second = a.packets[at_a], b.packets[at_b]
@@ -134,7 +134,7 @@ def compare_flows(a: Flow, b: Flow, fields: Collection[str] = FIELDS, shift_ms: 
     return FlowComparison(a, b, common, None, shift)
 
 
-def looked_at(flow: Flow, fields: Collection[str]) -> list[int]:
+def compared_indices(flow: Flow, fields: Collection[str]) -> list[int]:
     """Return the indices of the packets to compare; pure ACKs are left out unless a field of theirs is compared."""
     if {"ack", "sack", "window"} & set(fields):
         return list(range(len(flow.packets)))
