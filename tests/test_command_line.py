@@ -256,6 +256,9 @@ def completions(*words: str) -> list[str]:
         (["run", "home-dsl", "--fig"], ["--figure"]),
         (["reproduce", "clp"], ["clpc"]),
         (["show", "fq_c"], ["fq_codel"]),
+        (["run", "home-dsl", "--plot", "queue,rtt_c"], ["queue,rtt_cdf", "queue,rtt_ccdf"]),
+        (["plot", "results", "heat"], ["heatmap"]),
+        (["plot", "results", "bars", "--metrics", "good"], ["goodput"]),
         (["keys", "lognor"], ["lognormal"]),
         (
             ["sweep", "home-dsl", "-m", "goodput,queue_delay_p"],

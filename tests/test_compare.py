@@ -117,16 +117,16 @@ def test_unsound_runs_are_listed_and_not_judged(cli: Cli, tmp_path: Path) -> Non
     assert "0 within the tolerances, 0 outside, 1 unsound" in text
 
 
-def trifle(goodput: float, label: str) -> dict[str, Any]:
+def perturbed_run(goodput: float, label: str) -> dict[str, Any]:
     """The run of Reno once more, along an axis that should make no difference."""
     near = run("reno", goodput=goodput)
     return {**near, "axes": {**near["axes"], "farther": label}}
 
 
-def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) -> None:
+def test_what_perturbations_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run("reno"), run("cubic"))
     write(tmp_path, "b", run("reno", goodput=12.3), run("cubic", goodput=12.3))
-    write(tmp_path, "spread", trifle(9.0, "1 us"), trifle(12.0, "5 us"))
+    write(tmp_path, "spread", perturbed_run(9.0, "1 us"), perturbed_run(12.0, "5 us"))
     command = ("compare", "a.json", "b.json", "--spread", "spread.json")
     said = json.loads(cli(*command, "--json").stdout)
     first, second = cells(said)
@@ -139,18 +139,18 @@ def test_what_trifles_make_of_a_is_no_difference_of_b(cli: Cli, tmp_path: Path) 
     assert "goodput 9.00..12.0 on A's side" in text and "1 within the spread of one side, 1 without a reason" in text
 
 
-def test_unsound_trifles_say_nothing(cli: Cli, tmp_path: Path) -> None:
+def test_unsound_perturbed_runs_say_nothing(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run())
     write(tmp_path, "b", run(goodput=12.0))
-    unsound = {**run(goodput=12.0, why="packets left 3 ms late"), "axes": trifle(12.0, "1 us")["axes"]}
-    write(tmp_path, "spread", trifle(9.0, "5 us"), unsound)
+    unsound = {**run(goodput=12.0, why="packets left 3 ms late"), "axes": perturbed_run(12.0, "1 us")["axes"]}
+    write(tmp_path, "spread", perturbed_run(9.0, "5 us"), unsound)
     said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
     assert said["comparisons"][0]["counts"]["outside without a reason"] == 1
 
 
 def test_a_spread_of_one_set_is_refused(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run("reno"), run("cubic"))
-    write(tmp_path, "spread", trifle(9.0, "1 us"))
+    write(tmp_path, "spread", perturbed_run(9.0, "1 us"))
     done = cli("compare", "a.json", "--between", "cc=reno,cubic", "--spread", "spread.json")
     assert done.returncode == 2 and "between and spread do not go together" in done.stderr
 
@@ -158,7 +158,7 @@ def test_a_spread_of_one_set_is_refused(cli: Cli, tmp_path: Path) -> None:
 def test_a_spread_ends_where_the_goal_begins(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run())
     write(tmp_path, "b", run(goodput=12.4))
-    write(tmp_path, "spread", trifle(12.0, "1 us"))
+    write(tmp_path, "spread", perturbed_run(12.0, "1 us"))
     said = json.loads(cli("compare", "a.json", "b.json", "--spread", "spread.json", "--json").stdout)
     assert said["comparisons"][0]["counts"]["outside without a reason"] == 1
 
@@ -167,7 +167,7 @@ def test_of_three_sets_the_third_belongs_to_the_spread(cli: Cli, tmp_path: Path)
     write(tmp_path, "a", run("reno"), run("cubic"))
     write(tmp_path, "b", run("reno", goodput=12.0), run("cubic"))
     write(tmp_path, "c", run("reno", goodput=9.0), run("cubic", goodput=8.0))
-    write(tmp_path, "spread", trifle(9.1, "1 us"))
+    write(tmp_path, "spread", perturbed_run(9.1, "1 us"))
     said = json.loads(cli("compare", "a.json", "b.json", "c.json", "--spread", "spread.json", "--json").stdout)
     spreads = [cell["goodput_mbps"]["spread"] for number in (0, 1) for cell in cells(said, number)]
     assert [each and (each["words"], each["least"], each["greatest"]) for each in spreads] == [
@@ -296,7 +296,7 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
         (["a.json", "other.json"], ["no cell in common", "two: reno", "two: bbr"]),
         (["a.json", "--between", "cc=reno"], ["cc=reno", "AXIS=LABEL_A,LABEL_B"]),
         (["a.json", "--between", "cc=reno,vegas"], ["never vegas", "only reno"]),
-        (["a.json", "--between", "rate=1,2"], ["rate names 0 axes", "flows.0.cc"]),
+        (["a.json", "--between", "rate=1,2"], ["no axis of the sweep is called rate; it has flows.0.cc"]),
         (["a.json", "a.json", "--page", "plain.md"], ["plain.md", "begin comparison"]),
     ],
 )
@@ -383,7 +383,7 @@ def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_results_compare_themselves(sweep: Path) -> None:
     results = ub.run(sweep)
-    with pytest.raises(ub.InputError, match="axes of the sweep"):
+    with pytest.raises(ub.InputError, match="no axis of the sweep is called rate"):
         results.compare(between="rate")
     short = results.compare(between="cc")
     assert short.table.equals(results.compare(results, between="flows.0.cc=reno,cubic").table)

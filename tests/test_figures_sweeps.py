@@ -1,17 +1,21 @@
 """Figures of sweeps and of two sets: what stands where, with which interval, and what cannot be drawn."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import unbloat as ub
 from conftest import Cli
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.figure import Figure
 from unbloat.comparison.figures import agreement_of
 from unbloat.report.figures.agreement import edges_of
 from unbloat.report.figures.comparison import changes
 from unbloat.report.figures.delay_throughput import ellipse
+from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.style import SIZES
 from unbloat.report.figures.sweeps import short_name
 from unbloat.report.figures.values import metrics_named, quantity, reach
 from unbloat.results.metrics import BY_KEY
@@ -65,6 +69,10 @@ def test_a_heat_map_has_the_means_in_its_fields(grid: ub.Results) -> None:
     means = np.array([[interval(grid, cc, limit)[0] for cc in ("reno", "cubic")] for limit in ("15kb", "60kb")])
     assert np.asarray(panel.images[0].get_array()) == pytest.approx(means)
     assert [text.get_text() for text in panel.texts] == [f"{mean:.3g}" for mean in means.flatten()]
+    assert not panel.yaxis_inverted(), "numbers rise"
+    panel = grid.plot("heatmap", metrics=["queue_bytes"], x="limit").axes[0]
+    assert panel.yaxis_inverted(), "words stand in their order, as in the table"
+    assert all(len(text.get_text()) >= 4 and text.get_text().isdigit() for text in panel.texts), "no powers of ten"
 
 
 def test_single_runs_have_no_interval(small: Path) -> None:
@@ -127,7 +135,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
     ("kinds", "how", "sentence"),
     [
         (["lines"], {"metrics": ["speed"]}, "speed is no metric"),
-        (["lines"], {"x": "rate"}, "rate names 0 axes of the sweep"),
+        (["lines"], {"x": "rate"}, "no axis of the sweep is called rate; it has"),
         (["comparison"], {}, "comparison: draws two sets"),
     ],
 )
@@ -168,6 +176,35 @@ def test_a_comparison_is_the_change_with_its_interval(small: Path) -> None:
     assert [each.lines[0].get_xdata()[0] for each in again.containers] == pytest.approx(points)
 
 
+@pytest.mark.parametrize("width", ["page", "slide", "column"])
+def test_a_long_legend_lies_on_nothing(small: Path, width: Width) -> None:
+    limits = [f"{limit}kb" for limit in range(10, 100, 5)]
+    results = ub.run(small, {"duration": "1s", "sweep.link.bottleneck.queue.limit": limits})
+    figure = results.plot("ecdf", width=width)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    legends = [legend for panel in figure.axes if (legend := panel.get_legend())]
+    assert len(legends) == 2 and all(len(legend.get_texts()) == len(limits) for legend in legends)
+    taken = [legend.get_window_extent(renderer) for legend in legends]
+    taken += [panel.get_window_extent(renderer) for panel in figure.axes]
+    taken += [text.get_window_extent(renderer) for text in figure.texts]
+    assert all(one.shrunk(0.98, 0.98).count_overlaps([other]) == 0 for one, other in combinations(taken, 2))
+    height = figure.get_window_extent().height
+    assert max(each.y1 for each in taken) <= height and min(each.y0 for each in taken) >= 0
+    panels = [panel.get_window_extent(renderer).height / figure.dpi for panel in figure.axes]
+    assert min(panels) > 0.4 * SIZES[width].panel, "there is room left for the curves"
+
+
+def test_a_tail_of_few_values_has_a_scale(small: Path) -> None:
+    results = ub.run(small, {"duration": "1s", "flows.0.count": 5})
+    figure = results.plot("eccdf", metrics=["goodput"])
+    FigureCanvasAgg(figure).draw()
+    (panel,) = figure.axes
+    labels = [text.get_text() for text in panel.get_yticklabels(which="both")]
+    assert {"100 %", "50 %", "20 %"} <= set(labels)
+
+
 def test_agreement_tells_near_from_far(small: Path) -> None:
     a = ub.run(small, LIMITS)
     b = ub.run(small, {**LIMITS, "link.bottleneck.rate": "2mbit"})
@@ -175,6 +212,10 @@ def test_agreement_tells_near_from_far(small: Path) -> None:
     for panel, words in ((same, ["within: 4"]), (other, ["outside: 4"])):
         legend = panel.get_legend()
         assert legend is not None and [text.get_text() for text in legend.get_texts()] == words
+        assert panel.figure is not None and isinstance(panel.figure, Figure)
+        FigureCanvasAgg(panel.figure).draw()
+        numbers = [text.get_text() for text in panel.get_xticklabels(which="both") if text.get_text()]
+        assert len(numbers) >= 2, "the axis has a scale, however short it is"
     assert a.compare(b).plot().axes, "runs are compared within tolerances"
 
 
@@ -189,7 +230,7 @@ def test_the_edges_of_a_tolerance_are_found() -> None:
 
 def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--set", 'sweep.flows.0.cc=["reno", "cubic"]', "-o", tmp_path / "a").returncode == 0
-    for kinds in (["queue_delay", "goodput"], ["bars"], ["ccdf"]):
+    for kinds in (["queue_delay", "goodput"], ["rtt,cwnd"], ["bars"], ["ccdf"]):
         file = tmp_path / f"{kinds[0]}.svg"
         done = cli("plot", tmp_path / "a", *kinds, "-o", file, "--width", "column")
         assert done.returncode == 0 and f"wrote {file}" in done.stderr

@@ -58,6 +58,12 @@ def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
         assert all(text.split()[1].strip(",").replace(".", "").isdigit() for text in told[1:])
 
 
+def test_the_usual_picture_of_a_mesh_begins_with_its_tree(results: ub.Results) -> None:
+    panels = results.plot().axes
+    assert [axes.get_title(loc="left") for axes in panels[:2]] == ["reno", "dtpa"]
+    assert [axes.get_ylabel() for axes in panels[2:]] == ["RTT (ms)", "goodput (Mbit/s)"]
+
+
 WHY = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send"
 
 

@@ -93,3 +93,11 @@ def test_the_table_folds_many_flows(short_flows: Path) -> None:
     results = ub.run(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"})
     assert len(results.flows) > 500
     assert "mean of" in text_of(results) and len(text_of(results).splitlines()) < 20
+
+
+def test_a_mean_of_flows_says_of_which_and_how_many_did_not_end(small: Path) -> None:
+    web = {"name": "pages", "count": 14, "size": "10kb", "stagger": "153ms"}
+    results = ub.run(small, {"duration": "2s", **{f"flows.0.{key}": value for key, value in web.items()}})
+    ended = results.flows["completion_s"].notna().sum()
+    assert 0 < ended < 14
+    assert f"pages: mean of 14, {14 - ended} unfinished" in text_of(results)

@@ -72,8 +72,9 @@ def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) 
 def test_what_is_no_result_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x.json"
     file.write_bytes(content)
-    with pytest.raises(ub.InputError, match="is not a file that `unbloat run` wrote"):
+    with pytest.raises(ub.InputError, match="is not a file that `unbloat run` wrote") as refusal:
         files.read(file)
+    assert "object" not in str(refusal.value) and "Error" not in str(refusal.value), "no words of Python's"
     tables = tmp_path / "tables"
     tables.mkdir()
     for name in ("runs", "flows", "links"):

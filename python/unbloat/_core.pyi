@@ -66,7 +66,7 @@ class Cell:
     """The axes of the sweep with this cell's labels, in the file's order."""
 
     def seeded(self, seed: int) -> Cell:
-        """Give the same run with another seed."""
+        """Return the same run with another seed."""
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
     slowest_rate_bps: int | None
@@ -87,9 +87,9 @@ class Cell:
     """What may well not be meant though it is allowed, a sentence with its place each."""
 
     def with_own_controls(self, paths: Mapping[Path, Path]) -> Cell:
-        """Give the same run with the user's own congestion controls at other paths, by the paths they have here."""
+        """Return the same run with the user's own congestion controls moved, from the paths (the keys) to others."""
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
-        """Compile its congestion controls for the kernel; give the object files by what the scenario calls them."""
+        """Compile its congestion controls for the kernel; return the object files by what the scenario calls them."""
     def locate(self, key: str) -> str:
         """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
     def check(self, on: str) -> None:
@@ -97,11 +97,11 @@ class Cell:
     def check_shell(self, on: str) -> None:
         """Raise `InputError` if a shell behind its link asks for something that this backend does not have."""
     def json(self) -> str:
-        """Give the whole scenario, defaults filled in: equal for equal scenarios."""
+        """Serialise the whole scenario with its defaults filled in: equal text for equal scenarios."""
     def settings(self) -> str:
-        """Give the scenario as JSON without names and congestion controls; a sweep hashes it for seeds."""
+        """Serialise the scenario as JSON without names and congestion controls; a sweep hashes it for seeds."""
     def portable(self) -> str:
-        """Give it for another process, which finds everything in it: `resolved` reads it there."""
+        """Serialise the scenario with every file it needs, for another process; `resolved` reads it there."""
     def run(
         self,
         algorithms: str | Path,
@@ -115,7 +115,7 @@ class Cell:
         steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
-        """Run it; give the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
+        """Run it; return the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
 
         `on` is the backend: simulator, kernel, or vm inside a guest. `objects` is what `objects` gave elsewhere, for a
         machine without a compiler.
@@ -188,36 +188,36 @@ def kernel_load(
 def kernel_load_window(
     algorithms: Path, receiver: str, parameters: list[tuple[str, str]], device: str, target: str
 ) -> str:
-    """Give a device a window controller to stay; JSON. `target` says whose acknowledgements, as JSON."""
+    """Load a window controller onto a device, where it stays; return it as JSON. `target` (JSON) says whose ACKs."""
 
 def kernel_unload_window(source: str, *, device: str | None = None) -> str:
     """Take a window controller from a device, or from all that have it; which, as JSON."""
 
 def kernel_window_status() -> str:
-    """Give the window controllers of this network namespace's devices, with their connections, as JSON."""
+    """List the window controllers of this network namespace's devices, with their connections, as JSON."""
 
 def kernel_load_classifier(
     algorithms: Path, classifier: str, parameters: list[tuple[str, str]], device: str, *, rate: str | None = None
 ) -> str:
-    """Give a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; JSON."""
+    """Load a classifier onto a device, where it stays, sending at `rate` (e.g. `20mbit`) at most; return it as JSON."""
 
 def kernel_unload_classifier(source: str, *, device: str | None = None) -> str:
     """Take a classifier from a device, or from all that have it; which, as JSON."""
 
 def kernel_classifier_status() -> str:
-    """Give the classifiers of this network namespace's devices, with their connections, as JSON."""
+    """List the classifiers of this network namespace's devices, with their connections, as JSON."""
 
 def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> str:
-    """Give a control to the connections of a control group; give both as JSON.
+    """Attach a congestion control to the connections of a control group; return both as JSON.
 
     `everyone` means the root group; without a name it is the group of this process.
     """
 
 def kernel_detach(cgroup: str | Path | None, *, everyone: bool = False) -> str:
-    """Take it back; give what that was as JSON."""
+    """Take it back; return what that was as JSON."""
 
 def kernel_unload(name: str, *, drain: bool = False) -> str:
-    """Take a congestion control out of the running kernel; give what that did as JSON: name, draining, default_now."""
+    """Unload a congestion control from the kernel; return what that did as JSON: name, draining, default_now."""
 
 def kernel_status(*, measure_ns: int | None = None) -> str:
     """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""

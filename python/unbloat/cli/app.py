@@ -95,11 +95,11 @@ def options(
         bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options of the program itself."""
+    """Parse the options of the program itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the arguments say; give the exit status. Errors are a sentence on stderr."""
+    """Run the command line; return the exit status. An error is a sentence on stderr."""
     if COMPLETING in os.environ:
         app(prog_name=terminal.PROGRAM)
     terminal.show_messages()
@@ -136,7 +136,7 @@ def meant(words: list[str]) -> list[str]:
 
 
 def invoke(words: list[str]) -> int | None:
-    """Run the command of a command line; gives its exit status."""
+    """Run the command of a command line; return its exit status."""
     command = typer.main.get_command(app)
     try:
         with command.make_context(terminal.PROGRAM, words) as context:
@@ -147,11 +147,11 @@ def invoke(words: list[str]) -> int | None:
 
 
 def with_notes(sentence: str, error: BaseException) -> str:
-    """Add what the code that was left has noted."""
+    """Add the notes that an exception carries to its sentence."""
     return "; ".join([sentence, *getattr(error, "__notes__", [])])
 
 
 def complain(sentence: object, status: int) -> int:
-    """Say on stderr what went wrong; give the exit status."""
+    """Report an error on stderr; return the exit status."""
     terminal.complain(sentence)
     return status

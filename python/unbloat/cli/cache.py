@@ -1,4 +1,4 @@
-"""`unbloat cache`: what is kept, and how it is got rid of."""
+"""`unbloat cache`: show and remove what is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unbloat check FILE`: whether a scenario or a congestion control will do, before anything is run."""
+"""`unbloat check FILE`: check whether a scenario or a congestion control works, before anything is run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unbloat.system import compiler_warnings
 
 RUNS = "runs on "
 PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
-"""Where a sentence about a control has it from: the trial's text, which nobody has seen."""
+"""The place in a sentence about a control: the trial's text, which the user has not seen."""
 EXAMPLES = """\
 unbloat check my-line.toml
 unbloat check ./mine.bpf.c
@@ -30,7 +30,7 @@ unbloat check ./mine.bpf.c --kernel 6.1,6.12"""
 
 @dataclass(frozen=True)
 class Finding:
-    """One question, its answer, and what there is to say about it."""
+    """One question, its answer, and remarks."""
 
     what: str
     answer: str
@@ -66,7 +66,7 @@ def command(
 
 
 def is_wrong(findings: list[Finding]) -> bool:
-    """Tell whether something does not do: a scenario may well run in one place only."""
+    """Return whether the file fails; a scenario that runs on one backend only does not."""
     places = [finding for finding in findings if finding.what.startswith(RUNS)]
     rest = [finding for finding in findings if finding not in places]
     runs_nowhere = bool(places) and not any(finding.answer == "yes" for finding in places)
@@ -196,7 +196,7 @@ def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Fin
             yield Finding(f"{f'Linux {wanted}' if wanted else 'a kernel'} takes {control}", "?", str(error))
             continue
         finding = asked(f"Linux {release} takes {control}", partial(run_in_guest, cell, wanted))
-        # Warnings were said before.
+        # Compiler warnings were shown already.
         yield replace(finding, why="") if finding.answer == "yes" else finding
 
 

@@ -15,7 +15,7 @@ BAND_NAMES = ("first", "last")
 
 
 def is_classifier(name: str) -> bool:
-    """Tell whether a built-in of this name classifies packets, or whether the file of this name says that it does."""
+    """Return whether a built-in of this name classifies packets, or whether the file of this name says that it does."""
     from pathlib import Path
 
     from unbloat.system.paths import ALGORITHMS
@@ -29,7 +29,7 @@ def is_classifier(name: str) -> bool:
 def load(
     classifier: str, parameters: list[tuple[str, str]], device: str | None, rate: str | None, target: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give a device a classifier and its queues; gives what it has then."""
+    """Load a classifier and its queues onto a device; return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
@@ -44,18 +44,18 @@ def load(
 
 
 def load_sentence(loaded: dict[str, Any]) -> str:
-    """Say what the device has now."""
+    """Describe what the device has now."""
     comes_back = f"; {loaded['before']} comes back when it goes" if loaded["before"] else ""
     return f"{loaded['source']} sorts the packets that leave {loaded['device']}{at_rate(loaded)}{comes_back}"
 
 
 def at_rate(loaded: dict[str, Any]) -> str:
-    """Say how fast the device sends, as a sentence goes on."""
+    """Describe how fast the device sends, as the end of a sentence."""
     return f", at {loaded['rate_bps'] / 1e6:g} Mbit/s" if loaded["rate_bps"] else ""
 
 
 def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
-    """Take a classifier from a device, or from all; None if the name means something else."""
+    """Remove a classifier from a device, or from all; return None if the name means something else."""
     if not (is_classifier(source) or any(status["source"] == source for status in statuses())):
         return None
     unloaded: list[dict[str, Any]] = json.loads(_core.kernel_unload_classifier(source, device=device))
@@ -63,7 +63,7 @@ def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
 
 
 def statuses() -> list[dict[str, Any]]:
-    """Give the devices that have a classifier, with their connections."""
+    """List the devices that have a classifier, with their connections."""
     found = json.loads(_core.kernel_classifier_status())
     return [{**status, "parameters": dict(status["parameters"])} for status in found]
 

@@ -99,7 +99,7 @@ PageOption = Annotated[
 
 @dataclass(frozen=True)
 class ForResults:
-    """The options that only results have, and packet traces have not."""
+    """Names of the options that apply to results only, not to packet traces."""
 
     between: str | None
     spread: Path | None
@@ -108,7 +108,7 @@ class ForResults:
     tolerance: Sequence[str]
 
     def words(self) -> list[str]:
-        """Give those that were set, as they are typed."""
+        """List the options that were set, as they are typed."""
         single = {"--between": self.between, "--spread": self.spread, "--reasons": self.reasons, "--page": self.page}
         given = [(option, str(value)) for option, value in single.items() if value]
         given += [("--tolerance", text) for text in self.tolerance]
@@ -143,7 +143,7 @@ def command(
 
 
 def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> bool:
-    """Hold sets of results against each other; tell whether all is within the tolerances."""
+    """Compare sets of results; return whether everything is within the tolerances."""
     from unbloat.comparison.compare import compare
 
     tolerances = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in given.tolerance)
@@ -159,7 +159,7 @@ def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> 
 
 
 def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) -> int:
-    """Hold two packet traces against each other; gives the exit status."""
+    """Compare two packet traces; return the exit status."""
     from unbloat.comparison.packets.compare import FIELDS, compare_files, parse_fields
     from unbloat.comparison.packets.report import dict_of, text_of
 

@@ -10,10 +10,9 @@ from unbloat.cli.status import INTERRUPTED
 
 
 def main() -> int:
-    """Run the command line; give the exit status. An interrupt is no traceback, not even while modules are loaded."""
+    """Run the command line; return the exit status. An interrupt is no traceback, not even while modules are loaded."""
     open_standard_files()
-    # Modules are no garbage: to look for some while they are loaded, and once more at the end, takes a sixth of a short
-    # call.
+    # Garbage collection while modules are loaded, and at the end, takes a sixth of the time of a short command.
     gc.disable()
     try:
         from unbloat.cli.app import main as command_line
@@ -28,7 +27,7 @@ def main() -> int:
 
 
 def open_standard_files() -> None:
-    """Put /dev/null in the place of a standard stream that is closed, or another file would take its number."""
+    """Open /dev/null for a standard stream that is closed; otherwise the next file would get its number."""
     while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(null, True)
     os.close(null)

@@ -57,13 +57,13 @@ def command(
 
 
 def as_csv(results: Results, table: TableName) -> str:
-    """Give a table with all of its columns."""
+    """Format a table with all of its columns as CSV."""
     frame = results.stats() if table == "stats" else getattr(results, table)
     return str(frame.to_csv(index=False))
 
 
 def as_latex(results: Results, table: TableName) -> str:
-    """Give a table as the screen has it."""
+    """Format a table as LaTeX, with the columns that the screen shows."""
     from unbloat.report import run_table, sweep_table
     from unbloat.report.table import latex
 

@@ -22,10 +22,10 @@ Rows = list[tuple[str, str]]
 
 
 class WithExamples(click.Command):
-    """What the help of a command and that of the whole program have alike."""
+    """What the help pages of commands and of the whole program have in common."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Give the examples, a line each."""
+        """Write the examples, a line each."""
         write_examples(formatter, examples_of(self))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -50,7 +50,7 @@ class Command(WithExamples, TyperCommand):
 
 
 class CommandWithProgram(Command):
-    """A command line with a program's behind two dashes, which is not ours to read; the context's `obj` has it."""
+    """A command line that ends in a program's own, behind `--`, which is left unparsed in the context's `obj`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what stands before the dashes."""
@@ -67,13 +67,13 @@ class Entry:
     panel: str
     """The heading that it stands under."""
     about: str
-    """The first line of its function's docstring, so that the list can do without the module."""
+    """The first line of its function's docstring, so that the list does not load the module."""
     module: str = ""
     """The module's name; by default the command's. Where it has several commands, their names are parts of its own."""
     cls: type[Command] = Command
 
     def command(self) -> click.Command:
-        """Load the module; give the command."""
+        """Load the module; return the command."""
         module = import_module(f"unbloat.cli.{self.module or self.name}")
         function = getattr(module, f"{self.name}_command" if self.module else "command")
         examples: str = getattr(module, f"{self.name.upper()}_EXAMPLES" if self.module else "EXAMPLES")

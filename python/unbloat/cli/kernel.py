@@ -153,7 +153,7 @@ def load_command(
 
 
 def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None, default: bool) -> dict[str, Any]:
-    """Load it, and show what the compiler warns of; gives what the kernel has then."""
+    """Load it, and show what the compiler warns of; return what the kernel has then."""
     from unbloat.system.paths import ALGORITHMS
 
     with compiler_warnings_shown():
@@ -195,7 +195,7 @@ def verifier_log(file: Path | None, verbose: bool) -> Iterator[None]:
 
 
 def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
-    """Say what the kernel has now."""
+    """Describe what the kernel has now."""
     yield f"the kernel has {control} now and calls it {loaded['name']}"
     if loaded["parameters"]:
         yield f"  {settings(loaded)}"
@@ -259,7 +259,7 @@ def unload_command(
     try:
         answer = _core.kernel_unload(name, drain=drain)
     except InputError:
-        # A control that did not come up at boot has a unit all the same.
+        # A control that failed to load at boot still has its unit.
         unit = None if keep_unit else systemd.remove(name)
         if not unit:
             raise
@@ -274,7 +274,7 @@ def unload_command(
 
 
 def unload_sentences(name: str, unloaded: dict[str, Any]) -> Iterator[str]:
-    """Say what the kernel has no more."""
+    """Describe what was removed from the kernel."""
     yield f"the kernel no longer offers {name}"
     if unloaded["draining"]:
         yield f"sockets that keep it until they close: {unloaded['draining']}"
@@ -375,7 +375,7 @@ def doctor_command(as_json: JsonOption = False) -> None:
 
 
 def doctor_screen(checks: list[dict[str, Any]]) -> str:
-    """Say first what can be done, then what was found, by what it is for."""
+    """List first what this machine can do, then each check under what it is needed for."""
     parts = [doctor_summary(checks)]
     for purpose in dict.fromkeys(check["needed_for"] for check in checks):
         lines = [line for check in checks if check["needed_for"] == purpose for line in check_lines(check)]
@@ -392,7 +392,7 @@ def check_lines(check: dict[str, Any]) -> list[str]:
 
 
 def doctor_summary(checks: list[dict[str, Any]]) -> str:
-    """Tell for each purpose whether this machine is fit for it."""
+    """List for each purpose whether this machine is fit for it."""
     missing: dict[str, list[str]] = {}
     for check in checks:
         for purpose in check["needed_for"].split(", "):

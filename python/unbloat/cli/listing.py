@@ -26,7 +26,7 @@ TITLES = {
     "papers": "papers",
 }
 KINDS = {"controls": "mechanisms", **{kind: kind for kind in TITLES}}
-"""What a kind may be called."""
+"""The catalogue's key for each kind, by its name on the command line."""
 
 LIST_EXAMPLES = """\
 unbloat list
@@ -161,7 +161,7 @@ def described(kind: str, entry: Entry) -> Entry:
 
 
 def scenario_of(file: Path) -> Entry:
-    """Tell what a scenario consists of: its grid, its links and its groups of flows."""
+    """Describe a scenario: its grid, its links and its groups of flows."""
     from unbloat.scenario.catalogue import opening_comment
     from unbloat.scenario.summary import summary
 
@@ -169,7 +169,7 @@ def scenario_of(file: Path) -> Entry:
 
 
 def page(thing: Entry) -> str:
-    """Tell everything about one thing."""
+    """Describe one thing completely."""
     kind = TITLES[thing["kind"]].removesuffix("s")
     head = [f"{thing['name']} · {kind}", *([thing["path"]] if thing["path"] else [])]
     parts = ["\n".join(head), thing.get("prose") or "\n".join(wrapped(thing["about"], 0))]
@@ -223,7 +223,7 @@ def keys_command(
 
 
 def keys() -> list[Entry]:
-    """Give the register of all keys."""
+    """List all keys of a scenario."""
     import json
 
     from unbloat import _core
@@ -277,7 +277,7 @@ def kind_of(key: Entry) -> str:
 
 
 def absence_of(key: Entry) -> str:
-    """Say what holds where a key is not set."""
+    """Describe what applies where a key is not set."""
     absence = key["absence"]
     if isinstance(absence, str):
         return absence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -49,9 +49,8 @@ def receiver_names(incomplete: str) -> list[str]:
 def _mechanisms(folder: str, incomplete: str) -> list[str]:
     from unbloat.system.paths import ALGORITHMS
 
-    before, comma, last = incomplete.rpartition(",")
     names = sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{folder}/*.bpf.c"))
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+    return _behind_commas(names, incomplete)
 
 
 def key_names(incomplete: str) -> list[str]:
@@ -72,8 +71,19 @@ def metric_names(incomplete: str) -> list[str]:
     """List the metrics, behind those that were typed already."""
     from unbloat.results.metrics import BY_KEY
 
+    return _behind_commas(BY_KEY, incomplete)
+
+
+def plot_kinds(incomplete: str) -> list[str]:
+    """List the kinds of pictures, behind those that were typed already."""
+    from unbloat.report.figures.kinds import KINDS, SHORT
+
+    return _behind_commas((*KINDS, *SHORT), incomplete)
+
+
+def _behind_commas(names: Iterable[str], incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in BY_KEY if name.startswith(last)]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 
 def catalogue_names(incomplete: str) -> list[str]:
@@ -157,7 +167,7 @@ def overrides_of(
     rtts: Sequence[str] | None = None,
     duration: str | None = None,
 ) -> dict[str, object]:
-    """Give the keys that the command line sets: what has an option of its own wins over `--set`."""
+    """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
     overrides: dict[str, object] = dict(
         split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
     )
@@ -208,7 +218,8 @@ OnOption = Annotated[
         "--on",
         metavar="sim|kernel|vm",
         help="sim: the simulator; kernel: this kernel's TCP over emulated links, as root; vm: a stock kernel's in a "
-        "guest, without root.",
+        "guest, without root (default: sim).",
+        show_default=False,
         rich_help_panel=WHERE,
     ),
 ]
@@ -244,13 +255,13 @@ CacheOption = Annotated[
 
 
 def backend(on: Literal[Backend, "sim"]) -> Backend:
-    """Give the backend that an option names."""
+    """Return the backend that an option names."""
     return "simulator" if on == "sim" else on
 
 
 @contextmanager
 def keeping_runs(cache: bool | None) -> Iterator[None]:
-    """Have an interruption say that what was finished is kept, if it is."""
+    """Make an interruption say that finished runs are kept, if they are."""
     try:
         yield
     except (KeyboardInterrupt, Ended) as end:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import ResultsArgument, listed
+from unbloat.cli.options import ResultsArgument, listed, metric_names, plot_kinds
 from unbloat.cli.terminal import tell
 from unbloat.report.figures import kinds
 
@@ -22,7 +22,7 @@ EXAMPLES = """\
 unbloat run home-dsl --cc cubic,vegas -o home
 unbloat plot home -o home.svg
 unbloat plot home queue_delay rtt_cdf --width column -o queue.pdf
-unbloat plot sweep lines --metric goodput,rtt_p95 -x rate -o rate.svg
+unbloat plot sweep lines --metrics goodput,rtt_p95 -x rate -o rate.svg
 unbloat plot sweep delay_throughput --width slide -o slide.png
 unbloat plot simulated agreement --against measured -o agreement.svg"""
 
@@ -32,8 +32,12 @@ OutputOption = Annotated[
 KindsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KIND]...",
-        help=f"What to draw, a panel each. {kinds.ABOUT} With --against: {', '.join(kinds.OF_TWO)}, {AGREEMENT}.",
+        metavar="[KIND...]",
+        help=(
+            f"What to draw, a panel each, separated by blanks or commas. {kinds.ABOUT} With --against: "
+            f"{', '.join(kinds.OF_TWO)}, {AGREEMENT}."
+        ),
+        autocompletion=plot_kinds,
         show_default=False,
     ),
 ]
@@ -46,7 +50,14 @@ WidthOption = Annotated[
 ]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="NAME,...", help="What to draw of flows, runs and sweeps, such as rtt_p95."),
+    typer.Option(
+        "-m",
+        "--metrics",
+        "--metric",
+        metavar="NAME,...",
+        help="What to draw of flows, runs and sweeps, such as rtt_p95.",
+        autocompletion=metric_names,
+    ),
 ]
 AcrossOption = Annotated[str | None, typer.Option("-x", metavar="AXIS", help="The axis of the sweep that runs across.")]
 UpOption = Annotated[str | None, typer.Option("-y", metavar="AXIS", help="The axis that runs up in a heat map.")]
@@ -75,8 +86,8 @@ def command(
     from unbloat.report.figures.style import save
 
     sides = (str(results), str(against))
-    choice = Choice(width, listed(metric, "--metric"), x, y, title, sides)
-    save(drawn(results, wanted or [], against, choice, output), output)
+    choice = Choice(width, listed(metric, "--metrics"), x, y, title, sides)
+    save(drawn(results, listed(wanted, "plot"), against, choice, output), output)
     tell(f"wrote {output}")
 
 

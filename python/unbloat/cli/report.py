@@ -67,7 +67,7 @@ def command(
 
 
 def is_paper(path: Path) -> bool:
-    """Tell a paper, by its folder or its name, from results; raises `InputError` for what is neither."""
+    """Return whether the name is a paper's, and not that of results; raises `InputError` for neither."""
     if path.exists():
         return (path / "published.toml").exists()
     names = paper_names("")

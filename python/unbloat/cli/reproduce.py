@@ -143,7 +143,7 @@ def command(
 
     request = Request(backend(on), kernel, full, cache, jobs, output, page, as_json)
     overrides = overrides_of(paper, assignments)
-    refuse_what_does_not_go(request, choices=choices, check=check, overrides=overrides, part=claim or table)
+    refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
     chosen = paper_of(paper, overrides, table=table, claim=claim)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
@@ -154,7 +154,7 @@ def command(
     return DIFFERS if check and failing else None
 
 
-def refuse_what_does_not_go(
+def refuse_contradictions(
     request: Request, *, choices: bool, check: bool, overrides: Mapping[str, object], part: str | None
 ) -> None:
     """Refuse options that contradict each other; raises `InputError`."""
@@ -172,8 +172,8 @@ def refuse_what_does_not_go(
 
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
-    """Simulate; print the verdicts, draw the figures, write the page; gives what is not reproduced."""
-    from unbloat.papers import page, report_page
+    """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
+    from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -186,7 +186,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:
         page.write(found)
-        report_page.write(found, file := Path("results") / paper.name / "report.html")
+        found.to_html(file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
     return found.failing()
 
@@ -201,7 +201,7 @@ def extra(request: Request, paper: Paper) -> None:
 
 
 def on_kernel(request: Request, paper: Paper) -> list[Judged]:
-    """Run on a kernel; print its verdicts beside the simulated ones, write the page; gives what is not reproduced."""
+    """Run on a kernel, print its verdicts beside the simulated ones, write the page; return what is not reproduced."""
     from unbloat.papers import kernel_tables
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.pages import require_part, write_parts

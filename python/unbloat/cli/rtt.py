@@ -12,7 +12,7 @@ from unbloat.scenario.source import source_of
 
 
 def cases(scenario: str, overrides: Mapping[str, object], times: Sequence[str]) -> dict[str, object]:
-    """Give the keys that make the round-trip time of every flow's empty path each of these.
+    """Return the keys that give every flow's empty path each of these round-trip times.
 
     The shared link gets half of it in each direction, less what the senders' own links add. Raises `InputError` for
     a network without one such link, and for a time that is too short.
@@ -27,7 +27,7 @@ def cases(scenario: str, overrides: Mapping[str, object], times: Sequence[str]) 
 
 
 def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, int]:
-    """Find the one link of the scenario; give its name and the delay of the senders' own links, one way."""
+    """Find the one link of the scenario; return its name and the one-way delay of the senders' own links."""
     data: dict[str, Any] = json.loads(source_of(scenario, overrides).cells()[0].json())
     if len(data["links"]) != 1:
         names = ", ".join(link["forward"]["name"] for link in data["links"])
@@ -43,7 +43,7 @@ def _shared_link(scenario: str, overrides: Mapping[str, object]) -> tuple[str, i
 
 
 def _delay(time: str, access_ns: int) -> str:
-    """Give the link's delay in one direction, in the scenario's words."""
+    """Format the link's one-way delay as a scenario's value."""
     delay_ns = time_ns(time, "--rtt") / 2 - access_ns
     if delay_ns < 0:
         raise InputError(f"--rtt: {time} is too short: the senders' own links take {2 * access_ns / 1e6:g}ms of it")

@@ -14,6 +14,7 @@ from unbloat.cli.options import (
     ScenarioArgument,
     keeping_runs,
     listed,
+    plot_kinds,
 )
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
@@ -55,6 +56,7 @@ PlotOption = Annotated[
         "--plot",
         metavar="KIND,...",
         help=f"What the figure shows, a panel each. {kinds.ABOUT}",
+        autocompletion=plot_kinds,
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -40,7 +40,7 @@ class RunOptions:
     cache: CacheOption = None
 
     def arguments(self, scenario: str) -> dict[str, Any]:
-        """Give the arguments of `unbloat.run` and `unbloat.sweep` that they come to."""
+        """Return the arguments of `unbloat.run` and `unbloat.sweep` that the options stand for."""
         return {
             "overrides": overrides_of(
                 scenario,
@@ -63,7 +63,7 @@ Status = TypeVar("Status")
 
 
 def with_run_options(command: Callable[..., Status]) -> Callable[..., Status]:
-    """Give a command the fields of `RunOptions` as options, in the place of its parameter `given`.
+    """Add the fields of `RunOptions` to a command as options, in place of its parameter `given`.
 
     Typer reads the options off the signature, and knows no parameter that stands for several.
     """

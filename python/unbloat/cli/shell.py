@@ -85,7 +85,7 @@ def command(
         )
     if on == "vm":
         return in_guest(kernel, cells[0], at, program, beyond)
-    # An interrupt at the terminal is the program's. It must not inherit that we do not heed it, hence no SIG_IGN.
+    # An interrupt at the terminal is for the program, which would inherit SIG_IGN from us, but not a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
     with closing(shell_live.Sender(cells[0].name, program)) as steps:
         return cells[0].shell(
@@ -94,7 +94,7 @@ def command(
 
 
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:
-    """Run the program in a guest; give its status."""
+    """Run the program in a guest; return its status."""
     from unbloat.guest.program import Link, run
     from unbloat.runs.guests import prepared
     from unbloat.system.paths import ALGORITHMS

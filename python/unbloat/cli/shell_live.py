@@ -22,7 +22,7 @@ from unbloat.cli.terminal import tell
 from unbloat.report.live import Display, View
 
 STEP_NS = 50_000_000
-"""Ten to a column."""
+"""The step of the series, ns; ten steps fall into a column of the picture."""
 NAME = "unbloat-shell-"
 SOCKETS = Path("/proc/net/unix")
 LARGEST = 1 << 16
@@ -31,25 +31,25 @@ MOST_WATCHERS = 8
 
 
 class Sender:
-    """The shell's end."""
+    """The shell's end of the connection to its watchers."""
 
     def __init__(self, scenario: str, program: Sequence[str]) -> None:
-        """Begin to listen."""
+        """Listen for watchers."""
         self._greeting = json.dumps({"scenario": scenario, "program": program[0]}).encode()
         self._watchers: list[socket.socket] = []
-        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
-        # With a part that nobody can guess, and take before.
-        self._door.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
-        self._door.listen()
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        # The name has a random part, so that nobody else can take it first.
+        self._listener.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
+        self._listener.listen()
 
     def tell(self, step: str) -> None:
-        """Tell all watchers of a step; who does not take it in time has gone, as far as the shell is concerned."""
+        """Send all watchers a step; one that does not take it in time is dropped."""
         with suppress(BlockingIOError):
-            self._let_in(self._door.accept()[0])
+            self._admit(self._listener.accept()[0])
         for watcher in list(self._watchers):
             self._send(watcher, step.encode())
 
-    def _let_in(self, watcher: socket.socket) -> None:
+    def _admit(self, watcher: socket.socket) -> None:
         watcher.setblocking(False)
         if len(self._watchers) == MOST_WATCHERS:
             watcher.close()
@@ -65,8 +65,8 @@ class Sender:
             self._watchers.remove(watcher)
 
     def close(self) -> None:
-        """Leave."""
-        for end in (*self._watchers, self._door):
+        """Stop listening, and drop all watchers."""
+        for end in (*self._watchers, self._listener):
             end.close()
 
 
@@ -86,7 +86,7 @@ def watch(scenario: str) -> None:
 
 
 def connect(scenario: str) -> tuple[socket.socket, str] | None:
-    """Connect to a shell; give what to call it too."""
+    """Connect to a shell; return the connection and the shell's name."""
     for number, name in sorted(shells(), reverse=True):
         shell = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -105,7 +105,7 @@ def shells() -> set[tuple[int, str]]:
 
 
 def is_trusted(shell: socket.socket) -> bool:
-    """Tell whether root, or this user, listens there: anybody may take such a name."""
+    """Return whether root, or this user, listens there: anybody may take such a name."""
     credentials = shell.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, user, _ = struct.unpack("3i", credentials)
     return user in (0, os.getuid())

@@ -1,4 +1,4 @@
-"""What the program ends with."""
+"""Exit statuses."""
 
 DONE = 0
 FAILED = 1

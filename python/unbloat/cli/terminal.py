@@ -1,4 +1,4 @@
-"""What is written for people to read: names and values out of files must not steer their terminal."""
+"""Output for people: names and values from files must not control their terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unbloat.system.screen import screen_width
 PROGRAM = "unbloat"
 SHOWN = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Characters that turn the direction of writing: what one reads is not what stands there."""
+"""Characters that change the direction of writing, so that a text looks like another one."""
 ESCAPES = {
     **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in SHOWN},
     **{code: f"\\u{code:04x}" for code in TURNING},
@@ -26,7 +26,7 @@ ESCAPES = {
 WIPE = "\r\033[K"
 """Clears the line of a terminal, on which a progress bar may stand."""
 LONGEST = 4000
-"""Characters of a line of an error; what is longer quotes somebody's file."""
+"""The longest line of an error, in characters; longer ones quote somebody's file."""
 
 
 def plain(text: str) -> str:
@@ -68,12 +68,12 @@ def wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
 
 
 def tell(sentence: str) -> None:
-    """Say on stderr what was done beside the printing."""
+    """Report on stderr what was done besides printing."""
     print(f"{PROGRAM}: {plain(sentence)}", file=sys.stderr)
 
 
 def complain(sentence: object) -> None:
-    """Say on stderr what went wrong."""
+    """Report an error on stderr."""
     lines = (plain(line) for line in f"{PROGRAM}: {sentence}".split("\n"))
     cut = (line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines)
     print("\n".join(cut), file=sys.stderr)
@@ -88,11 +88,11 @@ MARKS = [
     (r"\b(warning:|direction only)", YELLOW),
     (r"(?<!not )\breproduced\b", GREEN),
 ]
-"""What stands out in tables and sentences, and the colour that it gets (ECMA-48, SGR)."""
+"""Words and marks that are coloured in tables and sentences, with their colours (ECMA-48, SGR)."""
 
 
 def is_coloured() -> bool:
-    """Tell whether stdout is a terminal whose user has nothing against colours (no-color.org)."""
+    """Return whether stdout is a terminal whose user wants colours (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -116,7 +116,7 @@ class Messages(logging.Handler):
 
 
 def show_messages() -> None:
-    """Have the library's messages shown from now on."""
+    """Show the library's messages from now on."""
     for warning in (UnsoundRun, IdenticalRepeats):
         warnings.simplefilter("ignore", warning)  # Tables say it too.
     log = logging.getLogger("unbloat")

@@ -1,4 +1,4 @@
-"""Times that options are given."""
+"""Values of options that are times."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MOST_FLOWS = 20
 
 
 def is_window(name: str) -> bool:
-    """Tell whether a built-in of this name lowers windows."""
+    """Return whether a built-in of this name lowers windows."""
     from unbloat.system.paths import ALGORITHMS
 
     return (ALGORITHMS / "window" / f"{name}.bpf.c").is_file()
@@ -23,7 +23,7 @@ def is_window(name: str) -> bool:
 def load(
     receiver: str, parameters: list[tuple[str, str]], device: str | None, target: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give a device a window controller; gives what it has then."""
+    """Load a window controller onto a device; return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
@@ -35,12 +35,12 @@ def load(
 
 
 def load_sentence(loaded: dict[str, Any]) -> str:
-    """Say what the device has now."""
+    """Describe what the device has now."""
     return f"{loaded['source']} lowers the windows that leave through {loaded['device']}{of_whom(loaded['target'])}"
 
 
 def of_whom(target: dict[str, Any]) -> str:
-    """Say whose windows are lowered, as a sentence goes on."""
+    """Describe whose windows are lowered, as the end of a sentence."""
     words = [
         f"to port {target['port']}" if target["port"] else "",
         f"to {target['dest']}" if target["dest"] else "",
@@ -51,7 +51,7 @@ def of_whom(target: dict[str, Any]) -> str:
 
 
 def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
-    """Take a window controller from a device, or from all; None if the name means a congestion control."""
+    """Remove a window controller from a device, or from all; return None if the name means a congestion control."""
     if device is None and not any(status["source"] == source for status in statuses()):
         return None
     unloaded: list[dict[str, Any]] = json.loads(_core.kernel_unload_window(source, device=device))
@@ -59,7 +59,7 @@ def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:
 
 
 def statuses() -> list[dict[str, Any]]:
-    """Give the devices that have a window controller, with their connections."""
+    """List the devices that have a window controller, with their connections."""
     return [{**status, "parameters": dict(status["parameters"])} for status in json.loads(_core.kernel_window_status())]
 
 
@@ -93,5 +93,5 @@ def screen(receivers: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def thousands(number: int | None) -> float | None:
-    """Give bytes as kB."""
+    """Convert bytes to kB."""
     return None if number is None else number / 1000

@@ -1,1 +1,1 @@
-"""Sets of results held against each other, and packet traces."""
+"""Comparisons of sets of results, and of packet traces."""

@@ -102,7 +102,7 @@ class Comparison:
                     )
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat compare --json` prints: one shape, whatever is compared how."""
+        """Return what `unbloat compare --json` prints: the same shape for every kind of comparison."""
         first = self.parts[0]
         sides = [*first.sides, *(part.sides[1] for part in self.parts[1:])]
         idle = [part.idle_reasons for part in self.parts if isinstance(part, tolerance.Comparison)]
@@ -267,7 +267,7 @@ def _two(sets: Sequence[Side], options: Options) -> Comparison:
 
 
 def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
-    """Give what is compared: B and A, or one label and another."""
+    """Return the two sides of the comparison: B and A, or one label and the other."""
     if len(sets) == 1 and not between:
         raise InputError("compare needs two sets of results, or one and `between` with an axis and two of its labels")
     a, b = sets[0], sets[-1]
@@ -282,12 +282,12 @@ def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
 
 
 def is_sweep(records: Sequence[Record]) -> bool:
-    """Tell whether `unbloat sweep` made them, which numbers its repeats."""
+    """Return whether `unbloat sweep` made them, which numbers its repeats."""
     return all("repeat" in record.run for record in records)
 
 
 def _three(sets: Sequence[Side], options: Options) -> Comparison:
-    """Hold B against A, and C against B; where a spread is wanted, the third of a cell's values belongs to it."""
+    """Compare B with A, and C with B; where a spread is wanted, the third of a cell's values belongs to it."""
     if options.between:
         raise InputError("compare takes one set of results or two with `between`, not three")
     a, b, c = (side.records for side in sets)
@@ -301,7 +301,7 @@ def _three(sets: Sequence[Side], options: Options) -> Comparison:
 def _perturbed(
     options: Options, a: Sequence[Record], b: Sequence[Record], c: Sequence[Record] = ()
 ) -> tuple[Perturbed | None, Perturbed | None]:
-    """Give the runs around A and B: those that ran where A did, or B; C belongs to B."""
+    """Return the perturbed runs on A's backend, and those on B's if that is another; C counts as B's."""
     if not options.spread:
         return None, None
     perturbed = Side.of(options.spread).records
@@ -336,7 +336,7 @@ def _dict_of_key(place: CellKey) -> dict[str, Any]:
 
 
 def _metrics(cell: ComparedCell | difference.CellDifference) -> Iterator[dict[str, Any]]:
-    """Give each metric of a cell, in the same shape however it was compared."""
+    """Yield each metric of a cell, in the same shape however it was compared."""
     if isinstance(cell, ComparedCell):
         for each in cell.compared:
             yield _of_tolerance(each, cell)
@@ -377,7 +377,7 @@ def _of_intervals(metric: MetricDifference) -> dict[str, Any]:
 
 
 def _ratio(a: Estimate, b: Estimate) -> float | None:
-    """Give B over A; none where there is no such ratio."""
+    """Return B over A; None where there is no such ratio."""
     if a.mean is None or b.mean is None:
         return None
     if a.mean == b.mean:

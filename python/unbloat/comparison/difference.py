@@ -1,4 +1,4 @@
-"""Two sweeps, held against each other cell by cell and metric by metric, with the intervals that repeats give."""
+"""Two sweeps, compared cell by cell and metric by metric, with the intervals that repeats give."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class MetricDifference:
 
     @property
     def exceeds(self) -> bool | None:
-        """Tell whether the difference exceeds its interval; none where single or fixed runs leave that open."""
+        """Return whether the difference exceeds its interval; none where single or fixed runs leave that open."""
         return None if self.difference is None or self.is_fixed else self.difference.is_clear
 
     @property
     def is_fixed(self) -> bool:
-        """Tell a difference between repeats that are all alike on either side: no interval can be told from them."""
+        """Return whether all repeats are alike on either side: they give no interval."""
         both = (self.a, self.b)
         return bool(self.difference and self.difference.mean) and all(
             side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)
@@ -39,12 +39,12 @@ class MetricDifference:
 
     @property
     def is_visible(self) -> bool:
-        """Tell whether the means differ by more than clocks whose ticks lie elsewhere make."""
+        """Return whether the means differ by more than the ticks of clocks make."""
         return self.difference is not None and abs(self.difference.mean) > ALIKE * abs(self.a.mean or 0)
 
     @property
     def change_percent(self) -> float | None:
-        """Give the difference as a share of A; none where A is nothing."""
+        """Return the difference in per cent of A; None where A is zero."""
         if self.difference is None or not self.a.mean:
             return None
         return 100 * self.difference.mean / abs(self.a.mean)
@@ -83,7 +83,7 @@ class SweepComparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether both have the same cells, all sound, and no more exceeds its interval than chance would have it.
+        """Return whether both have the same cells, all sound, and no more differences are clear than chance makes.
 
         Where repeats are alike, or single, there is no chance to go by: whatever differs there differs.
         """
@@ -95,7 +95,7 @@ class SweepComparison:
 
 
 def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:
-    """Hold sweep B against sweep A; raises `InputError` if they have no cell in common."""
+    """Compare sweep B with sweep A; raises `InputError` if they have no cell in common."""
     sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
     sides = (by_cell(sound[0]), by_cell(sound[1]))
     cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]

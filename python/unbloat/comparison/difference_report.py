@@ -46,7 +46,7 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
 
 
 def _shown(cell: CellDifference) -> Iterator[MetricDifference]:
-    """Give the metrics that `unbloat sweep` prints too, where they differ."""
+    """Yield those of the metrics which `unbloat sweep` prints whose means differ."""
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
     for name in SHOWN:
         metric = metrics.get((cell.link if METRICS[name].of == "link" else ALL, name))
@@ -63,7 +63,7 @@ def _columns(comparison: SweepComparison) -> list[Column]:
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))
-    columns.append(Column("", "%", [_percent(metric) for metric in metrics], True))
+    columns.append(Column("change", "%", [_percent(metric) for metric in metrics], True))
     return columns
 
 
@@ -76,7 +76,7 @@ def _percent(metric: MetricDifference) -> str:
 
 
 def _remarks(comparison: SweepComparison) -> list[Part]:
-    """Give what cannot be compared, and the counts."""
+    """List what cannot be compared, and the counts."""
     parts: list[Part] = []
     for side, number in zip("AB", comparison.unsound, strict=True):
         if number:
@@ -84,7 +84,7 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
-    if comparison.counts()["fixed"]:
+    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell)):
         parts.append(
             f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
             "random, so the difference is exact, and statistics have nothing to add."
@@ -99,7 +99,7 @@ def _fixed(number: int) -> str:
 def _counted(comparison: SweepComparison) -> str:
     counts = comparison.counts()
     judged = counts["exceed"] + counts["within"]
-    by_chance = f" (were all equal, chance would make some {judged * (1 - CONFIDENCE):.0f})" if judged else ""
+    by_chance = f" (about {judged * (1 - CONFIDENCE):.0f} would by chance if nothing differed)" if judged else ""
     return (
         f"{count_of(len(comparison.cells), 'cell')}, {counts['metrics']} metrics in all (--json has every one): "
         f"{counts['exceed']} exceed their intervals{by_chance}, {counts['within']} do not, "

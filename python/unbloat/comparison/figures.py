@@ -70,7 +70,7 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
 
 
 def _without_packets(near: Near) -> Callable[[float, float], bool]:
-    """Give a tolerance without what packets' transmission times add, which differ from cell to cell."""
+    """Return a tolerance without its allowance for packets' transmission times, which differ from cell to cell."""
     return lambda a, b: near(a, b, 0.0)
 
 
@@ -81,7 +81,7 @@ def _place(compared: Comparison, side: int) -> str:
 
 
 def pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
-    """Give the values of a criterion in each cell that is sound on both sides."""
+    """Pair the values of a criterion in each cell that is sound on both sides."""
     found = []
     for cell in compared.cells:
         for each in cell.compared:
@@ -103,7 +103,7 @@ def _changes(compared: SweepComparison, metrics: Sequence[Metric], title: str, s
 
 
 def changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
-    """Give the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
+    """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
     found = []
     for cell in compared.cells:
         for each in cell.metrics:

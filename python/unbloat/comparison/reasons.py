@@ -25,7 +25,7 @@ class KnownReason:
     """The scenarios that are meant, as a pattern."""
 
     def matches(self, scenario: str, axes: Mapping[str, str], figure: str) -> bool:
-        """Tell whether it is about this figure of this cell."""
+        """Return whether it is about this figure of this cell."""
         return (
             fnmatch.fnmatchcase(scenario, self.scenario)
             and (not self.figures or figure in self.figures)

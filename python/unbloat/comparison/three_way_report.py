@@ -1,4 +1,4 @@
-"""Three sets of results in one table: B held against A, and C against B where C has the cell."""
+"""Three sets of results in one table: B compared with A, and C with B where C has the cell."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def report_of(first: Comparison, second: Comparison) -> Report:
 
 
 def joined(first: Comparison, second: Comparison) -> Comparison:
-    """Give both as one, for what is said of all cells; that C lacks some of B's is no news."""
+    """Merge two comparisons for the remarks about all cells; cells of B that C lacks are not mentioned again."""
     idle = [reason for reason in first.idle_reasons if reason in second.idle_reasons]
     renamed = [replace(cell, unsound=tuple(why for why in cell.unsound if why[0] == "B")) for cell in second.cells]
-    # What is called B there is C here.
+    # The second comparison calls B what is C here.
     renamed = [replace(cell, unsound=tuple(f"C{why[1:]}" for why in cell.unsound)) for cell in renamed]
     return replace(first, cells=[*first.cells, *renamed], idle_reasons=idle)
 
@@ -37,7 +37,7 @@ def heading(first: Comparison, second: Comparison) -> str:
 
 
 def columns(first: Comparison, second: Comparison) -> list[Column]:
-    """Give the table: for each criterion A, B and C."""
+    """Lay out the columns: for each criterion A, B and C."""
     third = {cell.place: cell for cell in second.cells}
     rows = [(cell, third.get(cell.place)) for cell in first.cells]
     numbers = views.numbered(joined(first, second))

@@ -1,4 +1,4 @@
-"""Two sets of results, held against each other cell by cell.
+"""Two sets of results, compared cell by cell within tolerances.
 
 Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree; runs that
 differ in the seed only are repeats of one cell, and their means are compared.
@@ -42,7 +42,7 @@ class Near:
     """If given: the greater may be so many times the less, and the share does not count."""
 
     def __call__(self, a: float, b: float, packet_ms: float) -> bool:
-        """Tell whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
+        """Return whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
         if self.factor is not None:
             return max(a, b) <= self.factor * min(a, b)
         return abs(b - a) <= max(self.share * abs(a), self.packets * packet_ms)
@@ -104,7 +104,7 @@ class Criterion:
 
     @property
     def is_count(self) -> bool:
-        """Tell a number of packets, of which there may be none."""
+        """Return whether the metric is a number of packets, of which there may be none."""
         return self.metric.unit == "packets" and self.metric.fold is not MEAN
 
     def take(self, run: Mapping[str, Any]) -> float | None:
@@ -124,7 +124,7 @@ CRITERIA = (
 
 
 def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, ...]:
-    """Give the usual criteria with other tolerances, and those of more metrics behind them; raises `InputError`."""
+    """Return the usual criteria with the given tolerances, then those of further metrics; raises `InputError`."""
     near = {criterion.name: criterion.near for criterion in CRITERIA}
     for name, value in (tolerance or {}).items():
         try:
@@ -181,12 +181,12 @@ class Compared:
 
     @property
     def is_explained(self) -> bool:
-        """Tell whether it is known why it is not near."""
+        """Return whether it is known why it is not near."""
         return self.spread is not None or self.reason is not None
 
     @property
     def change(self) -> float | None:
-        """Give B over A; none where there is no such ratio."""
+        """Return B over A; None where there is no such ratio."""
         a, b = self.a.mean, self.b.mean
         if a is None or b is None:
             return None
@@ -205,7 +205,7 @@ class ComparedCell:
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
     is_ahead: bool
-    """A flow has more goodput than throughput, which wants an explanation."""
+    """Whether a flow has more goodput than throughput, which needs an explanation."""
     unsound: tuple[str, ...]
     """Why runs of it are not to be believed, each with the set that it is of."""
 
@@ -223,12 +223,12 @@ class ComparedCell:
 
     @property
     def is_explained(self) -> bool:
-        """Tell whether every criterion that is not near has its reason."""
+        """Return whether every criterion that is not near has its reason."""
         return all(compared.is_explained for compared in self.outside)
 
     @property
     def is_in_spread(self) -> bool:
-        """Tell whether one side ranges over what lies between the two."""
+        """Return whether one side ranges over what lies between the two."""
         return all(compared.spread for compared in self.outside)
 
 
@@ -245,7 +245,7 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Tell whether both have the same cells, each sound and within the tolerances or known not to be."""
+        """Return whether both have the same cells, each sound and within the tolerances or known not to be."""
         return not any(self.only) and all(
             cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
         )
@@ -290,7 +290,7 @@ class Between:
         return cls(axis, (a, b))
 
     def pick(self, records: Iterable[Record], side: int) -> list[Record]:
-        """Give the runs with this side's label, without the axis; raises `InputError` if there are none."""
+        """Return the runs with this side's label, without that axis; raises `InputError` if there are none."""
         picked, seen = [], set()
         for record in records:
             axis = axis_named(self.axis, record.axes)
@@ -311,7 +311,7 @@ def compare(
     around: tuple[Perturbed | None, Perturbed | None] = (None, None),
     criteria: tuple[Criterion, ...] = CRITERIA,
 ) -> Comparison:
-    """Hold two sets of runs against each other; raises `InputError` if they have nothing in common.
+    """Compare two sets of runs; raises `InputError` if they have nothing in common.
 
     `around` each of them there may be more runs, whose axes are its own and maybe others; unsound ones say nothing.
     """
@@ -333,7 +333,7 @@ def compare(
 
 
 def _by_cell(around: Perturbed | None, places: Sequence[CellKey]) -> dict[CellKey, Perturbed | None]:
-    """Give each cell the runs around it."""
+    """Map each cell to its perturbed runs."""
     if around is None:
         return dict.fromkeys(places)
     others = [(CellKey.of(record), record) for record in around.records if record.run["sound"]]
@@ -394,7 +394,7 @@ def _value(criterion: Criterion, records: Sequence[Record]) -> Estimate:
 def _spread(
     criterion: Criterion, own: Estimate, other: Estimate, around: Perturbed, packet_ms: float
 ) -> PerturbedRange | None:
-    """Give the range of a side with the runs around it, if it comes near the other."""
+    """Return the range of a side and its perturbed runs, if that range comes within tolerance of the other side."""
     more = _value(criterion, around.records)
     whole = estimate([own.least, own.greatest, more.least, more.greatest])
     if whole.least is None or whole.greatest is None or other.mean is None:

@@ -56,7 +56,7 @@ def _columns(comparison: Comparison) -> list[Column]:
 
 
 def cell_columns(places: Sequence[CellKey]) -> list[Column]:
-    """Give a column for each axis, and one for the scenario where there are several."""
+    """Return a column for each axis, and one for the scenario where there are several."""
     columns = []
     if len({place.scenario for place in places}) > 1:
         columns.append(Column("scenario", "", [place.scenario for place in places]))
@@ -101,7 +101,7 @@ def _note(compared: Compared, numbers: dict[KnownReason, int]) -> str:
 
 
 def numbered(comparison: Comparison) -> dict[KnownReason, int]:
-    """Number the reasons that are needed, in the order of the table."""
+    """Assign numbers to the reasons that are needed, in the order of the table."""
     reasons = [each.reason for cell in comparison.cells for each in cell.outside if cell.verdict == "outside"]
     return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, reasons)), 1)}
 
@@ -110,7 +110,7 @@ def numbered(comparison: Comparison) -> dict[KnownReason, int]:
 
 
 def remarks(comparison: Comparison) -> list[Part]:
-    """Give the reasons, the lists of what needs a look, and the counts."""
+    """List the reasons, the cells that need a look, and the counts."""
     parts: list[Part] = [f"[{number}] {reason.text}" for reason, number in numbered(comparison).items()]
     unsound = [f"({cell.place}) {why}" for cell in comparison.cells for why in cell.unsound]
     unexplained = [

@@ -13,12 +13,12 @@ from unbloat._core import RunError
 
 ASIDE = ".new-"
 ABANDONED_S = 3600
-"""Nobody is still at work on what was begun so long ago: a killed process has left it."""
+"""What was begun longer ago than this was left by a killed process."""
 
 
 @contextmanager
 def made(place: Path) -> Iterator[Path]:
-    """Give a folder to fill, which then becomes `place`; beside it is room for what is needed on the way.
+    """Yield a folder to fill, which then becomes `place`; what is needed on the way can be kept beside it.
 
     Raises `RunError` if there is no room on the disk, or no right to write there.
     """
@@ -52,7 +52,7 @@ def forget_abandoned(parent: Path) -> None:
 
 
 def last_use(folder: Path) -> float:
-    """Tell when a folder was touched last; long ago if another process has just removed it."""
+    """Return when a folder was touched last; long ago if another process has just removed it."""
     try:
         return folder.stat().st_mtime
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What `--on vm` needs, whether it is there, and what mends it. Fetches nothing and starts no guest."""
+"""Checks of what `--on vm` needs, with remedies. Nothing is fetched, no guest is started."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Check(TypedDict):
 
 
 def check(what: str, there: bool, found: str, remedy: str, *, optional: bool = False) -> Check:
-    """Describe a thing; the remedy counts if it is not there."""
+    """Describe a check; the remedy applies if it failed."""
     return {
         "what": what,
         "needed_for": PURPOSE,
@@ -42,12 +42,12 @@ def check(what: str, there: bool, found: str, remedy: str, *, optional: bool = F
 
 
 def doctor() -> list[Check]:
-    """Look at everything."""
+    """Run all checks."""
     return [machine(), qemu(), program("setpriv", PACKAGES["setpriv"]), *kernel(), room()]
 
 
 def machine() -> Check:
-    """Look at the processor's kind: the guest runs the Python of this machine."""
+    """Check the processor's architecture: the guest runs this machine's Python."""
     kind = platform.machine()
     return check("x86-64 machine", kind == "x86_64", kind, "use such a machine; the simulator runs on any")
 
@@ -68,7 +68,7 @@ def program(name: str, package: str) -> Check:
 
 
 def kernel() -> list[Check]:
-    """Look for the kernel that a guest would get, and for what its modules take to unpack."""
+    """Look for the kernel that a guest would get, and for the program that unpacks its modules."""
     what = "kernel for a guest"
     if chosen := kernels.newest(kernels.kernels_here(), None):
         here = check(what, True, f"{chosen.release} ({chosen.image})", "")
@@ -83,7 +83,7 @@ def kernel() -> list[Check]:
 
 
 def room() -> Check:
-    """Look whether kernel and guest find room where they are kept."""
+    """Check that kernel and guest have room in the cache."""
     what, remedy = f"{ROOM_MB} MB in the cache", "have UNBLOAT_CACHE name another folder"
     folder = next(path for path in (cache_folder(), *cache_folder().parents) if os.access(path, os.F_OK))
     if not os.access(folder, os.W_OK):

@@ -52,7 +52,7 @@ class Guest:
         return self.folder / "sha256"
 
     def is_whole(self) -> bool:
-        """Tell whether the state is there, byte for byte as it was kept."""
+        """Return whether the state is there, byte for byte as it was kept."""
         try:
             return self.seal.read_text(encoding="ascii") == hash_of(self.state)
         except (OSError, ValueError):
@@ -67,7 +67,7 @@ class Guest:
 
 
 def identity(kernel: Kernel) -> str:
-    """Hash what a guest is made of: the same gives the same figures, run by run."""
+    """Hash what a guest is made of: with the same parts, every run gives the same results."""
     parts = [code_hash(), hash_files([kernel.image, *sorted(initramfs.HERE.rglob("*.py"))]), kernel.release]
     parts += [f"{file.name} {file.stat().st_size}" for file in modules.files(kernel.modules)]
     parts += [qemu.version(), " ".join(qemu.MACHINE), qemu.RECORDING, qemu.KERNEL_ARGUMENTS, sys.version]
@@ -76,12 +76,12 @@ def identity(kernel: Kernel) -> str:
 
 @functools.cache
 def kernel_named(wanted: str | None) -> Kernel:
-    """Find a kernel, once."""
+    """Find a kernel, and remember it."""
     return find_kernel(wanted)
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Give the guest with that kernel, booting one if there is none yet; `say` is told so again and again meanwhile.
+    """Return the guest with that kernel, booting one if there is none yet; `say` is called with each step meanwhile.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """

@@ -1,4 +1,4 @@
-"""The guest's files: the Python that runs here, the core of unbloat, the algorithms, the kernel's modules, no more."""
+"""The guest's files: this machine's Python, the core of unbloat, the algorithms, the kernel's modules, nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ for module in list(sys.modules.values()):
     names += [getattr(module, "__file__", None), getattr(module, "__cached__", None)]
 print(json.dumps([name for name in names if name and name.startswith("/")]))
 """
-"""Imports the agent as the guest will, and tells every file that this took."""
+"""Imports the agent as the guest will, and prints every file that this loaded."""
 
 INIT = """\
 #!{python} -IS
@@ -80,7 +80,7 @@ class Archive:
         self.add(path, Entry(stat.S_IFLNK | 0o777, target.encode()))
 
     def pack(self) -> bytes:
-        """Give the archive, the same for the same entries."""
+        """Pack the entries into an archive (cpio); the same entries make the same bytes."""
         out = bytearray()
         for number, path in enumerate(sorted(self._entries), 1):
             append(out, str(path).lstrip("/"), self._entries[path], number)
@@ -98,7 +98,7 @@ def append(out: bytearray, name: str, entry: Entry, number: int) -> None:
 
 
 def build(kernel: Kernel) -> bytes:
-    """Give the initramfs for a kernel."""
+    """Build the initramfs for a kernel."""
     archive = Archive()
     add_python(archive)
     for name in ("proc", "sys", "dev", "tmp", "run"):
@@ -121,7 +121,7 @@ def add_python(archive: Archive) -> None:
         package = temporary / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, temporary)):
-            # Modules of ours come below. Of the others some name a file that is not there: a cache never written.
+            # Our own modules are added below. Some of the others name a cache file that was never written.
             if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
@@ -145,7 +145,7 @@ def write_package(package: Path) -> None:
 
 
 def files_of_agent(python: Path, folder: Path) -> set[Path]:
-    """Import the agent out of `folder` in a process of its own; give all files that it has loaded."""
+    """Import the agent out of `folder` in a process of its own; return all files that it loaded."""
     command: list[str | Path] = [python, "-ISB", "-c", TRIAL, folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -29,7 +29,7 @@ NEEDED = re.compile(
 )
 """What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
-"""What stands for the distribution's current kernel: Debian's, Ubuntu's."""
+"""The package that depends on the distribution's current kernel: Debian's, Ubuntu's."""
 PACKAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
 
 
@@ -76,7 +76,7 @@ def seen(folder: Path, pattern: str) -> list[Path]:
 
 
 def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
-    """Give the newest kernel of those that were asked for and are not too old."""
+    """Return the newest kernel that fits `wanted` and is not too old; None if there is none."""
     fits = [kernel for kernel in kernels if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
     return max(fits, key=lambda kernel: numbers(kernel.release), default=None)
 
@@ -118,17 +118,17 @@ def usable(image: Path) -> Kernel | None:
 
 
 def begins(release: str, wanted: str | None) -> bool:
-    """Tell whether a release is what was asked for: 6.1 is 6.1.0-9, and not 6.12."""
+    """Return whether a release is what was asked for: 6.1 is 6.1.0-9, and not 6.12."""
     return wanted is None or re.match(re.escape(wanted) + r"(?![0-9])", release) is not None
 
 
 def numbers(release: str) -> tuple[int, ...]:
-    """Give what kernels are ordered by."""
+    """Return the key by which kernel releases are sorted."""
     return tuple(map(int, re.findall(r"\d+", release)))
 
 
 def package_for(wanted: str | None, there: Iterable[str]) -> str:
-    """Find the package of the kernel that was asked for, or of the distribution's current one; give its release.
+    """Find the package of the kernel that was asked for, or of the distribution's current one; return its release.
 
     Raises `InputError` if there is none, naming what there is; `there` are the kernels that need no package.
     """
@@ -164,7 +164,7 @@ def offered_series() -> list[str]:
 
 
 def modelled_series() -> str:
-    """Give the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
+    """Return the version of Linux that the simulator models, or the distribution's oldest if it does not have that."""
     series = offered_series()
     return LINUX if LINUX in series else series[0]
 

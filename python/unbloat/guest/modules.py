@@ -40,14 +40,14 @@ WANTED = (
     # The host's files, for programs in the guest.
     *("virtio_pci", "9pnet_virtio", "9p", "overlay"),
 )
-"""What is built into the kernel, or missing from it, is no module of it and is left out."""
+"""Names of modules that may be built into a kernel, or missing from it; they are left out then."""
 
 ELF = b"\x7fELF"
 """What every module begins with."""
 
 
 def chosen(folder: Path) -> list[tuple[str, bytes]]:
-    """Give names and contents of the modules of `/lib/modules/RELEASE`, each behind those that it needs.
+    """Read the names and contents of the modules that a guest needs from `/lib/modules/RELEASE`, dependencies first.
 
     Raises `RunError` if one cannot be unpacked, or needs another that is not there.
     """
@@ -75,7 +75,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def module_name(path: Path) -> str:
-    """Give a module's name: a file may have hyphens where the kernel has underscores."""
+    """Return a module's name: its file may have hyphens where the kernel has underscores."""
     return path.name.split(".")[0].replace("-", "_")
 
 

@@ -1,4 +1,4 @@
-"""The payload that a guest is given: the cells to run, without how their file is written or where it lies.
+"""The payload of a guest: the cells to run, independent of how and where their files are written.
 
 The guest is a machine: a longer text moves everything in its memory, that takes other instructions and with them other
 microseconds, and where flows compete these decide who finds the queue full. So the same cell has the same payload.

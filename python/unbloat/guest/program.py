@@ -47,7 +47,7 @@ class Link:
 def run(
     guest: Guest, command: Sequence[str], *, environment: Mapping[str, str] | None = None, link: Link | None = None
 ) -> int:
-    """Run a command in a guest, in this folder and with this terminal if there is one; give its status as a shell does.
+    """Run a command in a guest, in this folder and with this terminal if any; return its status as a shell does.
 
     It sees all files that this user may read. What it writes stays in the guest and goes with it. With a link, it is
     behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what `Cell.shell` does.
@@ -65,7 +65,7 @@ def run(
             def wait() -> None:
                 relay.wait(qemu.PAUSE_S)
                 follow_size(memory, with_terminal)
-                machine.require_life()
+                machine.require_running()
 
             answer = json.loads(memory.take_answer(wait))
             relay.finish()
@@ -133,7 +133,7 @@ class Relay:
             return b""
 
     def finish(self) -> None:
-        """Carry what the guest has said last."""
+        """Copy the guest's last output."""
         self._guest.setblocking(False)
         try:
             while said := self._guest.recv(1 << 16):

@@ -52,7 +52,7 @@ CONSOLE_LINES = 12
 
 
 def require_qemu() -> None:
-    """Refuse machines without it, or without what ends it together with us."""
+    """Raise an error if QEMU is missing, or the program that ends it together with this process."""
     require_this_machine()
     for program, package in PACKAGES.items():
         if shutil.which(program) is None:
@@ -61,13 +61,13 @@ def require_qemu() -> None:
 
 @functools.cache
 def version() -> str:
-    """Give QEMU's version: a machine's state fits the one that kept it."""
+    """Return QEMU's version; only the version that saved a machine's state can load it."""
     require_qemu()
     return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
 class Machine:
-    """A process of QEMU; leaving its context ends it, as does the end of this process."""
+    """A QEMU process; it ends with its context, and with this process."""
 
     def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
         """Start one with the machine's own arguments: what to boot, or the state to start from.
@@ -112,23 +112,23 @@ class Machine:
         os.close(self._console)
 
     def pause(self) -> None:
-        """Let a little time pass; raise if the machine has ended."""
+        """Let a little time pass; raises if the machine has ended."""
         time.sleep(PAUSE_S)
-        self.require_life()
+        self.require_running()
 
-    def require_life(self) -> None:
+    def require_running(self) -> None:
         """Raise if the machine has ended."""
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
 
     def last_words(self) -> str:
-        """Give the end of what the console shows."""
+        """Return the last lines of the console."""
         size = os.fstat(self._console).st_size
         console = os.pread(self._console, size, 0).decode(errors="replace")
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
 
     def has_countable_past(self) -> bool:
-        """Tell whether a recording may start here."""
+        """Return whether a recording may start here."""
         executed: int = self.ask("query-replay")["icount"]
         return executed % COUNTED_MODULO < FITS
 
@@ -138,7 +138,7 @@ class Machine:
         written, failed = path.with_suffix(".written"), path.with_suffix(".failed")
         file, yes, no = (shlex.quote(str(name)) for name in (path, written, failed))
         self.ask("migrate", uri=f"exec:cat > {file} && touch {yes} || touch {no}")
-        # QEMU has handed over everything before all of it is in the file.
+        # QEMU reports completion before the whole state is in the file.
         while (state := self.ask("query-migrate").get("status")) != "completed" or not written.exists():
             if state in ("failed", "cancelled") or failed.exists():
                 raise RunError("the guest's state cannot be kept; is there room on the disk?")
@@ -163,7 +163,7 @@ class Machine:
         self.ask("cont")
 
     def ask(self, command: str, **arguments: str) -> dict[str, Any]:
-        """Give QEMU a command (QEMU Machine Protocol); give its answer."""
+        """Send QEMU a command (QEMU Machine Protocol) and return its answer."""
         assert self._process.stdin is not None
         message = json.dumps({"execute": command, "arguments": arguments})
         try:
@@ -214,7 +214,7 @@ def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
 
 
 def incoming(state: Path) -> tuple[str, ...]:
-    """Give QEMU's arguments for a machine that starts from a state, halted; `RunError` without any."""
+    """Return QEMU's arguments to start a machine from a saved state, halted; raises `RunError` if there is no state."""
     try:
         size = state.stat().st_size
     except FileNotFoundError:

@@ -35,13 +35,13 @@ class Batch:
     """What the repeats change one after the other, besides the seed."""
 
     def repeated(self, seeds: Sequence[int]) -> dict[str, object]:
-        """Give the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""
+        """Return the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""
         changes = self.perturbations or [{}]
         repeats = [{"label": str(seed), "seed": seed, **changes[(seed - 1) % len(changes)]} for seed in seeds]
         return {**self.overrides, f"sweep.{REPEAT}": repeats}
 
     def wants(self, axes: Axes) -> bool:
-        """Tell whether a cell is among them."""
+        """Return whether a cell is among them."""
         return set(self.labels) <= set(axes.values()) and (self.places is None or place_of(axes) in self.places)
 
 
@@ -101,12 +101,12 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
 
 
 def without_repeat(axes: Axes) -> Axes:
-    """Give a cell's labels without that of its repeat."""
+    """Return a cell's labels without that of its repeat."""
     return {name: label for name, label in axes.items() if name != REPEAT}
 
 
 def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -> dict[str, Measurements]:
-    """Run the batches with seeds 1, 2 and so on; give the measurements of each under its name."""
+    """Run the batches with seeds 1, 2 and so on; return the measurements of each under its name."""
     return {batch.name: Measurements(batch.name, _runs(batch, repeats, simulate)) for batch in batches}
 
 

@@ -19,7 +19,7 @@ from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
-"""Called with a measurement's name, the labels and the selectors in its brackets; gives the value."""
+"""Called with a measurement's name, the labels and the selectors in its brackets; return the value."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Repeated:
     """Measurements over several seeds."""
 
     without: Callable[[Seed], Measure]
-    """Gives the function that measures without one of them."""
+    """Returns the function that measures without one of them."""
     seeds: Sequence[int]
 
 
@@ -60,7 +60,7 @@ class Call:
 
 
 def evaluate(text: str, measure: Measure) -> float | bool:
-    """Give the value of an expression; raises `ClaimError` for anything outside the language."""
+    """Evaluate an expression; raises `ClaimError` for anything outside the language."""
     node = _parse(text)
     try:
         return _value(node, text, measure)
@@ -81,12 +81,12 @@ def calls(text: str) -> list[Call]:
 
 
 def work_out(text: str, repeated: Repeated) -> Uncertain:
-    """Give the value of an expression with its interval."""
+    """Evaluate an expression, with its confidence interval."""
     return jackknife(lambda seed: float(evaluate(text, repeated.without(seed))), repeated.seeds)
 
 
 def decide(text: str, repeated: Repeated) -> Answer:
-    """Tell whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
+    """Return whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
     evaluate(text, repeated.without(None))  # Raises what is wrong with it.
     return _decide(_parse(text), text, repeated)
 
@@ -138,7 +138,7 @@ def _value(node: ast.expr, text: str, measure: Measure) -> float | bool:
 
 
 def _divide(dividend: float, divisor: float) -> float:
-    """Divide as the reals' limit does: a ratio to nothing is infinite, nothing to nothing is no number."""
+    """Divide as limits do: a number over zero is infinite, zero over zero is NaN."""
     if divisor:
         return dividend / divisor
     return math.copysign(math.inf, dividend) if dividend else math.nan

@@ -36,7 +36,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True):
     columns: list[str] = []
     """The names of the columns that make sense here; all without."""
     select: dict[str, Selector] = {}
-    """What the measurements are told here, such as how much of this link is a twentieth."""
+    """Keys and values for the measurements here, such as how much of this link is a twentieth."""
 
 
 class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
     flow: int | None = None
     select: dict[str, Selector] = {}
-    """What this measurement is told in every setting; a setting's own goes before."""
+    """Keys and values for this measurement in every setting; a setting's own win."""
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,7 +117,7 @@ Measured = tuple[ExtraTable, list[Table]]
 
 
 def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list[Table]:
-    """Give a table for every setting, or for every quantity."""
+    """Lay out a table for every setting, or for every quantity."""
     names = Column("", "", [row.name for row in table.rows])
 
     def measured(head: str, unit: str, setting: Setting, column: Measurement) -> Column:
@@ -160,7 +160,7 @@ def _take(runs: Measurements, setting: Setting, column: Measurement, row: Varian
 
 
 def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
-    """Give the mean; in words where it has an interval, where a time never comes, or where there is nothing to time."""
+    """Return the mean; as text if it has an interval, if a time never comes, or if there is nothing to time."""
     for word, is_so in (("never", math.isinf), ("none", math.isnan)):
         if times := sum(map(is_so, repeats)):
             return word if times == len(repeats) else f"{word} in {times} of {len(repeats)}"
@@ -171,5 +171,5 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
 
 
 def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
-    """Give a table as a report."""
+    """Make a report of a table."""
     return Report([Heading(table.title), table.text.strip(), *laid])

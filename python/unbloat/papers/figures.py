@@ -36,7 +36,7 @@ class Drawn:
 
 
 def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
-    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; give the files."""
+    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = drawn(judged, measurements)
     with mpl.rc_context(LOOK):
@@ -92,7 +92,7 @@ BESIDE = 0.08
 
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
-    """Give how far the intervals reach down and up, as far as there can be such values."""
+    """Return how far the intervals reach down and up, cut where the quantity cannot have such values."""
     most = quantity_named(quantity).most
     reach = [
         (min(each.half_width, each.mean), min(each.half_width, most - each.mean))
@@ -127,23 +127,23 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> C
 
 
 def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
-    """Give a canvas with room for every panel; they share the height."""
+    """Make a canvas with the panels side by side; their vertical axes have one scale."""
     canvas = _canvas(figure, 1.2 + 3.6 * max(len(figure.panels), 1.5), 3.4)
     return canvas, canvas.subplots(1, len(figure.panels), squeeze=False, sharey=True)[0]
 
 
 def quantity_and_unit(figure: Figure) -> str:
-    """Name what is drawn upwards."""
+    """Name the quantity on the vertical axis."""
     words = figure.quantity.replace("_", " ")
     return words if figure.unit == "index" else f"{words} ({figure.unit})"
 
 
 LEGEND = 1.2
-"""What it is wide, in inches."""
+"""Its width, in inches."""
 
 
 def _canvas(figure: Figure, width: float, height: float) -> Canvas:
-    """Give a canvas of so many inches under the figure's title, which ends before the legend begins."""
+    """Make a canvas of `width` by `height` inches under the figure's title, which ends before the legend begins."""
     canvas = Canvas(figsize=(width, height), layout="constrained")
     canvas.suptitle(
         textwrap.fill(figure.title, int(11 * (width - LEGEND))), x=0.01, ha="left", fontsize=10, fontweight="bold"
@@ -219,7 +219,7 @@ def _rates(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
 def _one_under_another(
     figure: Figure, measurements: Mapping[str, Measurements]
 ) -> tuple[Canvas, list[tuple[Axes, str, MeasuredRun]]]:
-    """Give a canvas with a panel for every group, and the run behind each."""
+    """Make a canvas with a panel for every group, one below another, and return the run behind each."""
     canvas = _canvas(figure, 8, 2.6 * len(figure.groups))
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
     runs = [measurements[figure.scenario].pick([*figure.at, group])[0] for group in figure.groups]
@@ -237,7 +237,7 @@ def _name_controls(axes: Axes, run: MeasuredRun) -> None:
 
 
 def _first(figure: Figure, flows: Mapping[int, np.ndarray] | None) -> list[tuple[int, np.ndarray]]:
-    """Give the flows that the figure shows."""
+    """Return the flows that the figure shows."""
     return sorted((flows or {}).items())[: figure.flows]
 
 

@@ -46,7 +46,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
 
 
 def most_packets(cell: Cell) -> float:
-    """Give how many data packets the slowest link can carry in a run; none is counted where all follow recordings."""
+    """Return how many data packets the slowest link can carry in a run; 0 if all links replay traces."""
     return (cell.slowest_rate_bps or 0) * cell.duration_s / (8 * cell.smallest_packet_bytes)
 
 
@@ -79,7 +79,7 @@ def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
 
 
 def _time(batch: Batch, cell: Mapping[str, str], repeats: RepeatRule) -> float:
-    """Give the processor time of a cell with its repeats, s: that of two, as often as these two say."""
+    """Return the processor time of a cell with its repeats, s, from that of its first two."""
     before = _processor_s()
     runs = simulator(cache=False, jobs=1)(batch, (1, 2), lambda axes: axes == cell)
     each = (_processor_s() - before) / 2
@@ -87,7 +87,7 @@ def _time(batch: Batch, cell: Mapping[str, str], repeats: RepeatRule) -> float:
 
 
 def _processor_s() -> float:
-    """Give the time that processors have spent on this process and those that it started and that have ended."""
+    """Return the processor time of this process and of its children that have ended, s."""
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in usage)
 

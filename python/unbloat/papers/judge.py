@@ -34,7 +34,7 @@ class Judged:
     """One of the paper's main claims."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields under the names that `unbloat reproduce --json` promises."""
+        """Return the fields under the names of `unbloat reproduce --json`."""
         return dict(vars(self))
 
 
@@ -63,7 +63,7 @@ class JudgedPaper:
         return numbers + [judged for _, claims in self.statements for _, judged in claims]
 
     def counts(self) -> dict[str, int]:
-        """Count the verdicts; what comes from unsound runs is none."""
+        """Count the verdicts; numbers from unsound runs have none."""
         return counts_of(self.claims())
 
     def contradicted(self) -> list[Judged]:
@@ -79,7 +79,7 @@ class JudgedPaper:
         return [judged for judged in self.claims() if judged.main]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat reproduce --json` prints."""
+        """Return what `unbloat reproduce --json` prints."""
         claims = [judged.as_dict() for judged in self.claims()]
         contradicted = (
             {"contradicted": [judged.id for judged in self.contradicted()]} if self.paper.contradicted else {}
@@ -88,7 +88,7 @@ class JudgedPaper:
 
 
 def counts_of(claims: Sequence[Judged]) -> dict[str, int]:
-    """Count the verdicts; what comes from unsound runs is none."""
+    """Count the verdicts; numbers from unsound runs have none."""
     counter = Counter(judged.verdict for judged in claims)
     return {verdict: counter[verdict] for verdict in VERDICTS}
 
@@ -139,7 +139,7 @@ class MeasuredCell:
         return jackknife(self.take, self.seeds)
 
     def above(self, other: MeasuredCell) -> Uncertain | None:
-        """Give how far it lies above another; None where one of the two is not to be believed."""
+        """Return how far this cell lies above another; None where either has unsound runs."""
         if self.doubt or other.doubt:
             return None
         return jackknife(lambda seed: self.take(seed) - other.take(seed), self.seeds)
@@ -180,7 +180,7 @@ def _judge_cell(
 
 
 def _plain(measured: Uncertain) -> float | str:
-    """Keep a number a number; JSON has no infinity."""
+    """Convert a number for JSON, which has no infinity."""
     return measured.value if math.isfinite(measured.value) else number(measured.value)
 
 

@@ -1,4 +1,4 @@
-"""Statements of a paper's text, held against what was measured: in one cell, or over the cells of a grid."""
+"""Statements of a paper's text, compared with what was measured: in one cell, or over the cells of a grid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
     measured: Uncertain | str
     verdict: Verdict
     why_unsound: str = ""
-    """Which of the runs that it hangs on is not to be believed."""
+    """Which of the runs behind it is unsound."""
 
 
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
@@ -88,7 +88,7 @@ def _number(claim: Claim, cells: Sequence[Repeated], seeds: Sequence[int], bound
 
 
 def _direction(claim: Claim, cells: Sequence[Repeated]) -> Answer:
-    """Tell whether the weaker form holds, in every one of these cells."""
+    """Return whether the weaker form holds, in every one of these cells."""
     return claim.direction is not None and every([decide(claim.direction, cell) for cell in cells])
 
 

@@ -30,7 +30,7 @@ from unbloat.scenario.source import source_of
 
 FILE = "kernel.toml"
 Backend = Literal["", "kernel", "vm"]
-"""Where something is so; in both if empty."""
+"""The backend on which something applies; both if empty."""
 
 
 class Selection(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,11 +47,11 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
     """Where they are run."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
-        """Tell whether a table's or a claim's setting is among the cells."""
+        """Return whether a table's or a claim's setting is among the cells."""
         return scenario == self.scenario and set(self.at) <= set(at)
 
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
-        """Give the runs, as the kernel does them or as the paper has them."""
+        """Return the runs, as the kernel does them or as the paper has them."""
         overrides = {**(self.set if as_on_kernel else {}), **paper.changed}
         file = paper.folder / f"{self.scenario}.toml"
         series = paper.series.get(self.scenario, "")
@@ -72,7 +72,7 @@ class KernelReason(Reason, frozen=True, forbid_unknown_fields=True):
     """Why the kernel's verdict is another than the simulator's."""
 
     on: Backend = ""
-    """Where that is so."""
+    """The backend on which that is so."""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +91,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         return replace(self, runs=runs, reasons=[each for each in self.reasons if each.on in ("", backend)])
 
     def of(self, paper: Paper) -> Paper:
-        """Give the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
+        """Return the part of a paper that the plan covers; raises `PaperError` if that is nothing."""
         part = dataclasses.replace(paper.part(self._covers).without(self.without), figures=[])
         if not part.scenarios():
             raise PaperError(f"{FILE} runs nothing that these tables and statements need")
@@ -102,7 +102,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         return [selection for selection in self.runs if selection.scenario in part.scenarios()]
 
     def reason(self, claim: str) -> str:
-        """Give the reason why a claim's verdict is another on the kernel; empty when none has been found."""
+        """Return the reason why a claim's verdict differs on the kernel; empty when none has been found."""
         return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
 
     def _covers(self, scenario: str, at: Sequence[str]) -> bool:
@@ -133,7 +133,7 @@ def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
 
 @dataclass(frozen=True)
 class KernelResults:
-    """A part of a paper, judged three times."""
+    """A part of a paper, judged three times, as `unbloat.reproduce_on_kernel` returns it."""
 
     plan: Plan
     simulated: JudgedPaper
@@ -171,7 +171,7 @@ class KernelResults:
         return [pair for pair in pairs if pair[1].verdict not in ("unsound", pair[0].verdict)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat reproduce --on kernel --json` prints: the kernel's claims, with the simulator's beside."""
+        """Return what `unbloat reproduce --on kernel --json` prints: the kernel's claims beside the simulator's."""
         first = next(iter(self.runs.values())).runs[0].record
         claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
         return {

@@ -21,12 +21,12 @@ from unbloat.report.table import Column
 
 
 def report_of(results: KernelResults) -> Report:
-    """Give all of it, for a terminal."""
+    """Make the report for a terminal."""
     return Report(list(_parts(results)), results.as_dict())
 
 
 def page_of(results: KernelResults) -> Report:
-    """Give all of it for the page in the paper's folder; what the plan says is about the running kernel."""
+    """Make the page in the paper's folder; the plan's text is about the running kernel and stands on its page only."""
     about = [results.plan.text.strip()] if results.name == "kernel" else []
     return Report([*about, *_parts(results)], results.as_dict())
 

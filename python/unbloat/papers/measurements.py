@@ -24,7 +24,7 @@ class Measurements:
         self._values: dict[object, float] = {}
 
     def pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
-        """Give the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
+        """Return the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
         key = tuple(labels)
         if key not in self._picked:
             runs = self._pick(labels)
@@ -37,7 +37,7 @@ class Measurements:
         return "" if run.is_sound else f"{', '.join(run.axes.values())}: {why_unsound(run.record)}"
 
     def _pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
-        # The later label wins within an axis: a claim's own brackets stand behind the setting it is made in.
+        # Within an axis the later label wins: a claim's own labels come after those of its setting.
         wanted = {self._axis(label): label for label in labels}
         runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in wanted.items())]
         rest = [axis for axis in self.runs[0].axes if axis not in wanted]

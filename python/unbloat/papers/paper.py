@@ -23,7 +23,7 @@ from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
 
 NEAR = 0.1
-"""RepeatRule come to nearly the same where they are no farther apart than this share of the bound."""
+"""Repeats come to nearly the same where they are no farther apart than this share of the bound."""
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,7 +61,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     groups: list[Group]
 
     def labels(self, group: Group, row: Row) -> list[list[str]]:
-        """Give the labels of a row's cells, for each column."""
+        """Return the labels of a row's cells, for each column."""
         return [[*group.at, *row.at, column] for column in self.columns]
 
 
@@ -95,7 +95,7 @@ class PrintedCell:
 
 
 def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
-    """Give a row's cells, a list per column."""
+    """Return a row's cells, a list per column."""
     return [
         [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
         for column, values in enumerate(row.printed())
@@ -125,12 +125,12 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     take: str = ""
     """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
     without: list[str] = []
-    """Labels of the grid that it is not about."""
+    """Labels of the grid that it does not cover."""
     main: bool = False
     """One of the paper's main claims: what its abstract or its conclusion says."""
 
     def expressions(self) -> Iterator[tuple[str, str]]:
-        """Give every expression that the claim evaluates, with its key."""
+        """Yield every expression that the claim evaluates, with its key."""
         for name in ("holds", "direction", "quantity", "reduction"):
             if (text := getattr(self, name)) is not None:
                 yield name, text
@@ -201,7 +201,7 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
     def is_about(self, claim: str) -> bool:
-        """Tell whether a claim's id matches."""
+        """Return whether a claim's id matches."""
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
 
 
@@ -220,7 +220,7 @@ class Reading(Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     title: str
     text: str
-    """What is read otherwise."""
+    """Describes the other reading."""
     scenarios: list[str]
     """Those that it is about."""
     set: dict[str, object]
@@ -240,7 +240,7 @@ class Paper:
     bounds: Bounds
     seeds: int
     full: int
-    """RepeatRule of the paper itself, where they are more; otherwise as `seeds`."""
+    """The number of repeats that the authors made, if larger; otherwise the same as `seeds`."""
     series: dict[str, str]
     tables: list[Table]
     statements: list[Statements]
@@ -263,7 +263,7 @@ class Paper:
     """The id that is asked for is just this one."""
 
     def asks_for(self, name: str) -> bool:
-        """Tell whether a number or statement is asked for."""
+        """Return whether a number or statement is asked for."""
         return name == self.asked if self.exactly else name.startswith(self.asked)
 
     def scenarios(self) -> list[str]:
@@ -278,11 +278,11 @@ class Paper:
         return next((" ".join(each.text.split()) for each in self.contradicted if each.is_about(claim)), "")
 
     def perturbed(self, scenario: str) -> list[dict[str, object]]:
-        """Give what the repeats of a scenario change one after the other; nothing if only their seeds differ."""
+        """Return the overrides of one repeat after the other; empty if only their seeds differ."""
         return next((each.sets for each in self.perturbations if scenario in each.scenarios), [])
 
     def other_readings(self) -> list[Paper]:
-        """Give the paper once for each of its other readings, as far as that one is about it."""
+        """Return the paper once for each of its alternative readings, reduced to the claims that it affects."""
         papers = [self._read(reading) for reading in self.readings]
         return [paper for paper in papers if paper.scenarios()]
 
@@ -295,7 +295,7 @@ class Paper:
         return dataclasses.replace(part, figures=figures, reasons=reading.reasons, readings=[], reading=reading)
 
     def part(self, covers: Callable[[str, Sequence[str]], bool]) -> Paper:
-        """Give what is about the scenarios and settings that `covers` picks."""
+        """Return the part of the paper about the scenarios and settings that `covers` accepts."""
         tables = [
             replace(table, groups=[each for each in table.groups if covers(each.scenario, each.at)])
             for table in self.tables
@@ -316,7 +316,7 @@ class Paper:
         return dataclasses.replace(self, statements=[group for group in groups if group.claims])
 
     def only(self, prefix: str) -> Paper:
-        """Give the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
+        """Return the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=prefix)._part_asked_for()
         if not part.scenarios():
             starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
@@ -326,7 +326,7 @@ class Paper:
         return part
 
     def claim(self, name: str) -> Paper:
-        """Give the part of the paper that is one number or statement; raises `PaperError` if there is none."""
+        """Return the part of the paper that is one number or statement; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=name, exactly=True)._part_asked_for()
         if not part.scenarios():
             alike = get_close_matches(name, self.ids(), cutoff=0.7)
@@ -366,16 +366,16 @@ class Paper:
         return replace(group, rows=[row for row in group.rows if id(row) in wanted])
 
     def with_set(self, overrides: Mapping[str, object]) -> Paper:
-        """Give the paper with keys of its scenarios set anew; the reasons that it has are about its own setting."""
+        """Return the paper with these keys set in its scenarios, without reasons: they are about its own setting."""
         readings = [replace(reading, reasons=[]) for reading in self.readings]
         return dataclasses.replace(self, changed=overrides, reasons=[], readings=readings)
 
     def reason(self, claim: str) -> str:
-        """Give the reason written down for a claim; empty when none has been found."""
+        """Return the reason written down for a claim; empty when none has been found."""
         return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
 
     def with_all_repeats(self) -> Paper:
-        """Give the paper with as many repeats as it had itself; raises `PaperError` if it never has more."""
+        """Return the paper with as many repeats as the authors had; raises `PaperError` if it never has more."""
         if self.full <= self.seeds:
             raise PaperError(f"{self.name} has no more repeats than it always makes, {self.seeds}")
         return dataclasses.replace(self, seeds=self.full, few=self.seeds)

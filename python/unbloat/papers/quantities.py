@@ -35,7 +35,7 @@ class MeasuredRun:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the run is to be believed."""
+        """Return whether the run is to be believed."""
         return bool(self.record.get("sound", True))
 
 
@@ -54,7 +54,7 @@ RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
 
 
 def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[RunRecord]:
-    """Give the flows that `flow=` (from 1, as papers count), `cc=` and `hops=` leave; `numbers` are not about flows."""
+    """Return the flows that `flow=` (from 1, as in papers), `cc=` and `hops=` select; `numbers` are not about flows."""
     flows: list[RunRecord] = list(run.record["flows"])
     for key, value in selectors.items():
         if key == "flow":
@@ -96,7 +96,7 @@ def _loss(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 
 
 def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Give the data of all flows, which start together, over the time until the last of them ends."""
+    """Return the data of all flows, which start together, over the time until the last of them ends."""
     flows = _flows(run, selectors)
     times = [run.record["duration_s"] if flow["completion_s"] is None else flow["completion_s"] for flow in flows]
     delivered = sum(flow["goodput_mbps"] * time for flow, time in zip(flows, times, strict=True))
@@ -104,7 +104,7 @@ def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> floa
 
 
 def _completion(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Give the last flow's completion time; one that the run's end cut off took longer than any that ended."""
+    """Return the last flow's completion time; infinite if the run ended before the flow did."""
     times = [flow["completion_s"] for flow in _flows(run, selectors)]
     return math.inf if None in times else float(max(times))
 
@@ -125,7 +125,7 @@ def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 
 
 def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
-    """Give the nodes that `node=` leaves."""
+    """Return the nodes that `node=` selects."""
     if unknown := selectors.keys() - {"node"}:
         raise ClaimError(f"no selector `{unknown.pop()}` here; there is node")
     nodes = [node for node in run.record.get("nodes", []) if node["node"] == selectors.get("node", node["node"])]
@@ -143,14 +143,14 @@ def _seconds(run: MeasuredRun) -> float:
 
 
 def _energy_per_byte(run: MeasuredRun, _: dict[str, Selector]) -> float:
-    """Give what all radios have used, in microjoule, for each byte that was delivered."""
+    """Return the energy that all radios have used per byte delivered, microjoules."""
     energy = 1e3 * sum(node["energy_mj"] for node in _nodes(run, {}))
     delivered = sum(flow["goodput_mbps"] for flow in run.record["flows"]) * 1e6 / 8 * _seconds(run)
     return float(energy / delivered) if delivered else math.inf
 
 
 def _model_error(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Give how far the square-root law is from what was sent, in the mean over the flows that have lost something.
+    """Return how far the square-root law is from what was sent, as the mean over the flows that have lost something.
 
     Each flow sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each
     segment sent.
@@ -210,7 +210,7 @@ def _window_peak(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 
 
 def _window_reaches(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Give when the window, after slow start, first holds so many packets; later than any time if it never does."""
+    """Return when the window, after slow start, first holds so many packets; infinite if it never does."""
     time, size, _ = windows.after_slow_start(_window(run, selectors))
     there = np.flatnonzero(size >= _number(selectors, "packets"))
     return float(time[there[0]]) if len(there) else math.inf
@@ -242,7 +242,7 @@ def _rate(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 
 
 def _share(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Give the part that the flows chosen have of all flows' throughput, or of their goodput over a span."""
+    """Return the share of the selected flows in all flows' throughput, or in their goodput over a time span."""
     if {"after", "before"} & selectors.keys():
         all_flows = {key: value for key, value in selectors.items() if key in RATE_SELECTORS}
         part, whole = _rate(run, selectors), _rate(run, all_flows)
@@ -323,7 +323,7 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def quantity_named(name: str) -> Quantity:
-    """Give a quantity by its name; raises `ClaimError` that lists what there is."""
+    """Return a quantity by its name; raises `ClaimError` that lists what there is."""
     if name not in QUANTITIES:
         raise ClaimError(f"no quantity `{name}`; there are {', '.join(QUANTITIES)}")
     return QUANTITIES[name]

@@ -28,7 +28,7 @@ def sum_of(rates: Sequence[Rate]) -> Rate:
 
 
 def active(rate: Rate) -> Span:
-    """Give from when to when something is in flight; an idle flow has a span of no length at the end."""
+    """Return the time span in which something is in flight; for an idle flow it is empty and at the end."""
     busy = np.flatnonzero(rate[2] > 0)
     return (float(rate[0, busy[0]]), float(rate[0, busy[-1]])) if len(busy) else (float(rate[0, -1]),) * 2
 
@@ -43,7 +43,7 @@ Test = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
 
 
 def wait(rate: Rate, span: Span, seconds: float, is_there: Test) -> float:
-    """Give how long after a span's begin the mean over the `seconds` that follow is as wanted; for ever if never."""
+    """Return the time from a span's start until the mean over the next `seconds` passes the test; infinite if never."""
     step = rate[0, 1] - rate[0, 0]
     width = max(1, round(seconds / step))
     inside = rate[1, (rate[0] > span[0] + step / 2) & (rate[0] <= span[1] + step / 2)]
@@ -55,12 +55,12 @@ def wait(rate: Rate, span: Span, seconds: float, is_there: Test) -> float:
 
 
 def fill_time(rate: Rate, above: float, seconds: float) -> float:
-    """Give how long after it began to send it reaches `above` Mb/s."""
+    """Return how long after its start the flow reaches `above` Mb/s."""
     return wait(rate, (active(rate)[0], rate[0, -1]), seconds, lambda means: means >= above)
 
 
 def yield_time(rate: Rate, others: Rate, below: float, seconds: float) -> float:
-    """Give how long after others began to send it is below so many Mb/s; no number if it was before they came."""
+    """Return how long after others started the flow is below `below` Mb/s; NaN if it was below before they came."""
     start, end = active(others)
     if not mean(rate, (start - seconds, start)) >= below:
         return math.nan
@@ -68,5 +68,5 @@ def yield_time(rate: Rate, others: Rate, below: float, seconds: float) -> float:
 
 
 def refill_time(rate: Rate, others: Rate, above: float, seconds: float) -> float:
-    """Give how long after the others' last segment was acknowledged it is at `above` Mb/s or more."""
+    """Return how long after the others' last segment was acknowledged the flow is at `above` Mb/s or more."""
     return wait(rate, (active(others)[1], rate[0, -1]), seconds, lambda means: means >= above)

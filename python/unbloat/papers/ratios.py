@@ -45,7 +45,7 @@ def numbers_of(judged: JudgedPaper) -> list[Judged]:
 
 
 def ratio_of(judged: Judged) -> float:
-    """Give what was measured over what is published, within what the picture shows; no number if nothing was timed."""
+    """Return measured over published, cut to what the picture shows; NaN if nothing was timed."""
     if not isinstance(judged.measured, float):
         return MOST if judged.measured == "unfinished" else math.nan
     assert isinstance(judged.published, float)
@@ -59,7 +59,7 @@ def group_of(judged: Judged) -> str:
 
 
 def is_drawn(judged: JudgedPaper) -> bool:
-    """Tell whether there is such a picture; a paper without numbers has none, nor has one number alone."""
+    """Return whether there is such a picture; a paper without numbers has none, nor has one number alone."""
     return bool(numbers_of(judged)) and not judged.paper.exactly
 
 
@@ -90,7 +90,7 @@ def draw(judged: JudgedPaper) -> Canvas | None:
 
 
 def heights_of(numbers: Sequence[Judged], groups: Sequence[str]) -> list[float]:
-    """Give each dot its height: within the row of its table or figure, one below the other in the paper's order."""
+    """Assign each dot its height: within the row of its table or figure, one below the other in the paper's order."""
     members = {group: [each.id for each in numbers if group_of(each) == group] for group in groups}
     places = {name: (row, place) for row, group in enumerate(groups) for place, name in enumerate(members[group])}
     return [

@@ -27,7 +27,7 @@ from unbloat.papers.toml_file import Keys, shortened
 from unbloat.papers.verdicts import Bounds, is_number
 
 Repeats = Annotated[int, Meta(ge=1, le=100_000)]
-"""More than these are a slip of the pen."""
+"""More repeats than this are taken for a typing error."""
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,7 +140,7 @@ def _scenarios(paper: Paper) -> Iterator[tuple[Keys, str]]:
 
 
 def is_scenario(folder: Path, name: str) -> bool:
-    """Tell whether a scenario's file is in a folder."""
+    """Return whether a scenario's file is in a folder."""
     try:
         return (folder / f"{name}.toml").is_file()
     except (OSError, ValueError):  # No file can have such a name.

@@ -10,7 +10,7 @@ from unbloat.papers.quantities import MeasuredRun
 
 @dataclass(frozen=True)
 class RepeatRule:
-    """How often, and where less often is enough."""
+    """How often a cell is run, and when fewer runs are enough."""
 
     most: int
     few: int | None = None
@@ -19,7 +19,7 @@ class RepeatRule:
     """Nearly the same: in each of its figures the runs are no farther apart than this share of the largest."""
 
     def stages(self) -> Iterator[range]:
-        """Give the seeds of one stage after the other; after each, only cells that `are_enough` does not let off go on.
+        """Yield the seeds of one stage after the other; a cell for which `are_enough` is true takes no further stage.
 
         The first has two seeds: a cell where they agree to the last digit draws nothing, and further seeds would only
         repeat it.
@@ -28,7 +28,7 @@ class RepeatRule:
         return (range(start + 1, end + 1) for start, end in zip([0, *ends], ends, strict=False))
 
     def are_enough(self, runs: Sequence[MeasuredRun]) -> bool:
-        """Tell whether a cell needs no more than these runs, of which each has another seed."""
+        """Return whether a cell needs no more than these runs, of which each has another seed."""
         return len({_outcome(run) for run in runs}) == 1 or (len(runs) == self.few and self.are_near(runs))
 
     def after_two(self, runs: Sequence[MeasuredRun]) -> int:
@@ -38,7 +38,7 @@ class RepeatRule:
         return self.few if self.few is not None and self.are_near(runs) else self.most
 
     def are_near(self, runs: Sequence[MeasuredRun]) -> bool:
-        """Tell whether a cell's runs come to nearly the same."""
+        """Return whether a cell's runs come to nearly the same."""
         return all(map(self._near, zip(*map(_figures, runs), strict=True)))
 
     def _near(self, values: Sequence[float | None]) -> bool:

@@ -7,18 +7,20 @@ import platform
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import count
-from pathlib import Path
 from statistics import median, quantiles
+from typing import TYPE_CHECKING
 
 from unbloat._core import __version__
 from unbloat.papers import extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.reproduce import Reproduction
 from unbloat.papers.verdicts import VERDICTS
 from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.scenario.identity import code_hash
+
+if TYPE_CHECKING:
+    from unbloat.papers.reproduce import Reproduction
 
 KEPT = 12
 """Letters of a hash that a page shows."""
@@ -49,11 +51,6 @@ def page_of(found: Reproduction, *, now: datetime | None = None) -> Page:
     return Page("unbloat · a paper repeated", paper.title, _asked(found), answer_of(itself), sections, made)
 
 
-def write(found: Reproduction, file: Path) -> None:
-    """Write the page."""
-    page_of(found).write(file)
-
-
 # ---------------------------------------------------------------- Question and answer
 
 
@@ -75,12 +72,12 @@ def _bounds(found: Reproduction) -> str:
     bounds = found.paper.bounds
     return (
         f"a number within {100 * bounds.relative:g} % of the published one, or within its rounding (an index within "
-        f"{bounds.index:g}), and a statement that holds as it is written; these rules are older than the runs"
+        f"{bounds.index:g}), and a statement that holds as it is written; these rules were set before the first run"
     )
 
 
 def answer_of(judged: JudgedPaper) -> list[str]:
-    """Give the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
+    """Write the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
     everything, main = judged.claims(), judged.main()
     sentences = [f"Of the paper's {_number(len(main), 'main claim')}, {_counted(main)}."] if main else []
     sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")

@@ -1,4 +1,4 @@
-"""RepeatRule papers: runs their scenarios and holds the results against what they printed."""
+"""Repeats papers: runs their scenarios and compares the results with what they printed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What repeating a paper gave."""
+    """A paper's numbers and statements with their verdicts, as `unbloat.reproduce` returns them."""
 
     judged: list[JudgedPaper]
     """The paper, then the paper in each of its other readings."""
@@ -43,25 +43,58 @@ class Reproduction:
 
     @property
     def paper(self) -> Paper:
-        """The paper as it reads itself."""
+        """The paper in its main reading."""
         return self.judged[0].paper
 
     def draw(self, folder: Path) -> list[Path]:
-        """Draw every figure of the paper as SVG; give the files."""
+        """Draw every figure of the paper.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is missing.
+
+        Returns
+        -------
+        list of Path
+            The SVG files.
+
+        """
         pairs = zip(self.judged, self.measurements, strict=True)
         return [file for judged, measured in pairs for file in figures.draw(judged, measured, folder)]
 
     def report(self) -> Report:
-        """Give the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
+        """Make a report of the verdicts and what they rest on, to be written as text, Markdown, HTML or JSON."""
         parts = [part for judged in self.judged for part in tables.report_of(judged).parts]
         return Report(parts, self.as_dict())
 
+    def to_html(self, file: str | Path | None = None) -> str:
+        """Write the reproduction as one HTML page that needs nothing else: answer, main claims, pictures, reasons.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it too; its folder is made if it is missing.
+
+        Returns
+        -------
+        str
+            The page.
+
+        """
+        from unbloat.papers.report_page import page_of  # It draws the figures, which take a while to load.
+
+        page = page_of(self)
+        if file:
+            page.write(Path(file))
+        return page.html()
+
     def failing(self) -> list[Judged]:
-        """List what is not reproduced, in the paper's own reading and the others."""
+        """List the numbers and statements that are not reproduced, in the paper's own reading and the others."""
         return [each for judged in self.judged for each in judged.claims() if each.verdict != "reproduced"]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `unbloat reproduce --json` prints: the paper, and its other readings by their ids."""
+        """Return what `unbloat reproduce --json` prints: the paper, and its alternative readings by their ids."""
         first, *others = self.judged
         readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}
         return {**first.as_dict(), "set": dict(self.paper.changed), "readings": readings}
@@ -82,27 +115,27 @@ def reproduce(
 
     Parameters
     ----------
-    paper
+    paper : str or path
         The name of one that comes with the package, or a folder with a `published.toml`.
-    overrides
+    overrides : dict, optional
         Keys of the paper's scenarios to set anew, as for `unbloat.run`. The reasons that the paper's file gives for
         what differs are left out then.
-    table
-        Limits it to what has an id that begins so.
-    claim
-        Limits it to the one number or statement with this id, and to the runs that it needs.
-    full
-        Makes as many repeats as the paper itself.
-    extra_tables
-        Adds the tables beyond the paper.
+    table : str, optional
+        Only numbers and statements whose ids begin with this, such as "table2" or "table2.I".
+    claim : str, optional
+        Only the number or statement with this id, and the runs that it needs.
+    full : bool
+        Run each cell as often as the paper's authors did.
+    extra_tables : bool
+        Add the tables beyond the paper: what its open choices change.
     cache, jobs
-        Those of `unbloat.run`.
+        As in `unbloat.run`.
 
     Returns
     -------
     Reproduction
-        The verdicts: `report()` gives them as text, Markdown, HTML and JSON, `draw()` the figures, `failing()` what
-        is not reproduced.
+        The verdicts: `report()` has them as text, Markdown and JSON, `to_html()` as a page, `draw()` draws the
+        figures, `failing()` lists what is not reproduced.
 
     Raises
     ------
@@ -115,6 +148,7 @@ def reproduce(
     --------
     >>> found = ub.reproduce("cubic-plus", claim="abstract.I.500")
     >>> print(found.report().text())
+    >>> found.to_html("cubic-plus.html")
     >>> ub.reproduce("cubic-plus", {"flows.0.initial_window": 2}, table="table2").failing()
 
     """
@@ -152,10 +186,34 @@ def reproduce_on_kernel(
     cache: bool | None = None,
     jobs: int | None = None,
 ) -> KernelResults:
-    """Run what a paper's `kernel.toml` names on the running kernel, or in guests (`on` is "kernel" or "vm").
+    """Repeat with a real kernel's TCP what a paper's `kernel.toml` names, and judge it beside the simulator.
 
-    The other arguments are those of `reproduce`. Raises `PaperError` for what the paper's folder lacks, `RunError` if a
-    run fails.
+    Parameters
+    ----------
+    on : {"kernel", "vm"}
+        The running kernel, as root and in real time, or a stock kernel in guests.
+    kernel_release : str, optional
+        The guest's kernel, as `kernel` in `unbloat.run`.
+    paper, overrides, table, claim, full, cache, jobs
+        As in `unbloat.reproduce`.
+
+    Returns
+    -------
+    KernelResults
+        The verdicts: `kernel` has the kernel's, `simulated` those of the paper's TCP in the simulator, `likewise` those
+        of the kernel's settings in the simulator. `changed()` pairs the verdicts that differ.
+
+    Raises
+    ------
+    InputError
+        If the folder is wrong, has no `kernel.toml`, or that does not cover what is asked for.
+    RunError
+        If a run fails.
+
+    Examples
+    --------
+    >>> ub.reproduce_on_kernel("cubic-plus", "vm", table="table2").failing()
+
     """
     chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     plan = kernel.load(chosen).on(on)

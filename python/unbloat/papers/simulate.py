@@ -24,7 +24,7 @@ def simulator(
     jobs: int | None,
     checkpoint: Checkpoint | None = None,
 ) -> Simulate:
-    """Give the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
+    """Return the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[MeasuredRun]:
         results = execute(
@@ -50,7 +50,7 @@ RATE = ["time_s", "goodput_mbps", "in_flight_packets"]
 
 
 def _columns_of(series: pd.DataFrame, columns: list[str]) -> dict[int, dict[int, np.ndarray]]:
-    """Give these columns of every run by its number, for each of its flows: a row per column."""
+    """Collect these columns by the run's number and the flow: one row per column."""
     found: dict[int, dict[int, np.ndarray]] = {}
     for key, rows in series.groupby(["run", "flow"], sort=True):
         run, flow = cast("tuple[int, int]", key)

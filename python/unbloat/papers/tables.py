@@ -31,22 +31,22 @@ UNEXPLAINED = "not yet explained"
 
 
 def report_of(judged: JudgedPaper) -> Report:
-    """Give the whole paper, what is asked first at the head."""
+    """Make the report on the whole paper, the main claims first."""
     return Report([*_about(judged.paper), *_answer(judged), *_details(judged)], judged.as_dict())
 
 
 def answer_of(judged: JudgedPaper) -> Report:
-    """Give what stands at the head of the paper's page: the main claims, the counts, all numbers in one picture."""
+    """Make the head of the paper's page: the main claims, the counts, all numbers in one picture."""
     return Report(_answer(judged))
 
 
 def details_of(judged: JudgedPaper) -> Report:
-    """Give every number and statement, for the page."""
+    """Report on every number and statement, for the page."""
     return Report([LEGEND, *_details(judged)])
 
 
 def reading_of(judged: JudgedPaper) -> Report:
-    """Give another reading of the paper, for its part of the page."""
+    """Make the report on an alternative reading of the paper, for its part of the page."""
     text = [judged.paper.reading.text.strip()] if judged.paper.reading else []
     return Report([*text, *_answer(judged), LEGEND, *_details(judged)])
 
@@ -72,13 +72,13 @@ def _answer(judged: JudgedPaper) -> list[Part]:
 
 
 def main_claims(judged: JudgedPaper) -> list[Table]:
-    """Give the main claims, where there are any."""
+    """Lay out the main claims, where there are any."""
     main = [entry for entry in _entries(judged) if entry[2].main]
     return [_statements(main)] if main else []
 
 
 def statements_of(judged: JudgedPaper) -> list[Table]:
-    """Give the statements of the text, where there are any."""
+    """Lay out the statements of the text, where there are any."""
     entries = _entries(judged)
     return [_statements(entries)] if entries else []
 
@@ -137,7 +137,7 @@ def _said(claim: Claim, verdict: Judged) -> Marked:
 
 
 def counts_line(judged: JudgedPaper) -> str:
-    """Sum the verdicts up in a sentence."""
+    """Format the counts of the verdicts as a sentence."""
     counts = judged.counts()
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     unsound = len(judged.unsound())

@@ -40,7 +40,7 @@ class TomlFile:
             raise self._explained(str(error), kind) from None
 
     def wrong(self, keys: Keys, sentence: str) -> PaperError:
-        """Give the error for what stands at a key."""
+        """Make the error for the value at a key."""
         where = f"{self.path}:{line_of(self.text, keys)}" if keys else str(self.path)
         return PaperError(": ".join(filter(None, [where, shortened(".".join(map(str, keys))), sentence])))
 
@@ -125,7 +125,7 @@ def _in_words(types: str) -> str:
 
 
 def _type_at(kind: type, keys: Keys) -> inspect.Type:
-    """Give what may stand at a key."""
+    """Return the type of the value that a key takes."""
     found: inspect.Type = inspect.type_info(kind)
     for key in keys:
         if isinstance(found, inspect.UnionType):
@@ -173,7 +173,7 @@ _CLOSED_BY = {"[": "]", "{": "}"}
 
 
 def _closing(beginning: str) -> str:
-    """Give what closes the strings and brackets that are open at the end of a beginning."""
+    """Return what closes the strings and brackets that are open at the end of a text."""
     closing: list[str] = []
     for token in _TOKENS.finditer(beginning):
         word = token[0]

@@ -39,7 +39,7 @@ class Uncertain:
         return self.value + (self.half_width or 0.0)
 
     def side_of(self, least: float, most: float) -> Literal["below", "within", "above"] | None:
-        """Tell where it lies of a range; None where its interval crosses an end of that.
+        """Return where it lies in relation to a range; None where its interval crosses an end of that.
 
         Without an interval, where a time never comes with some of the seeds, the place must be the same whichever seed
         is left out.
@@ -57,7 +57,7 @@ def _place(value: float, least: float, most: float) -> Literal["below", "within"
 
 
 def jackknife(value: Callable[[Seed], float], seeds: Sequence[int]) -> Uncertain:
-    """Work a value out, with its interval; `value` is told which seed to leave out."""
+    """Calculate a value with its interval; `value` is called with the seed to leave out."""
     whole = value(None)
     if len(seeds) < 2:
         return Uncertain(whole)
@@ -75,15 +75,15 @@ Answer = bool | None
 
 
 def every(answers: Sequence[Answer]) -> Answer:
-    """Tell whether all are yes; one no decides, an open one leaves it open."""
+    """Return whether all are yes; one no decides, an open one leaves it open."""
     return False if False in answers else None if None in answers else True
 
 
 def some(answers: Sequence[Answer]) -> Answer:
-    """Tell whether one is yes."""
+    """Return whether one is yes."""
     return opposite(every([opposite(answer) for answer in answers]))
 
 
 def opposite(answer: Answer) -> Answer:
-    """Turn yes and no round."""
+    """Negate an answer; open stays open."""
     return None if answer is None else not answer

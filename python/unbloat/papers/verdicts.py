@@ -56,7 +56,7 @@ class Printed:
 
 
 def is_number(text: str) -> bool:
-    """Tell a legible number from one such as `1??`, of which the copy at hand preserves a part."""
+    """Return whether a number is legible, unlike one such as `1??`, of which the copy at hand preserves a part."""
     return NUMBER.fullmatch(text) is not None
 
 
@@ -66,12 +66,12 @@ def reach(printed: Printed, unit: str, bounds: Bounds) -> float:
 
 
 def near(measured: float, printed: Printed, unit: str, bounds: Bounds) -> bool:
-    """Tell whether a number counts as the printed one."""
+    """Return whether a number counts as the printed one."""
     return abs(measured - printed.value) <= reach(printed, unit, bounds)
 
 
 def is_near(measured: Uncertain, printed: Printed, unit: str, bounds: Bounds) -> Answer:
-    """Tell whether what was measured counts as the printed number; open where its interval crosses a bound."""
+    """Return whether what was measured counts as the printed number; open where its interval crosses a bound."""
     far = reach(printed, unit, bounds)
     place = measured.side_of(printed.value - far, printed.value + far)
     return None if place is None else place == "within"
@@ -96,14 +96,14 @@ def judge_number(
 
 
 def _is_on_side(above: Uncertain | None, is_above: bool) -> Answer:
-    """Tell whether a difference has the published sign."""
+    """Return whether a difference has the published sign."""
     if above is None or (side := above.side_of(0.0, 0.0)) is None:
         return None
     return side == ("above" if is_above else "below") and not math.isnan(above.value)
 
 
 def judge_reduction(ratio: Uncertain, printed: Printed, bounds: Bounds) -> Verdict:
-    """Rule 3: a reduction by x % states what remains, which must be near; the direction is that something was saved."""
+    """Rule 3: a reduction by x % leaves a remainder, which must be near; the direction is that of a reduction."""
     remains = Printed(1 - printed.value / 100, printed.half_unit / 100)
     side = ratio.side_of(1.0, 1.0)
     return judge_statement(is_near(ratio, remains, "ratio", bounds), None if side is None else side == "below")

@@ -49,7 +49,7 @@ GIVES_WAY = 0.95
 
 
 def turning(windows: Sequence[Window]) -> float:
-    """Give when the largest window first gives way, once every flow is there: from then on they may meet.
+    """Return when the largest window first shrinks, once every flow is there: from then on windows may converge.
 
     Infinite if it never does.
     """
@@ -61,13 +61,13 @@ def turning(windows: Sequence[Window]) -> float:
 
 
 def mean(windows: Sequence[Window]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give every time at which a flow is there, and the mean window of those that are."""
+    """Return every time at which a flow is there, and the mean window of the flows there."""
     times, places = np.unique(np.concatenate([window[0] for window in windows]), return_inverse=True)
     sums = np.bincount(places, weights=np.concatenate([window[1] for window in windows]))
     return times, sums / np.bincount(places)
 
 
 def jain(shares: npt.NDArray[np.float64]) -> float:
-    """Give Jain's fairness index; of nothing at all it is 1."""
+    """Compute Jain's fairness index; of all zeros it is 1."""
     squares = float(np.sum(shares**2))
     return float(np.sum(shares)) ** 2 / (len(shares) * squares) if squares else 1.0

@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Measure:
-    """What sides are held against each other by."""
+    """A measure by which sides are compared."""
 
     name: str
     unit: str
@@ -45,11 +45,11 @@ class Measure:
     """How the first differs from the others."""
 
     def by_seed(self, cell: Repeats) -> dict[int, float | None]:
-        """Give the values of a cell's sound runs."""
+        """Return the values of a cell's sound runs by their seeds."""
         return {record.run["seed"]: self.take(record.run) for record in cell.sound}
 
     def estimate(self, cell: Repeats) -> Estimate:
-        """Give their mean."""
+        """Estimate the mean over a cell's sound runs."""
         return estimate(self.by_seed(cell).values())
 
 
@@ -68,12 +68,12 @@ class Lead:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the interval of the lead holds 0, so that the other one may be ahead."""
+        """Return whether the interval of the lead holds 0, so that the other one may be ahead."""
         return self.by.is_clear is False
 
 
 def answer_of(results: Results) -> Answer:
-    """Give the answer of all sound runs."""
+    """Derive the answer from all sound runs."""
     if not any(cell.sound for cell in results.cells):
         return Answer([f"There is none: {certainty(results, [])}"], [])
     question = Question(results)
@@ -88,7 +88,7 @@ class Question:
     """Which sides the results hold against each other, in which settings, and by what."""
 
     def __init__(self, results: Results) -> None:
-        """Find it out."""
+        """Derive it from the results."""
         self.results = results
         self.cells = [cell for cell in results.cells if cell.sound]
         varied = [axis for axis in results.axes if axis != SEED and len(_labels(self.cells, axis)) > 1]
@@ -126,7 +126,7 @@ class Question:
         return int(parts[1]) if is_one else None
 
     def flows(self, run: Run) -> list[dict[str, Any]]:
-        """Give the flows of a run whose goodput is asked for."""
+        """Return the flows of a run whose goodput is asked for."""
         if self.group is None:
             flows: list[dict[str, Any]] = run["flows"]
             return flows
@@ -141,7 +141,7 @@ class Question:
         return side if last in (CONTROL, "case") else f"{last} {side}"
 
     def leads(self, measure: Measure) -> Iterator[Lead]:
-        """Tell for each setting who is ahead, and how far."""
+        """Return for each setting who is ahead, and how far."""
         for cells in self.settings:
             means = {side: measure.estimate(cell).mean for side, cell in cells.items()}
             known = {side: mean for side, mean in means.items() if mean is not None and math.isfinite(mean)}
@@ -172,7 +172,7 @@ def amount(mean: float | None, half_width: float | None, unit: str) -> str:
     """Write a mean with its interval, both to the same decimal place."""
     if mean is None:
         return "no value"
-    # What is a ten-thousandth of its mean comes from where clocks tick, and tells a reader nothing.
+    # An interval of a ten-thousandth of its mean comes from the ticks of clocks: readers need not see it.
     reach = half_width if half_width and half_width >= 1e-4 * abs(mean) else None
     return f"{with_interval(float(mean), reach)} {unit}".strip()
 
@@ -193,7 +193,7 @@ def _range(values: Sequence[float | None], unit: str) -> str:
 
 
 def _between(question: Question, leads: Sequence[Lead]) -> list[str]:
-    """Tell of several sides."""
+    """Describe several sides."""
     several = len(question.settings) > 1
     sides = [(side, [cells[side] for cells in question.settings if side in cells]) for side in question.sides]
     delay, goodput = question.measures
@@ -237,7 +237,7 @@ def _flows(question: Question) -> str:
 
 
 def _ahead(question: Question, leads: Sequence[Lead]) -> str:
-    """Tell who is ahead by each measure."""
+    """Describe who is ahead by each measure."""
     told = []
     for measure in question.measures:
         own = [lead for lead in leads if lead.measure == measure]
@@ -277,7 +277,7 @@ def _count_others(number: int) -> str:
 
 
 def _within(question: Question) -> list[str]:
-    """Tell of the flows of one cell."""
+    """Describe the flows of one cell."""
     cell = question.cells[0]
     controls = list(dict.fromkeys(flow["cc"] for flow in cell.sound[0].run["flows"]))
     shares = {cc: _goodput_of(cc, cell) for cc in controls}
@@ -300,7 +300,7 @@ def _within(question: Question) -> list[str]:
 
 
 def _goodput_of(cc: str, cell: Repeats) -> dict[int, float | None]:
-    """Give what the flows of a control have together, by seed."""
+    """Sum the goodput of a congestion control's flows, by seed."""
     return {
         record.run["seed"]: folded([flow for flow in record.run["flows"] if flow["cc"] == cc])["goodput_mbps"]
         for record in cell.sound
@@ -313,7 +313,7 @@ def _count(cell: Repeats, cc: str) -> str:
 
 
 def _tail(cell: Repeats) -> str:
-    """Tell of the slow packets of a cell, and of the lost ones."""
+    """Describe the slow packets of a cell, and the lost ones."""
     runs = [record.run for record in cell.sound]
     waits = _of(estimate(run["links"][0].get("queue_delay_ms_p95") for run in runs), "ms")
     together = [folded(run["flows"]) for run in runs]
@@ -322,7 +322,7 @@ def _tail(cell: Repeats) -> str:
 
 
 def certainty(results: Results, undecided: Sequence[Lead]) -> str:
-    """Tell how much the runs say."""
+    """Describe how much the runs say."""
     total = len(results.records) + len(results.failures)
     sound = sum(record.is_sound for record in results.records)
     most = max((len(cell.sound) for cell in results.cells), default=0)

@@ -24,7 +24,7 @@ OF_THE_PAGE = {
 
 
 def inline(figure: Figure, alt: str, number: int) -> str:
-    """Give a figure as an SVG element; `number` tells its ids from those of the page's other figures."""
+    """Draw a figure as an SVG element; `number` keeps its ids apart from those of the page's other figures."""
     buffer = io.StringIO()
     with mpl.rc_context(LOOK):
         figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
@@ -43,7 +43,7 @@ def element(svg: str, alt: str, number: int) -> str:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """Give width and height in points."""
+    """Read width and height, in points."""
     _, _, width, height = map(float, _attribute(svg, "viewBox").split())
     return width, height
 

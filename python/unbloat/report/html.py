@@ -76,7 +76,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Give a table in a frame of its own, which a narrow screen scrolls in place of the page."""
+    """Write a table in a frame of its own: on a narrow screen the frame scrolls, not the page."""
     columns = filled(table.columns)
     name = escape(table.title or "Table")
     yield f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>'
@@ -94,7 +94,7 @@ def _table(table: Table) -> Iterator[str]:
 def _head(column: Column) -> str:
     kind = ' class="number"' if column.is_number() else ""
     unit = f' <span class="unit">{escape(column.unit)}</span>' if column.unit else ""
-    # A column of remarks needs no head to be understood, but a head must not be empty for those who hear it.
+    # A column of remarks needs no visible head, but screen readers need one.
     head = escape(column.head) or ('<span class="heard">' + ("" if unit else "remark") + "</span>")
     return f'<th scope="col"{kind}>{head}{unit}</th>'
 
@@ -115,7 +115,7 @@ def _word(word: str, kind: str) -> str:
 
 
 def _statements(table: Table) -> Iterator[str]:
-    """Give each row as a sentence, and below it what the other columns say of it."""
+    """Write each row as a sentence, and below it what the other columns say of it."""
     first, *others = table.columns
     yield '<ul class="statements">'
     for place, sentence in enumerate(first.cells):

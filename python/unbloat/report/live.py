@@ -41,7 +41,7 @@ class Track:
         self._columns: deque[tuple[int, float, int]] = deque(maxlen=KEPT)
 
     def add(self, column: int, value: float | None) -> None:
-        """Take a value in."""
+        """Add a value."""
         if value is None:
             return
         total, count = 0.0, 0
@@ -50,7 +50,7 @@ class Track:
         self._columns.append((column, total + value, count + 1))
 
     def at(self, column: int) -> float | None:
-        """Give the mean in a column; None if it has no values."""
+        """Return the mean in a column; None if it has no values."""
         return self.between(column, column)[0]
 
     @property
@@ -59,7 +59,7 @@ class Track:
         return self._columns[-1][0] if self._columns else -1
 
     def between(self, first: int, last: int) -> list[float | None]:
-        """Give the means from one column to another."""
+        """Return the means from one column to another."""
         means = {column: total / count for column, total, count in self._columns if first <= column <= last}
         return [means.get(column) for column in range(first, last + 1)]
 
@@ -79,7 +79,7 @@ class LinkTrack:
     """Of the steps of the last second: how long, and how much it could have transmitted, Mbit."""
 
     def add(self, column: int, step_s: float, row: Step) -> None:
-        """Take in a step."""
+        """Add a step of the series."""
         self._carried.append((step_s, (row["capacity_mbps"] or 0.0) * step_s))
         while sum(step for step, _ in self._carried) - self._carried[0][0] >= SMOOTHED_S:
             self._carried.popleft()
@@ -89,7 +89,7 @@ class LinkTrack:
         self.longest = max(self.longest, row["queue_bytes"])
 
     def _delay_ms(self, queue_bytes: int) -> float | None:
-        """Give how long what waits takes to send at the rate that there is; None while there is none."""
+        """Return how long the waiting bytes take to send at the present rate, ms; None while the rate is zero."""
         seconds, megabits = (sum(parts) for parts in zip(*self._carried, strict=True))
         if not queue_bytes:
             return 0.0
@@ -109,7 +109,7 @@ class FlowTrack:
     """Mbit/s."""
 
     def add(self, column: int, row: Step) -> None:
-        """Take in a step."""
+        """Add a step of the series."""
         self.cwnd, self.rtt_ms = row["cwnd_packets"], row["rtt_ms"]
         self.window.add(column, self.cwnd)
         self.goodput.add(column, row["goodput_mbps"])
@@ -119,7 +119,7 @@ class View:
     """What is known of a run so far, and how it looks."""
 
     def __init__(self, title: str, names: Sequence[str], duration_s: float | None = None, pace: float = 1.0) -> None:
-        """Begin with nothing; `names` are the flows', and `pace` is how many seconds pass there in one here."""
+        """Start empty; `names` are the flows', and `pace` is how many seconds of the run pass in one of real time."""
         self._title = plain(title)
         self._names = [plain(name) for name in names]
         self._duration_s = duration_s
@@ -131,7 +131,7 @@ class View:
         self._flows: dict[int, FlowTrack] = {}
 
     def add(self, step: Step) -> bool:
-        """Take in a step; tell whether a line is due."""
+        """Add a step of the series; return whether a line is due."""
         step_s, self._time_s = step["time_s"] - self._time_s, step["time_s"]
         column = self._column
         for row in step["links"]:
@@ -144,7 +144,7 @@ class View:
         if len(self._flows) > MOST_FLOWS:
             seen = self._flows.items()
             self._flows = {number: flow for number, flow in seen if flow.window.latest > column - KEPT}
-        # A hair later than its last step begins a line, because sums of steps are not exact.
+        # Sums of steps are not exact: without the small addition the last step of a line may fall short of it.
         lines = int(self._time_s / self._line_s + 1e-6)
         is_due, self._lines = lines > self._lines, lines
         return is_due
@@ -157,7 +157,7 @@ class View:
     # ------------------------------------------------------------ Lines
 
     def line(self) -> str:
-        """Say how it stands in one line."""
+        """Format the present state in one line."""
         parts = [f"{self._time_s:.1f} s"]
         for name, link in self._busiest():
             delay, rate = (short(track.at(self._column)) for track in (link.delay, link.rate))
@@ -237,7 +237,7 @@ def sparkline(values: Iterable[float | None], top: float | None) -> str:
 
 
 def height(value: float, top: float | None) -> int:
-    """Give the block that stands for a value."""
+    """Return the block character for a value."""
     last = len(BLOCKS) - 1
     return min(last, round(last * value / top)) if top else 0
 
@@ -255,7 +255,7 @@ def plain(text: str) -> str:
 
 
 def cells(text: str, width: int) -> str:
-    """Cut or fill a text, so that it takes so many columns of a terminal."""
+    """Cut or pad a text to so many columns of a terminal."""
     from rich.cells import set_cell_size
 
     return set_cell_size(text, width)
@@ -293,7 +293,7 @@ class Display:
         return live
 
     def show(self, step: Step) -> None:
-        """Take in a step, and show it when it is time to."""
+        """Add a step, and show it if that is due."""
         is_due = self._view.add(step)
         self._time_s = step["time_s"]
         self._begun = self._begun or (time.monotonic(), self._time_s)
@@ -313,12 +313,12 @@ class Display:
         live.update(frame, refresh=True)
 
     def _pace(self, now: float) -> float | None:
-        """Give how fast time passes there, where that is told and there was enough of it."""
+        """Return how fast simulated time passes, where it is known and enough has passed."""
         here, there = self._begun or (now, 0.0)
         return (self._time_s - there) / (now - here) if self._tells_pace and now - here >= BETWEEN_S else None
 
     def close(self) -> None:
-        """Leave what was shown last, up to date, and a line between that and what comes next."""
+        """Leave the latest state on the screen, and a blank line before what comes next."""
         if self._live is not None:
             if self._begun:
                 self._draw(self._live)
@@ -328,7 +328,7 @@ class Display:
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Tell whether pictures can be drawn there: on a terminal that has the blocks."""
+    """Return whether pictures can be drawn there: on a terminal that has the blocks."""
     try:
         BLOCKS.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

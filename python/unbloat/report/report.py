@@ -39,7 +39,7 @@ class Report:
         return html.of(self.parts)
 
     def json(self) -> str:
-        """Give the data behind it."""
+        """Format the data behind the report as JSON."""
         return json.dumps(self.data, indent=2, allow_nan=False)
 
 
@@ -71,7 +71,7 @@ def _fitting(table: Table) -> str:
 
 
 def _stacked(table: Table) -> Iterator[str]:
-    """Give each row as a line and what belongs to it below."""
+    """Write each row as a line, with its details below."""
     for first, *rest in zip(*(column.cells for column in table.columns), strict=True):
         yield _filled(f"  {table.write(first)}", "    ")
         yield _filled(f"      {': '.join(filter(None, map(table.write, rest)))}", "      ")

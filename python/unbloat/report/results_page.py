@@ -72,7 +72,7 @@ def _asked(results: Results) -> list[Part]:
 
 
 def _first_words(scenario: str) -> str:
-    """Give what a scenario's file says of itself at its head."""
+    """Return the comment at the head of a scenario's file."""
     words = []
     for line in scenario.splitlines():
         if not line.startswith("#"):
@@ -100,7 +100,7 @@ def _settings(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
 
 
 def _axes(results: Results) -> dict[str, list[str]]:
-    """Give the axes and their labels."""
+    """Return the axes and their labels."""
     labels: dict[str, dict[str, None]] = {}
     for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
         for axis, label in axes.items():
@@ -147,7 +147,7 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _has_numbers(results: Results) -> bool:
-    """Tell whether an axis has numbers, so that something can be drawn over it."""
+    """Return whether an axis has numbers, so that something can be drawn over it."""
     return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 
@@ -209,7 +209,7 @@ def _again(results: Results) -> Iterator[Part]:
     if known := [(term, said) for term, said in facts if said]:
         yield Facts(known)
     if about.scenario:
-        # Where it lies on this machine is nobody else's business.
+        # The page may be sent to others, so it does not say in which folder the file is.
         name = f" `{PurePath(about.source).name}`" if about.source else ""
         yield Fold(f"The scenario{name}", [Code(about.scenario.strip())])
 

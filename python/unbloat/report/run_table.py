@@ -31,7 +31,7 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 
 
 def text_of(results: Results) -> str:
-    """Give all of it."""
+    """Format runs for a terminal: title, path, the table of flows, the table of links."""
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
     notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
     tables = [headline(results), render(flows_columns(results)), render(links_columns(results))]
@@ -40,7 +40,7 @@ def text_of(results: Results) -> str:
 
 
 def headline(results: Results) -> str:
-    """Say what ran, and below it over which path, as far as it is the same for all runs."""
+    """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
@@ -57,25 +57,25 @@ def headline(results: Results) -> str:
 
 
 def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
-    """Give the columns of the table of flows; `titled` says of what a percentile is, without the mean beside it."""
+    """Lay out the table of flows; `titled` spells out the headings of percentiles, for use without their mean."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("flow", "", [flow_words(row) for _, row in rows]))
     controls = [row["cc"] for _, row in rows]
     if not any(column.cells == controls for column in columns):  # An axis may say so already.
         columns.append(Column("cc", "", controls))
-    felt = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
-    columns += value_columns((*FLOW_COLUMNS, *felt), [row for _, row in rows], titled)
+    of_applications = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
+    columns += value_columns((*FLOW_COLUMNS, *of_applications), [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 
 
 def soundness(records: Iterable[Record]) -> Column:
-    """Mark the runs that are not to be believed; empty where all are."""
+    """Mark unsound runs; empty where all runs are sound."""
     return Column("", "", ["" if record.is_sound else "unsound" for record in records])
 
 
 def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give a row for each flow; where many, for each group; where these are many, for each congestion control."""
+    """Make a row for each flow; where there are many, for each group; then for each congestion control."""
     flows: list[dict[str, Any]] = run["flows"]
     sizes: list[int] = run.get("groups", [])
     if len(flows) <= MANY:
@@ -89,9 +89,11 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def flow_words(row: dict[str, Any]) -> int | str:
-    """Give a flow's number, with the name of its group if that has one."""
+    """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
     number: int | str = row["flow"]
-    return f"{number} {row['name']}" if row.get("name") else number
+    if not row.get("name"):
+        return number
+    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
 
 
 def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
-    """Give the columns of the table of links: those whose queues are bounded, and those that lost packets."""
+    """Lay out the table of links: those whose queues are bounded, and those that lost packets."""
     rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
@@ -121,23 +123,23 @@ def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
 
 
 def own(record: Record, link: dict[str, Any], key: str) -> float | None:
-    """Give a figure of the run as a whole, which stands beside the first of its links."""
+    """Return a value of the run as a whole in the row of the first of its links, otherwise None."""
     value: float | None = record.run.get(key) if link is record.run["links"][0] else None
     return value
 
 
 def matters(link: dict[str, Any]) -> bool:
-    """Tell a bottleneck from a reverse direction or an access link at which nothing happens."""
+    """Return whether a link is a bottleneck, and not a reverse direction or an access link where nothing happens."""
     return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
 
 
 def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
-    """Give the sweep's axes, each under the last part of its name."""
+    """Return a column for each axis of the sweep, under the last part of its name."""
     return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
 
 
 def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: bool) -> list[Column]:
-    """Give the metrics of these names."""
+    """Return a column for each of these metrics."""
     metrics = [METRICS[name] for name in names]
     return [
         Column(metric.title if titled else metric.heading, metric.unit, [row.get(metric.name) for row in rows])
@@ -146,7 +148,7 @@ def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: 
 
 
 def warnings(records: Iterable[Record]) -> list[str]:
-    """Say which runs are not to be believed."""
+    """List the runs that are unsound."""
     return [
         f"warning: {called(record, n)} is unsound: {why_unsound(record.run)}"
         for n, record in enumerate(records)

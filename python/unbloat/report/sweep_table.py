@@ -25,7 +25,7 @@ USUAL = [METRICS[name] for name in SHOWN]
 
 
 def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
-    """Give all of it; `metrics` are shown instead of the usual ones, by their short names or their columns."""
+    """Format a sweep for a terminal; `metrics` replace the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
     shown = USUAL if metrics is None else [metric_named(name) for name in metrics]
     parts = [headline(sweep), render(columns_of(sweep, shown)), *remarks, *failures(sweep), *warnings(sweep)]
@@ -33,7 +33,7 @@ def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
 
 
 def headline(sweep: Results) -> str:
-    """Say what ran, and below it over which path, as far as it is the same for all runs."""
+    """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
     number = count_of(len(cells), "cell")
@@ -65,7 +65,7 @@ class Row:
 
 
 def rows_of(cell: Repeats) -> Iterator[Row]:
-    """Give a row for a cell, and where its flows have several congestion controls one for each of them."""
+    """Yield a row for a cell, or one for each congestion control where its flows have several."""
     found = estimates(cell.sound)
     yield Row(cell, found, ALL, "")
     flows = cell.records[0].run["flows"] if cell.records else []
@@ -74,7 +74,7 @@ def rows_of(cell: Repeats) -> Iterator[Row]:
 
 
 def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column]:
-    """Give the columns of the table of cells."""
+    """Lay out the table of cells."""
     rows = [row for cell in sweep.cells for row in rows_of(cell)]
     axes = [axis for axis in sweep.axes if axis != SEED]
     columns = []
@@ -98,7 +98,7 @@ def written(value: Estimate | Difference | None) -> str:
 
 
 def note(cell: Repeats) -> str:
-    """Say how many runs of a cell are missing."""
+    """Format how many runs of a cell are missing."""
     unsound = len(cell.records) - len(cell.sound)
     counts = [(len(cell.failures), "failed"), (unsound, "unsound")]
     return ", ".join(f"{number} {what}" for number, what in counts if number)
@@ -127,6 +127,6 @@ def _listed(head: str, lines: Sequence[str]) -> str:
 
 
 def shortened(lines: Sequence[str]) -> list[str]:
-    """Give the first of many lines, and how many more there are."""
+    """Return the first of many lines, and a line that says how many more there are."""
     more = [f"and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
     return [*lines[:LISTED], *more]

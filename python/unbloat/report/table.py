@@ -27,7 +27,7 @@ class Column:
     """Aligns to the right although its cells are words."""
 
     def is_number(self) -> bool:
-        """Tell whether it aligns to the right."""
+        """Return whether it aligns to the right."""
         return self.is_right or all(cell is None or isinstance(cell, int | float) for cell in self.cells)
 
 
@@ -59,7 +59,7 @@ def render(columns: Sequence[Column], width: int | None = None) -> str:
 
 
 def filled(columns: Sequence[Column]) -> list[Column]:
-    """Give the columns that have a value."""
+    """Return the columns that have a value."""
     return [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
 
 
@@ -68,7 +68,7 @@ def _width(column: Column) -> int:
 
 
 def _whole(widths: Sequence[int]) -> int:
-    """Give the width of a table whose columns have these."""
+    """Return the width of a table whose columns have these widths."""
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
@@ -139,7 +139,7 @@ def show(value: object) -> str:
 
 
 def magnitude(value: float) -> int:
-    """Give the power of ten of a number's first digit, once it is rounded."""
+    """Return the power of ten of a number's first digit, once it is rounded."""
     return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
 
 
@@ -157,7 +157,7 @@ def with_interval(mean: float, half_width: float | None) -> str:
 
 
 LONGEST = 5
-"""A mean has not more digits than one more than this."""
+"""A mean has at most one digit more than this."""
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:

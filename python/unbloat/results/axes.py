@@ -19,7 +19,7 @@ _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def _prefixed(unit: str, factor: int = 1) -> dict[str, Decimal]:
-    """Give a unit with the prefixes k to t, and with their binary forms ki to ti."""
+    """Return a unit with the prefixes k to t and their binary forms ki to ti, each with its factor."""
     decimal = {f"{prefix}{unit}": Decimal(size * factor) for prefix, size in _DECIMAL.items()}
     binary = {f"{prefix}i{unit}": Decimal(size * factor) for prefix, size in _BINARY.items() if prefix}
     return decimal | binary
@@ -61,7 +61,7 @@ def quantity(label: str) -> tuple[str, float] | None:
 
 
 def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
-    """Give the base unit of all labels and the number for each; None unless every one is a quantity of one kind."""
+    """Return the base unit of all labels and the number for each; None unless every one is a quantity of one kind."""
     read = {label: quantity(label) for label in labels}
     units = {found[0] if found else None for found in read.values()}
     if len(units) != 1 or None in units:
@@ -79,13 +79,13 @@ def column_of(axis: str) -> str:
 
 
 def is_of_axis(column: str, axes: Iterable[str]) -> bool:
-    """Tell whether a column is an axis, or has the numbers of one."""
+    """Return whether a column is an axis, or has the numbers of one."""
     parts = (column.removeprefix(column_of(axis)) for axis in axes if column.startswith(column_of(axis)))
     return column not in RESERVED and any(part == "" or part.removeprefix("_") in _UNITS for part in parts)
 
 
 def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
-    """Give the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
+    """Make the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
 
     The numbers are in base units, which the column's name ends in: `link.bottleneck.rate_bps`, `flows.0.start_s`.
     Labels with numbers are ordered by them, others as the grid has them.
@@ -107,9 +107,12 @@ def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
 
 
 def axis_named(name: str, axes: Iterable[str]) -> str:
-    """Find an axis by its name or the last part of it; raises `InputError` if that is none or several."""
+    """Find an axis by its name or the last parts of it; raises `InputError` if there are none or several such axes."""
     names = list(axes)
-    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.rpartition(".")[2] == name]
-    if len(found) != 1:
-        raise InputError(f"{name} names {len(found)} axes of the sweep, which has {', '.join(names) or 'none'}")
+    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.endswith(f".{name}")]
+    if not found:
+        there = f"it has {', '.join(names)}" if names else "there is no sweep"
+        raise InputError(f"no axis of the sweep is called {name}; {there}")
+    if len(found) > 1:
+        raise InputError(f"{name} means several axes of the sweep: {', '.join(found)}")
     return found[0]

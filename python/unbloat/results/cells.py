@@ -20,18 +20,18 @@ class CellKey:
 
     @classmethod
     def of(cls, record: Record) -> CellKey:
-        """Give the place of a run."""
+        """Return the key of a run's cell."""
         axes = record.cell_axes
         return cls(record.run["scenario"], frozenset(axes.items()), tuple(axes))
 
     @property
     def axes(self) -> dict[str, str]:
-        """Give the label of every axis."""
+        """Return the label of every axis."""
         labels = dict(self.labels)
         return {axis: labels[axis] for axis in self.order}
 
     def holds(self, other: CellKey) -> bool:
-        """Tell whether the other lies here, whatever axes it has besides."""
+        """Return whether the other lies here, whatever axes it has besides."""
         return self.scenario == other.scenario and self.labels <= other.labels
 
     def __str__(self) -> str:

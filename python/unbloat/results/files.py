@@ -38,7 +38,7 @@ Table = tuple["pd.DataFrame", Mapping[str, Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Saved:
-    """What was read."""
+    """The contents of a folder or file of results."""
 
     outcomes: list[Outcome]
     about: About
@@ -49,7 +49,7 @@ class Saved:
 
 
 def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
-    """Write each as a Parquet file of its name, and remove what an earlier set has left; give the paths."""
+    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths."""
     import pyarrow.parquet
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]
 
 
 def _arrow(name: str, table: Table, about: About) -> pa.Table:
-    """Give a table as Arrow has it, with what each column means."""
+    """Convert a table to Arrow, with the meaning of each column in its metadata."""
     import pyarrow
 
     frame, more = table
@@ -75,7 +75,7 @@ def _arrow(name: str, table: Table, about: About) -> pa.Table:
 
 
 def _type(column: str, values: Sequence[Any]) -> pa.DataType | None:
-    """Give the type of a column without any value; others say it themselves."""
+    """Return the type of a column without any value; None for others, whose values say it."""
     import pyarrow
 
     if any(value is not None for value in values):
@@ -115,7 +115,7 @@ def load(path: Path) -> Saved:
 
 
 def _first(sets: Sequence[Saved]) -> About:
-    """Give how the first set was made that says so."""
+    """Return how the first set that says so was made."""
     return next((each.about for each in sets if each.about != About()), About())
 
 
@@ -135,7 +135,7 @@ def _once(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _holds_runs(file: Path) -> bool:
-    """Tell a file that `--json` printed from those of other programs."""
+    """Return whether this is a file that `--json` printed, and not one of another program."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
@@ -155,7 +155,20 @@ def _read_file(file: Path) -> Saved:
         return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
-        raise InputError(f"{file}: is not {written} ({type(error).__name__}: {str(error)[:200]})") from None
+        raise InputError(f"{file}: is not {written}: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """Describe what was wrong with a file of results."""
+    match error:
+        case json.JSONDecodeError():
+            return f"line {error.lineno} is no JSON"
+        case KeyError():
+            return f"it has no {error.args[0]}"
+        case AttributeError() | TypeError():
+            return "it is laid out differently"
+        case _:
+            return str(error)[:200]
 
 
 def _read_tables(folder: Path) -> Saved:
@@ -200,7 +213,7 @@ def _by_run(table: pa.Table, axes: Sequence[str]) -> dict[int, list[dict[str, An
 
 
 def _own(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
-    """Leave out what stands at the beginning of every table."""
+    """Drop the columns that every table begins with."""
     heads = ("run", "repeat", SEED, "sound")
     return {name: value for name, value in row.items() if name not in heads and not is_of_axis(name, axes)}
 
@@ -213,7 +226,7 @@ def _record(run: dict[str, Any]) -> Record:
 
 
 def _checked(record: Record) -> Record:
-    """Give a record that has what comparisons look at; raises `ValueError` or `KeyError` otherwise."""
+    """Return a record if it has what comparisons need; raises `ValueError` or `KeyError` otherwise."""
     run = record.run
     for axis, label in record.axes.items():
         _require(isinstance(label, str), f"axes.{axis}")
@@ -244,9 +257,9 @@ NAMES: dict[str, Any] = {
     **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
     **{"mesh": str, "node": str | None, "parent": str | None},
 }
-"""What in the rows of flows, links and nodes is a word."""
+"""Columns of flows, links and nodes that hold words."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
-"""What every flow has."""
+"""Columns that every flow has."""
 
 
 def _require(right: bool, what: str) -> None:
@@ -255,9 +268,9 @@ def _require(right: bool, what: str) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Tell a number that can be reckoned with, or the absence of one."""
+    """Return whether a value is a number that can be calculated with, or is missing."""
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST)
 
 
 LARGEST = 1e100
-"""What is larger is no figure of a run, and its square is infinite."""
+"""Larger numbers are no results of a run, and their squares are infinite."""

@@ -351,7 +351,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 
 
 def metric_named(name: str) -> Metric:
-    """Give a metric by its short name or its column; raises `InputError` that lists what there is."""
+    """Return a metric by its short name or its column; raises `InputError` that lists what there is."""
     metric = BY_KEY.get(name) or METRICS.get(name)
     if metric is None:
         raise InputError(f"{name} is no metric{did_you_mean(name, BY_KEY)}; there are {', '.join(BY_KEY)}")
@@ -359,7 +359,7 @@ def metric_named(name: str) -> Metric:
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
-    """Give a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
+    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
     flows = run["flows"]
     together = folded(flows)
     if len(flows) > 1:
@@ -382,13 +382,13 @@ AHEAD = (
 
 
 def is_ahead(run: Mapping[str, Any]) -> bool:
-    """Tell whether a flow delivered more in the interval that is measured than arrived in it."""
+    """Return whether a flow delivered more in the interval that is measured than arrived in it."""
     pairs = ((flow["goodput_mbps"], flow.get("throughput_mbps")) for flow in run["flows"])
     return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)
 
 
 def is_there(flows: Sequence[Row], metric: Metric) -> bool:
-    """Tell whether any flow has this metric, be it empty."""
+    """Return whether any flow has this metric, be it empty."""
     return any(metric.name in flow for flow in flows)
 
 

@@ -29,7 +29,7 @@ class Record:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether its numbers can be believed."""
+        """Return whether its numbers can be believed."""
         return bool(self.run["sound"])
 
 
@@ -53,7 +53,7 @@ Outcome = Record | Failure
 
 
 def scalars(record: Record) -> dict[str, Any]:
-    """Give a run's own columns, without those of its flows, links and nodes."""
+    """Return a run's own columns, without those of its flows, links and nodes."""
     return {name: value for name, value in record.run.items() if name not in PARTS}
 
 
@@ -63,12 +63,12 @@ def where_ran(run: Mapping[str, Any]) -> str:
 
 
 def flows_by_group(run: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """Give the flows of each group of the scenario, in its order."""
+    """List the flows of each group of the scenario, in its order."""
     sizes = run["groups"]
     return [run["flows"][end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 def why_unsound(run: Mapping[str, Any]) -> str:
-    """Give the reason why a run that is not sound is not."""
+    """Return the reason why a run that is not sound is not."""
     why: str | None = run.get("unsound_because")
     return why or "the machine could not keep up"

@@ -22,7 +22,7 @@ METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS,
 
 
 def markdown() -> str:
-    """Give every table of results with its columns, units and definitions, as a part of a Markdown page.
+    """Write every table of results with its columns, units and definitions, as a part of a Markdown page.
 
     Returns
     -------

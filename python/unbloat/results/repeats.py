@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from unbloat.results.statistics import Estimate
 
 ALIKE = 1e-4
-"""Clocks whose ticks lie elsewhere with each seed make as much."""
+"""Relative differences up to this size come from clocks, whose ticks lie elsewhere with each seed."""
 LEAST_RTT = "rtt_ms_min"
-"""The one column that tells by microseconds how soon a host woke up, which each seed draws."""
+"""The one column in which seeds alone differ by microseconds: how soon a host woke up."""
 MetricOf = tuple[str, str]
 """What a metric is of, and the name of its column."""
 
@@ -38,9 +38,9 @@ class Repeats:
 
     @property
     def are_alike(self) -> bool:
-        """Tell whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
+        """Return whether several sound runs are as good as the same: no metric differs by more than `ALIKE`."""
         runs = self.sound
-        # The first two mostly tell.
+        # The first two runs settle most cases, and cost little.
         return len(runs) > 1 and _are_alike(runs[:2]) and _are_alike(runs)
 
 
@@ -72,13 +72,13 @@ def cells_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> li
 
 
 def where(outcome: Outcome) -> tuple[str, str, str | None]:
-    """Give the scenario, the backend and the kernel's release of a run."""
+    """Return the scenario, the backend and the kernel's release of a run."""
     run = outcome.run if isinstance(outcome, Record) else vars(outcome)
     return run["scenario"], run["on"], run.get("kernel")
 
 
 def content(record: Record) -> Hashable:
-    """Give what a run came to in a form that can be compared: equal for equal runs, in whatever file they are."""
+    """Return a run's results in a form that can be compared: equal for equal runs, in whatever file they are."""
     rows = [*record.run["flows"], *record.run["links"]]
     return tuple(tuple(sorted((name, value) for name, value in row.items() if value is not None)) for row in rows)
 
@@ -95,7 +95,7 @@ def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
 
 
 def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
-    """Give each metric of one cell by the seeds of its runs."""
+    """Return each metric of one cell by the seeds of its runs."""
     values: dict[MetricOf, dict[int, float | None]] = {}
     for record in records:
         for metric, value in values_of(record):
@@ -104,14 +104,14 @@ def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float 
 
 
 def values_of(record: Record) -> Iterator[tuple[MetricOf, float | None]]:
-    """Give every metric of a run."""
+    """Yield every metric of a run."""
     for of, metrics in metrics_of(record.run):
         for name, value in metrics.items():
             yield (of, name), value
 
 
 def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
-    """Give a row per metric of a cell: mean, deviation and interval over the sound runs."""
+    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs."""
     for (of, metric), estimate in estimates(cell.sound).items():
         yield {
             "of": of,

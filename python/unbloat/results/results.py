@@ -34,7 +34,7 @@ KINDS: tuple[SeriesKind, ...] = get_args(SeriesKind)
 Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """The time series of a run: a dictionary of columns for each kind."""
 FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
-"""Gives one kind of series of all runs, each row with the number of its run."""
+"""Returns one kind of series of all runs, each row with the number of its run."""
 
 
 class Results:
@@ -144,7 +144,7 @@ class Results:
         return self._rows("nodes")
 
     def series(self, kind: SeriesKind = "flows") -> pd.DataFrame:
-        """Give time series or distributions of all runs.
+        """Return time series or distributions of all runs.
 
         Without `series=...` in the call of `run`, the first call simulates again to record them, which may take as long
         as the runs did.
@@ -260,7 +260,7 @@ class Results:
             A panel each. Over time: `cwnd`, `rtt`, `queue` (bytes), `queue_delay`, `goodput`. Distributions within
             runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on. Metrics over a sweep:
             `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over delay, with an ellipse
-            for repeats: `delay_throughput`. Two sets: `comparison`.
+            for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}
@@ -275,6 +275,11 @@ class Results:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        InputError
+            If a kind, metric or axis is unknown, or these results have nothing of it to draw.
 
         Examples
         --------
@@ -312,7 +317,7 @@ class Results:
         return page.html()
 
     def as_dict(self) -> dict[str, Any]:
-        """Give what `--json` prints.
+        """Return what `--json` prints.
 
         Returns
         -------
@@ -362,7 +367,7 @@ class Results:
 
     @property
     def has_series(self) -> bool:
-        """Tell whether time series are at hand, so that `series` needs no further run."""
+        """Return whether time series are at hand, so that `series` needs no further run."""
         return self._is_recorded or len(self._series) == len(KINDS)
 
     # ------------------------------------------------------------ In a notebook
@@ -382,7 +387,7 @@ class Results:
     # ------------------------------------------------------------ Warnings
 
     def remarks(self) -> list[str]:
-        """Say what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
+        """List what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
         return [*self.doubts, *self._identical_repeats()]
 
     def warn(self) -> Results:
@@ -430,7 +435,7 @@ class Results:
         return _joined(*self._part(part))
 
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
-        """Give the heads and the own columns of the rows of flows, links or nodes."""
+        """Collect the leading columns and the own columns of the rows of flows, links or nodes."""
         numbered = [(number, row) for number, record in self.by_number.items() for row in record.run.get(part, [])]
         heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
         return heads, _columns([row for _, row in numbered])
@@ -459,7 +464,7 @@ class Results:
 
 
 PLACE = ("scenario", "on", "kernel")
-"""What tells the cells of several experiments apart."""
+"""The columns that tell the cells of several experiments apart."""
 STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
 
 
@@ -524,7 +529,7 @@ def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFra
 
 
 def _type(name: str, values: Sequence[Any]) -> str | None:
-    """Give the type of a column of numbers without any; others say it themselves."""
+    """Return the type of a column of numbers without any value; None for others, whose values say it."""
     return "float" if name in NUMBERS and all(value is None for value in values) else None
 
 

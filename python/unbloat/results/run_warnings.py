@@ -1,4 +1,4 @@
-"""What is warned of when results are read: the commands say it beside their tables, Python programs hear of it."""
+"""Warnings about results: commands print them beside their tables, Python programs get them as warnings."""
 
 
 class UnsoundRun(UserWarning):

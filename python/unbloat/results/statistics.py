@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool | None:
-        """Tell whether the interval leaves zero out; none where there is no interval."""
+        """Return whether the interval leaves zero out; none where there is no interval."""
         return None if self.half_width is None else abs(self.mean) > self.half_width
 
 
@@ -101,7 +101,7 @@ def _welch(a: Estimate, b: Estimate) -> Difference:
 
 
 def _quantile(freedom: float) -> float:
-    """Give how many standard errors the interval reaches to either side."""
+    """Return Student's 97.5 % quantile: how many standard errors the interval reaches to either side."""
     # It loads in a tenth of the time of scipy.stats, which is still long: only repeats need it.
     from scipy.special import stdtrit
 

@@ -20,7 +20,7 @@ class Checkpoint:
         self._mark = folder / "begun" / name
 
     def begin(self) -> int:
-        """Mark the grid as begun, unless it is; give since when, in ns of the file system's clock."""
+        """Mark the grid as begun, unless it is; return since when, in ns of the file system's clock."""
         self._mark.parent.mkdir(parents=True, exist_ok=True)
         if not self._mark.exists():
             self._mark.touch()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 UNDER_WAY = 1000
-"""Runs that the scheduler knows of at a time: enough for every worker, few enough for its memory."""
+"""Runs in the scheduler's hands at a time: enough for every worker, few enough for its memory."""
 SILENCE = logging.CRITICAL + 1
 PATIENCE_S = 20
 """How long a scheduler may take to answer."""
@@ -58,7 +58,7 @@ def run_all(
 def _answers(
     client: distributed.Client, address: str, tasks: Mapping[Task, Planned]
 ) -> Iterator[tuple[Task, dict[str, Any] | Error]]:
-    """Give each task with what a worker made of it, in the order in which they end."""
+    """Yield each task with a worker's result, in the order in which they end."""
     import distributed
 
     waiting = iter(tasks.items())
@@ -71,7 +71,7 @@ def _answers(
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}
     ended = distributed.as_completed(list(under_way), with_results=True, raise_errors=False)
-    # What a future is by now says nothing: with its worker lost since, it waits again, though its result is here.
+    # The present state of a future does not count: if its worker was lost since, it waits again despite its result.
     for future, result in ended:
         task = under_way.pop(future)
         if isinstance(result, distributed.CancelledError):
@@ -84,7 +84,7 @@ def _answers(
 
 
 def _why(error: Exception) -> RunError:
-    """Say why Dask has given a task up."""
+    """Describe why Dask has given a task up."""
     if type(error).__name__ == "KilledWorker":
         return RunError("each of several Dask workers that ran it was killed; perhaps the machines ran out of memory")
     return RunError(f"the Dask worker failed: {type(error).__name__}: {error}")
@@ -119,7 +119,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
         security = distributed.Security.temporary()
     except ImportError:
         raise InputError("dask local: needs the package cryptography: pip install 'unbloat[dask]'") from None
-    # It cries out over what it loses while it goes down, which is when we have lost interest.
+    # Dask logs errors about what it loses on shutdown, when the results are here already.
     logging.getLogger("distributed").setLevel(SILENCE)
     no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):

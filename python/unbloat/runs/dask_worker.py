@@ -21,12 +21,15 @@ from unbloat.system.scratch import Scratch
 
 
 def code() -> str:
-    """Identify what runs depend on besides their scenario."""
+    """Hash what runs depend on besides their scenario."""
     return code_hash()
 
 
 def dask_setup(_: object) -> None:
-    """Called by Dask in each worker of a local cluster: whoever started the cluster decides what an interrupt ends."""
+    """Ignore interrupts in each worker of a local cluster: whoever started the cluster decides what they end.
+
+    Dask calls this function by its name.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -44,7 +47,7 @@ _here = threading.local()
 
 
 def run(packed: Packed, task: dict[str, Any], wanted_code: str) -> dict[str, Any]:
-    """Do a run; give its record as JSON, or why there is none."""
+    """Run a cell; return its record as JSON, or the error."""
     here = Code.now()
     if here.hash != wanted_code:
         return {

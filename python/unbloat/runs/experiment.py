@@ -1,4 +1,4 @@
-"""Runs scenarios: what is in the store is taken from there where that is as good, the rest is run."""
+"""Runs scenarios: finished runs are taken from the store where that is as good, the rest is run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from unbloat.system.paths import ALGORITHMS, cache_folder
 log = logging.getLogger(__name__)
 
 PRINTING = "UNBLOAT_PRINTK"
-"""Set by who wants to see what congestion controls print."""
+"""An environment variable: set it to see what congestion controls print."""
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
 MOST_SAMPLES = 10_000_000
@@ -68,7 +68,7 @@ def run(
 
     Parameters
     ----------
-    source : path, str or dict
+    source : path or str or dict
         The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
         dictionary: `{"duration": 10, "link": {"bottleneck": {"rate": "10mbit", "delay": "10ms"}}, "flows": [{}]}`.
         Numbers are in the units of the results' columns: seconds, bit/s, bytes, percent.
@@ -80,7 +80,7 @@ def run(
         root; or with the TCP of a stock kernel in a guest, in virtual time.
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
-    cc : str, path or sequence of them, optional
+    cc : str or path or sequence of these, optional
         Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis.
     seed : int, optional
         Seed of the run's random draws.
@@ -129,7 +129,7 @@ def run(
 Control = str | Path
 """A congestion control: its name, or its file."""
 Pick = Callable[[Mapping[str, str]], bool]
-"""Told the axes of a cell, says whether to run it."""
+"""Called with the axes of a cell; returns whether to run it."""
 
 
 def execute(
@@ -194,11 +194,11 @@ class Manner:
 
     @property
     def is_real(self) -> bool:
-        """Tell runs that take their time and never come out twice the same."""
+        """Return whether runs take real time, and never come out the same twice."""
         return self.on == "kernel"
 
     def where(self) -> list[str]:
-        """Identify what runs depend on besides scenario and code."""
+        """Return what runs depend on besides scenario and code."""
         match self.on:
             case "simulator":
                 return []
@@ -210,7 +210,7 @@ class Manner:
                 return [self.on, guest.identity(guest.kernel_named(self.kernel))]
 
     def guest(self) -> Path | None:
-        """Give the folder of the guest that runs start from, where they do."""
+        """Return the folder of the guest that runs start from; None outside guests."""
         if self.on != "vm":
             return None
         from unbloat.runs.guests import prepared
@@ -219,17 +219,17 @@ class Manner:
 
     @property
     def takes_kept(self) -> bool:
-        """Tell whether a run that was kept does as well as a new one."""
+        """Return whether a stored run is as good as a new one."""
         return not self.is_real if self.cache is None else self.cache
 
     def processes(self) -> int:
-        """Give how many runs there may be at a time."""
+        """Return how many runs there may be at a time."""
         return self.jobs or (1 if self.is_real or self.live else processors.count())
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of an experiment: a cell with its seed, and the key of what it comes to."""
+    """A run of an experiment: a cell with its seed, and the key of its results."""
 
     cell: _core.Cell
     key: str
@@ -239,7 +239,7 @@ class Planned:
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
     def task(self, manner: Manner, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
-        """Give what a worker is told besides the cell."""
+        """Make the task that a worker gets: the cell, and how to run it."""
         pace = pace_of(self.cell, manner.on) if manner.live else None
         return Task(self.key, self.stamp, manner.on, Recording(series_ns, pcap, pcap_links), pace)
 
@@ -253,7 +253,7 @@ class Planned:
 
 
 def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
-    """Call the controls of flows by the names of their groups, where those have some."""
+    """Name the controls of flows by their groups, where those have names."""
     for name, flows in zip(names, flows_by_group(run), strict=True):
         for flow in flows:
             flow["cc"] = name or flow["cc"]
@@ -325,7 +325,7 @@ class Experiment:
         of the experiment's.
         """
         if pcap and self.manner.on == "vm":
-            # Writing packets takes the guest's time: such a run is another one.
+            # Writing packets takes guest time, so such a run has other results, and a key of its own.
             self.runs = [replace(run, key=f"{run.key}-packets") for run in self.runs]
         checkpoint = self._checkpoint()
         since_ns = checkpoint.begin() if checkpoint else 0
@@ -340,7 +340,7 @@ class Experiment:
             checkpoint.finish()
 
     def _checkpoint(self) -> Checkpoint | None:
-        """Give what tells new runs from kept ones, where that matters."""
+        """Return a checkpoint that tells new runs from kept ones; None where that does not matter."""
         if self.manner.takes_kept:
             return None
         return self.manner.checkpoint or Checkpoint(self.store.folder, (run.key for run in self.runs))
@@ -395,7 +395,7 @@ class Experiment:
         return [self.store.series(run.key, self._step(run.cell, series or True) or 0) for run in runs]
 
     def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> Results:
-        """Put together what the runs came to; the series are read when they are first asked for."""
+        """Collect the results; the series are read when they are first asked for."""
         finished = {number: outcome for number, outcome in enumerate(outcomes) if isinstance(outcome, Record)}
         links = {number: [link["link"] for link in record.run["links"]] for number, record in finished.items()}
 
@@ -411,7 +411,7 @@ class Experiment:
         )
 
     def about(self, outcomes: Sequence[Outcome]) -> About:
-        """Say how the runs were made."""
+        """Describe how the runs were made."""
         runs = [outcome.run for outcome in outcomes if isinstance(outcome, Record)]
         controls = {flow["cc"] for run in runs for flow in run["flows"]}
         built_in = identity.built_in_hashes().keys()
@@ -440,19 +440,19 @@ class Experiment:
         )
 
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
-        """Give the step of the series in ns; a real run always keeps one, because it cannot be had later."""
+        """Return the step of the series, ns; a real run always records one, because it cannot be had later."""
         return series_step(cell, series or self.manner.on != "simulator", self.manner.on)
 
 
 def command() -> str:
-    """Give the command that this process was started with; `unbloat` is called by its name."""
+    """Return the command that this process was started with; `unbloat` is called by its name."""
     program, *rest = sys.argv or [""]
     path = Path(program)
     return shlex.join(["unbloat" if path.name == "__main__.py" else path.name, *rest])
 
 
 def in_cell(cell: _core.Cell, error: Error) -> Error:
-    """Say in the error's sentence in which cell of a grid it was."""
+    """Add to an error's sentence in which cell of a grid it happened."""
     sentence, *rest = str(error).split("\n")
     axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
     where = f" (in the cell {axes})" if axes else ""
@@ -460,7 +460,7 @@ def in_cell(cell: _core.Cell, error: Error) -> Error:
 
 
 def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> int | None:
-    """Give the step in ns that `series` means for this cell; None where no series is wanted.
+    """Return the step that `series` means for this cell, ns; None where no series is wanted.
 
     Raises `InputError` for one that the kernel cannot be sampled at.
     """
@@ -497,5 +497,5 @@ def round_step(ns: float) -> int:
 
 
 def numbered(path: Path, number: int, of: int) -> Path:
-    """Give each of several runs its own file: `trace-0.pcapng`, `trace-1.pcapng`."""
+    """Return the file of one of several runs, numbered: `trace-0.pcapng`, `trace-1.pcapng`."""
     return path if of == 1 else path.with_stem(f"{path.stem}-{number}")

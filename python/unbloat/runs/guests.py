@@ -10,6 +10,6 @@ from unbloat.runs.progress import Waiting
 
 
 def prepared(kernel: str | None) -> Guest:
-    """Give a guest with a kernel, and say meanwhile what has to be waited for."""
+    """Return a guest with a kernel, and say meanwhile what has to be waited for."""
     with closing(Waiting()) as say:
         return guest.prepare(kernel, say)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_notebook() -> bool:
-    """Tell whether a kernel of Jupyter's runs this process."""
+    """Return whether this process is a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return hasattr(shell, "kernel")
@@ -17,7 +17,7 @@ class NotebookBar:
     """A widget with a bar and words beside it; a line of text where the notebook has no widgets."""
 
     def __init__(self) -> None:
-        """Begin; nothing is drawn yet."""
+        """Start without drawing."""
         from tqdm.auto import tqdm
 
         self._bar: Any = tqdm(total=1.0, bar_format="{bar} {postfix}", leave=False, miniters=0, mininterval=0)

@@ -43,7 +43,7 @@ def run_all(
 
 
 class Pool:
-    """Workers that share a row of tasks; leaving its context ends them."""
+    """Workers that share a queue of tasks; leaving its context ends them."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Pool:
         self._workers.close()
 
     def add(self, worker: Worker) -> None:
-        """Give a new worker its first task."""
+        """Assign a new worker its first task."""
         self._start(self._workers.enter_context(worker))
 
     def work(self) -> None:
@@ -78,7 +78,7 @@ class Pool:
                 self._hear(ready.data)
 
     def _start(self, worker: Worker) -> None:
-        """Give a worker the next task, if there is one."""
+        """Send a worker the next task, if there is one."""
         for task in self._waiting:
             try:
                 worker.take(task, self._cells[task].portable())
@@ -177,7 +177,7 @@ class Worker:
             self._start()
 
     def listen(self) -> Iterator[float | dict[str, Any]]:
-        """Give the shares, and the steps of the series, that have come in; raises what ended the task otherwise."""
+        """Yield the shares done and the steps of the series that have come in; raises the error that ended the task."""
         news = os.read(self.answers.fileno(), 1 << 16)
         if not news:
             raise RunError(self._death())

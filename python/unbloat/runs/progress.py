@@ -1,4 +1,4 @@
-"""A line that tells how far the runs are, for whoever waits longer than two seconds."""
+"""A progress line, shown to whoever waits longer than two seconds."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Progress:
         return sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
 
     def words(self, elapsed_s: float) -> str:
-        """Say the share, the finished runs, how fast time passes there, the time left."""
+        """Format the share done, the finished runs, the pace, the time left."""
         share = self.share
         finished = sum(share == 1 for share in self._shares)
         runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
@@ -63,7 +63,7 @@ class Progress:
         return f"{share:4.0%}  {runs}{pace}{clock(left)} left"
 
     def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
-        """Hold the time there against the time here; real runs have no pace worth telling."""
+        """Format the pace: simulated against real time; real runs have none worth showing."""
         pace = done_s / max(elapsed_s, 1e-9)
         match self._on:
             case "simulator":
@@ -83,7 +83,7 @@ class Bar:
     """A line of a terminal with a bar and words beside it, drawn again and again in the same place."""
 
     def __init__(self) -> None:
-        """Begin; nothing is drawn yet."""
+        """Start without drawing."""
         from rich.console import Console  # Takes longer to load than most runs last.
         from rich.progress import BarColumn, Progress, TextColumn
         from rich.table import Column
@@ -115,7 +115,7 @@ class Bar:
 
 
 class SweepProgress(Progress):
-    """Tells how many runs and packets there are a second, because their lengths alone say little about a sweep's."""
+    """Shows how many runs and packets there are a second, because a sweep's runs differ in length."""
 
     def __init__(self, durations_s: Sequence[float], shown: bool | None = None, *, on: str = "simulator") -> None:
         """Expect runs of these lengths."""
@@ -124,19 +124,19 @@ class SweepProgress(Progress):
         self._packets = 0
 
     def finish(self, run: int, packets: int) -> None:
-        """Note that a run has ended that moved so many data packets; a failed one none that we know of."""
+        """Count a run that has ended with so many data packets; a failed one has none that we know of."""
         self.finished += 1
         self._packets += packets
         self.update(run, 1)
 
     def rate(self, elapsed_s: float | None = None) -> str:
-        """Say how fast it went, up to now if no time is given."""
+        """Format the speed, up to now if no time is given."""
         elapsed_s = max(time.monotonic() - self._start if elapsed_s is None else elapsed_s, 1e-9)
         packets = f", {count(self._packets / elapsed_s)} packets/s" if self._packets else ""
         return f"{count(self.finished / elapsed_s)} runs/s{packets}"
 
     def elapsed(self) -> str:
-        """Say how long it took up to now."""
+        """Format the time taken up to now."""
         return clock(time.monotonic() - self._start)
 
     def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
@@ -144,16 +144,16 @@ class SweepProgress(Progress):
 
 
 class Waiting:
-    """Says what has to be waited for before runs begin: on a terminal with how long already, otherwise in the log."""
+    """Shows what has to be waited for before runs begin: on a terminal with the time so far, otherwise in the log."""
 
     def __init__(self, shown: bool | None = None) -> None:
-        """Get ready; `shown` overrides the question whether stderr is a terminal."""
+        """Start; `shown` overrides the question whether stderr is a terminal."""
         self._shown = sys.stderr.isatty() if shown is None else shown
         self._what = self._line = ""
         self._since = 0.0
 
     def __call__(self, what: str) -> None:
-        """Note that this is what goes on now; called now and then while it does."""
+        """Name what is going on; called now and then while it lasts."""
         now = time.monotonic()
         if what != self._what:
             self.close()

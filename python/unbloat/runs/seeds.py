@@ -20,13 +20,13 @@ BITS = 48
 
 
 def seed_of(cell: _core.Cell, repeat: int) -> int:
-    """Give the seed of a cell's repeat, counted from 1; the scenario's own seed leads to other ones."""
+    """Return the seed of a cell's repeat, counted from 1; another seed in the scenario leads to other seeds here."""
     text = json.dumps([json.loads(cell.settings()), repeat], sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[: BITS // 8], "big")
 
 
 def repeats_of(cell: _core.Cell, count: int) -> list[tuple[_core.Cell, int]]:
-    """Give so many repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
+    """Return so many repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
     if "seed" in dict(cell.axes):
         raise InputError(
             f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and give the "

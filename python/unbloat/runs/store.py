@@ -51,7 +51,7 @@ class Store:
         self.folder = folder
 
     def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
-        """Tell whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
+        """Return whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
         try:
             kept_ns = self._record(key).stat().st_mtime_ns
             unsealed(self._record(key).read_bytes())
@@ -87,7 +87,7 @@ class Store:
         write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
-        """Give the record of a run as it was put in, and forget the run."""
+        """Return the record of a run as it was stored, and forget the run."""
         record = unsealed(self._record(key).read_bytes()).decode()
         self._record(key).unlink()
         return record
@@ -109,12 +109,12 @@ DIGITS = 64
 
 
 def sealed(record: bytes) -> bytes:
-    """Put a record, which is JSON, together with its hash; that is JSON too."""
+    """Put a record, which is JSON, together with its hash; the result is JSON too."""
     return HEAD + hashlib.sha256(record).hexdigest().encode() + MIDDLE + record + TAIL
 
 
 def unsealed(data: bytes) -> bytes:
-    """Give the record again; raises `ValueError` if any byte is not what it was."""
+    """Return the record without its checksum; raises `ValueError` if any byte has changed."""
     start = len(HEAD) + DIGITS + len(MIDDLE)
     record = data[start : -len(TAIL)]
     if data != sealed(record):

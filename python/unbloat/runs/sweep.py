@@ -20,7 +20,7 @@ from unbloat.scenario.checks import Backend
 log = logging.getLogger(__name__)
 
 MOST_REPEATS = 100_000
-"""More than this are a slip of the pen."""
+"""More repeats than this are taken for a typing error."""
 
 
 def sweep(
@@ -109,13 +109,13 @@ def run_through(experiment: Experiment, dask: str | None = None) -> Results:
 
 
 def _input_to_blame(errors: Sequence[Error | None]) -> InputError | None:
-    """Give the first error if there is no run without one, and all are the input's."""
+    """Return the first error if no run is without one and all are errors of the input, otherwise None."""
     wrong = [error for error in errors if isinstance(error, InputError)]
     return wrong[0] if len(wrong) == len(errors) else None
 
 
 def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | None) -> dict[str, Error]:
-    """Do the runs; give why some failed, by their keys."""
+    """Do the runs; return the errors of those that failed, by their keys."""
     manner, store = experiment.manner, experiment.store
     kept = len({run.key for run in experiment.runs}) - len(tasks)
     errors = refusals(tasks, manner.on)

@@ -18,7 +18,7 @@ class Task:
 
     key: str
     stamp: str
-    """That of the files that the key is a hash of (`Code.stamp_with`)."""
+    """The stamp of the files that the key is a hash of (`Code.stamp_with`)."""
     on: str = "simulator"
     recording: Recording = NOTHING
     pace: float | None = None
@@ -26,7 +26,7 @@ class Task:
     and the steps of its series are not told."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it for another process."""
+        """Convert the task for another process."""
         return asdict(self)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Somebody looks on while runs go on, one after the other."""
+"""Shows runs live, one after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WATCHED_S = 30.0
 
 
 def pace_of(cell: _core.Cell, on: str) -> float:
-    """Give how many seconds of a run pass in one of ours at most."""
+    """Return how many seconds of a run may pass in one of real time."""
     return max(1.0, cell.duration_s / WATCHED_S) if on == "simulator" else 1.0
 
 
@@ -52,7 +52,7 @@ class Watching:
             self.close()
 
     def close(self) -> None:
-        """Leave what was shown last."""
+        """Leave the last picture on the screen."""
         if self._display:
             self._display.close()
             self._display = None

@@ -1,4 +1,4 @@
-"""A process that does runs: a line of JSON in is a run to do, lines of JSON out are its progress and its end.
+"""A process that runs tasks: it reads a line of JSON for each run, and writes progress and answers as lines of JSON.
 
 Runs live in processes of their own because a congestion control is native code: should it crash, its run fails with a
 sentence, and neither the other runs nor the user's session are harmed.
@@ -27,7 +27,7 @@ Columns = dict[str, dict[str, tuple[str, bytes]]]
 Tell = Callable[..., None]
 """Answers with a line that has these members."""
 Runner = Callable[[_core.Cell, Task, Tell], tuple[str, Columns | None]]
-"""Runs a cell; gives the records as JSON and the series, if the task asks for them."""
+"""Runs a cell; returns the records as JSON and the series, if the task asks for them."""
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ def here(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]
 
 
 class Steps:
-    """Tells of each step of a series when it is taken, and holds a simulation to a pace that one can follow."""
+    """Reports each step of a series when it is taken, and slows a simulation down to a pace that can be followed."""
 
     def __init__(self, tell: Tell, pace: float | None) -> None:
         self._tell = tell
@@ -72,7 +72,7 @@ class Steps:
         self._start = time.monotonic()
 
     def __call__(self, text: str) -> None:
-        """Tell of a step, given as JSON."""
+        """Report a step, given as JSON."""
         step = json.loads(text)
         if self._pace:
             time.sleep(max(0.0, self._start + step["time_s"] / self._pace - time.monotonic()))
@@ -103,7 +103,7 @@ def stay_on_one_processor(number: int) -> None:
 def attempt(
     run: Runner, store: Store, cell: _core.Cell, task: Task, files: Sequence[Path], answers: IO[str]
 ) -> dict[str, Any]:
-    """Run a cell and keep what it came to; give the answer that ends the task. `files` are those of the code."""
+    """Run a cell and store its results; return the answer that ends the task. `files` are those of the code."""
     try:
         record, columns = run(cell, task, partial(say, answers))
         tables = None if columns is None else tables_of(columns)
@@ -117,7 +117,7 @@ def attempt(
 
 
 def tables_of(columns: Columns) -> Tables:
-    """Give the core's columns as arrays."""
+    """Convert the core's columns to arrays."""
     import numpy as np
 
     return {
@@ -136,7 +136,7 @@ def say(answers: IO[str], **answer: object) -> None:
 
 
 def take_stdout() -> IO[str]:
-    """Keep the answers' channel for ourselves: what a congestion control prints goes to stderr."""
+    """Reserve the answers' channel: what a congestion control prints goes to stderr."""
     own = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(own, "w")

@@ -30,7 +30,19 @@ IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 
 
 def catalogue() -> dict[str, list[Entry]]:
-    """Give everything that there is by kind, each with its name and a line about it."""
+    """List everything that there is by kind, each with its name and a line about it.
+
+    Returns
+    -------
+    dict
+        The kinds `mechanisms` (congestion controls), `receivers`, `classifiers`, `queues`, `links`, `scenarios` and
+        `papers`. Each is a list of dictionaries with `name`, `about` and, of what has some, `parameters`.
+
+    Examples
+    --------
+    >>> [each["name"] for each in ub.catalogue()["queues"]]
+
+    """
     keys = json.loads(_core.scenario_keys())
     return {
         "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
@@ -44,7 +56,7 @@ def catalogue() -> dict[str, list[Entry]]:
 
 
 def queues(keys: list[Entry]) -> list[Entry]:
-    """Give the queue disciplines, from the scenario reader's own register."""
+    """List the queue disciplines, from the scenario reader's own register."""
     kinds = {key["section"]: key for key in keys if key["name"] == "kind"}
     disciplines = kinds["queue"]["kind"]["choice"]
     sections = {name: "queue" if name in QUEUES else name for name in disciplines}
@@ -59,7 +71,7 @@ def queues(keys: list[Entry]) -> list[Entry]:
 
 
 def links(keys: list[Entry]) -> list[Entry]:
-    """Give the models of links: transmitters, and what may impair either direction."""
+    """List the models of links: transmitters, and what may impair either direction."""
     of_links = table_keys(keys, "link.NAME")
     transmitters: list[Entry] = [
         {
@@ -80,7 +92,7 @@ def links(keys: list[Entry]) -> list[Entry]:
 
 
 def table_keys(keys: list[Entry], section: str) -> list[Entry]:
-    """Give what the table of a queue, or of a link's impairment, may hold."""
+    """List what the table of a queue, or of a link's impairment, may hold."""
     own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
     return [
         {"name": key["name"], "about": key["meaning"], **{what: key[what] for what in ("kind", "range", "absence")}}
@@ -89,7 +101,7 @@ def table_keys(keys: list[Entry], section: str) -> list[Entry]:
 
 
 def scenarios() -> list[Entry]:
-    """Give the scenarios that come along; the comment that opens a file says what it is."""
+    """List the scenarios that come along, each described by the comment that opens its file."""
     return [{"name": file.stem, "about": opening_comment(file)} for file in sorted(SCENARIOS.glob("*.toml"), key=_stem)]
 
 
@@ -129,12 +141,12 @@ def control_files(control: str) -> list[Path]:
 
 
 def trial(control: str) -> list[_core.Cell]:
-    """Give a short run of a congestion control: two flows over a link that drops packets of both."""
+    """Return a short run to try a congestion control: two flows over a link that drops packets of both."""
     return _core.parse(trial_text(control), Path.cwd(), ())
 
 
 def trial_text(control: str) -> str:
-    """Give it as a scenario's text."""
+    """Write that run as a scenario's text."""
     if "/" not in control and Path(control.partition("#")[0]).is_file():
         control = f"./{control}"
     return f"{TRIAL}cc = {json.dumps(control)}\n"
@@ -162,7 +174,7 @@ def opening_comment(file: Path) -> str:
 
 
 def papers() -> list[Entry]:
-    """Give the papers that can be repeated."""
+    """List the papers that can be repeated."""
     entries = []
     for file in sorted(PAPERS.glob("*/published.toml")):
         paper = _paper_of(file.read_text(encoding="utf-8"))

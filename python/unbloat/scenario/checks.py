@@ -14,7 +14,7 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
-    """Give `value` if it is allowed, or say what is."""
+    """Return `value` if it is allowed; raises `InputError` that lists what is."""
     if value not in allowed:
         raise InputError(f"{what}: {value} is none of {', '.join(allowed)}{did_you_mean(value, allowed)}")
     return value

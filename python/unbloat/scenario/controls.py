@@ -11,7 +11,7 @@ from unbloat.scenario.identity import SUFFIX
 
 
 def own_names(cell: _core.Cell) -> list[str | None]:
-    """Give each group of flows the name of its control if that is a file of the user's own, otherwise None.
+    """Return, for each group of flows, the name of its control if that is a file of the user's own, otherwise None.
 
     The name is the file's: its text may be a copy of another control's that still calls itself by that one's name. Two
     controls of the same name are called as the scenario writes them.

@@ -27,7 +27,7 @@ def code_files() -> list[Path]:
 
 
 def code_hash() -> str:
-    """Hash them: what a run's outcome depends on besides its scenario and files of the user's."""
+    """Hash the code: what a run depends on besides its scenario and files of the user's."""
     return hash_files(code_files())
 
 
@@ -40,12 +40,12 @@ def hash_files(files: Iterable[Path]) -> str:
 
 
 def hashes(files: Iterable[Path]) -> dict[str, str]:
-    """Give the SHA-256 of each file."""
+    """Return the SHA-256 of each file."""
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def built_in_hashes() -> dict[str, str]:
-    """Give that of each congestion control in algorithms/, by its name."""
+    """Return the SHA-256 of each congestion control in algorithms/, by its name."""
     files = sorted((ALGORITHMS / "congestion").glob(f"*{SUFFIX}"))
     return {file.name.removesuffix(SUFFIX): digest for file, digest in zip(files, hashes(files).values(), strict=True)}
 
@@ -77,7 +77,7 @@ class Code:
         return cls(files, stamp(files), hash_files(files))
 
     def stamp_with(self, cell: _core.Cell) -> str:
-        """Give the stamp of all that a run of `cell` depends on."""
+        """Return the stamp of all that a run of `cell` depends on."""
         return f"{self.stamp}{stamp(cell.sources(ALGORITHMS))}"
 
 

@@ -13,7 +13,7 @@ from unbloat import _core
 from unbloat.system.paths import ALGORITHMS
 
 PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
-"""What an error in another process has in place of file and line."""
+"""Stands in an error from another process for file and line."""
 
 Packed = dict[str, Any]
 """A cell for another machine: its scenario, and the user's own files by their paths."""
@@ -25,7 +25,7 @@ def located(sentence: str, cell: _core.Cell) -> str:
 
 
 def scenario_of(cell: _core.Cell) -> str:
-    """Give the cell's scenario in the form that `_core.resolved` reads, always in the same order."""
+    """Write the cell's scenario in the form that `_core.resolved` reads, always in the same order."""
     return json.dumps(json.loads(cell.portable()), sort_keys=True)
 
 
@@ -35,14 +35,14 @@ def encoded_objects(cell: _core.Cell) -> dict[str, str]:
 
 
 def pack(cell: _core.Cell) -> Packed:
-    """Give a cell with the user's own files, by their absolute paths."""
+    """Pack a cell with the user's own files, by their absolute paths."""
     files = {str(absolute(file)): file.read_bytes() for file in cell.sources(ALGORITHMS)}
     there = cell.with_own_controls({path: absolute(path) for path in cell.own_controls})
     return {"scenario": there.portable(), "files": files}
 
 
 def unpack(packed: Packed, folder: Path) -> _core.Cell:
-    """Write the files into `folder`, each under its absolute path; give the cell, which finds them there."""
+    """Write the files into `folder`, each under its absolute path; return the cell, which finds them there."""
     for path, content in packed["files"].items():
         file = below(folder, Path(path))
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -52,10 +52,10 @@ def unpack(packed: Packed, folder: Path) -> _core.Cell:
 
 
 def absolute(path: Path) -> Path:
-    """Give a path from the root, without steps back."""
+    """Return a path from the root, without `..`."""
     return Path(os.path.normpath(path.absolute()))
 
 
 def below(folder: Path, path: Path) -> Path:
-    """Give an absolute path with `folder` as its root."""
+    """Return an absolute path moved below `folder`, as if that were the root."""
     return folder / path.relative_to(path.anchor)

@@ -34,7 +34,7 @@ class Source:
 
 
 def source_of(what: str | Path | Mapping[str, Any], overrides: Mapping[str, object] | None = None) -> Source:
-    """Tell a dictionary and a text from a path, and from the name of a shipped scenario."""
+    """Make a source of a dictionary, a text, a path, or the name of a shipped scenario."""
     pairs = tuple((key, as_toml(value, key)) for key, value in (overrides or {}).items())
     if isinstance(what, Mapping):
         return Source(None, written(what), pairs)
@@ -44,7 +44,7 @@ def source_of(what: str | Path | Mapping[str, Any], overrides: Mapping[str, obje
 
 
 def is_text(what: str) -> bool:
-    """Tell a scenario's text: it has lines, or sets a key and is no file."""
+    """Return whether a string is a scenario's text: it has lines, or sets a key and is no file."""
     return "\n" in what or ("=" in what and not Path(what).exists())
 
 

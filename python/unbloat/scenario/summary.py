@@ -16,7 +16,7 @@ Row = dict[str, str]
 
 
 def summary(file: Path) -> dict[str, Any]:
-    """Tell what is in a file; raises `InputError` if it is no scenario."""
+    """Summarise a file; raises `InputError` if it is no scenario."""
     cells = source_of(file).cells()
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return {

@@ -54,7 +54,7 @@ def _entries(table: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def _tables(value: object) -> Sequence[Mapping[str, Any]]:
-    """Give the tables that a value is made of; none if it is no table."""
+    """Return the tables that a value is made of; empty if it is no table."""
     if isinstance(value, Mapping):
         return [value]
     return value if isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value) else []
@@ -95,7 +95,7 @@ def _number(value: float | Decimal, key: str) -> str:
 
 
 def kind_of(key: str) -> str:
-    """Give what a dotted key takes, as the register of keys has it; nothing for a key that is not in it."""
+    """Return the type of value that a dotted key takes, from the register of keys; empty for an unknown key."""
     *parents, name = key.split(".")
     if "params" in parents:
         return ""  # A congestion control's own.
@@ -105,7 +105,7 @@ def kind_of(key: str) -> str:
 
 @cache
 def _kinds() -> dict[str, dict[str, str]]:
-    """Give the kind of every key, by its name and the section that it stands in."""
+    """Return the type of every key, by its name and then its section."""
     kinds: dict[str, dict[str, str]] = {}
     for key in json.loads(_core.scenario_keys()):
         if isinstance(key["kind"], str):

@@ -20,7 +20,7 @@ class Kind:
     folder: str
     about: str
     pattern: str
-    """What is one thing there, to be kept or removed as a whole."""
+    """The pattern of what is kept or removed as a whole there."""
 
 
 KINDS = (
@@ -30,7 +30,7 @@ KINDS = (
     Kind("guests", "booted guests", "*"),
 )
 LOCKS = (".lock",)
-"""What processes hold on to while they are at work."""
+"""Files that processes lock while they are at work."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def _thing(path: Path) -> Iterator[Thing]:
     with suppress(FileNotFoundError):  # Another process has just removed it.
         files = [each for each in path.rglob("*") if not each.is_dir()] if path.is_dir() else [path]
         states = [file.lstat() for file in files]
-        # Looking at a folder counts as reading it, so that only changes of it tell anything.
+        # Listing a folder changes its access time, so for folders only the time of modification is of use.
         used = max([path.lstat().st_mtime, *(state.st_atime for state in states)])
         yield Thing(path, sum(state.st_size for state in states), used)
 
 
 def prune(unused_s: float = -math.inf) -> dict[str, list[Thing]]:
-    """Remove what was not used for so long, by default all; give what went, by the folders."""
+    """Remove what was not used for so long, by default all; return what was removed, by folder."""
     since = time.time() - unused_s
     gone = {kind.folder: [thing for thing in things(kind) if thing.used < since] for kind in KINDS}
     for removed in gone.values():

@@ -1,4 +1,4 @@
-"""Ctrl-C that cannot get lost: Python ignores what is raised within a destructor, and some libraries have long ones."""
+"""Ctrl-C that is never lost: Python drops what is raised within a destructor, and some libraries have long ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGAIN_S = 0.01
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Have SIGINT raise `KeyboardInterrupt` behind a destructor and not within.
+    """Raise `KeyboardInterrupt` for SIGINT after a destructor, not within.
 
     Outside the main thread, and where SIGINT is ignored or somebody else's, everything stays as it is.
     """
@@ -35,7 +35,7 @@ class Ended(SystemExit):
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP raise `Ended`, so that what was started is ended and temporary files go.
+    """Raise `Ended` for SIGTERM and SIGHUP, so that child processes and temporary files are cleaned up.
 
     That is raised behind a destructor and not within. Outside the main thread, and where they are ignored or somebody
     else's, everything stays as it is.

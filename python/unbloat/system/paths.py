@@ -53,7 +53,7 @@ def _refuse_of_others(folder: Path) -> None:
 
 
 def find_scenario(name: str) -> Path:
-    """A path as it is, or the shipped scenario of that name; raises `InputError` if there is neither."""
+    """Return a path if it exists, or the shipped scenario of that name; raises `InputError` if neither exists."""
     path = Path(name)
     if path.exists():
         return path

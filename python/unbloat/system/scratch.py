@@ -31,7 +31,7 @@ class Scratch:
 
 
 def sweep() -> list[Path]:
-    """Remove this user's folders that no process holds; give their paths."""
+    """Remove this user's folders that no process holds; return their paths."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         lock = _locked(folder)
@@ -68,6 +68,6 @@ def _locked(folder: Path) -> int | None:
 
 
 def _remove(folder: Path, lock: int) -> None:
-    """Remove a folder that we hold, and let go of it."""
+    """Remove a folder that we hold, and unlock it."""
     shutil.rmtree(folder, ignore_errors=True)
     os.close(lock)

@@ -7,5 +7,5 @@ import sys
 
 
 def screen_width() -> int | None:
-    """Give the columns of the terminal that stdout is; None elsewhere, where lines are as long as they need to be."""
+    """Return the width of the terminal that stdout is, in columns; None elsewhere, where lines are not broken."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -40,7 +40,7 @@ WantedBy=multi-user.target
 
 
 class Unit(NamedTuple):
-    """A unit that was written, and a sentence about it."""
+    """A unit file that was written, and a sentence about it."""
 
     path: Path
     sentence: str
@@ -58,7 +58,7 @@ class AtBoot:
 
 
 def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
-    """Check that this program may run at boot; raises `InputError` if it is none that root should run then.
+    """Check that this program may run at boot; raises `InputError` if root should not run it.
 
     A checkout is not: it may be moved, changed or deleted, and belongs to somebody.
     """
@@ -78,7 +78,7 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
 
 
 def changeable(path: Path) -> Path | None:
-    """Give the first folder or file on the way to `path` that others than root could replace or write to."""
+    """Return the first folder or file on the way to `path` that others than root could replace or write to."""
     ways = [path.absolute(), path.resolve()]
     for part in sorted({part for way in ways for part in (way, *way.parents)}):
         state = part.stat()
@@ -105,7 +105,7 @@ def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], d
 
 
 def keep_sources(at_boot: AtBoot, name: str) -> str:
-    """Copy a user's own control to where root alone can change it; give what the unit loads."""
+    """Copy a user's own control to where root alone can change it; return what the unit loads."""
     if not at_boot.sources:
         return at_boot.control
     folder = SOURCES / name
@@ -120,7 +120,7 @@ def keep_sources(at_boot: AtBoot, name: str) -> str:
 
 
 def remove(name: str) -> Path | None:
-    """Disable and remove the unit of `name`, and the copy of its control; give the unit's path if there was one."""
+    """Disable and remove the unit of `name`, and the copy of its control; return the unit's path if there was one."""
     path = unit_path(name)
     if not path.exists():
         return None
@@ -150,7 +150,7 @@ def quoted(word: str) -> str:
 
 
 def systemctl(verb: str, unit: str) -> None:
-    """Ask systemd."""
+    """Run systemctl."""
     done = subprocess.run(["systemctl", "--quiet", verb, unit], check=False, capture_output=True, text=True)
     if done.returncode:
         raise RunError(f"systemctl {verb} {unit} failed: {done.stderr.strip()}")

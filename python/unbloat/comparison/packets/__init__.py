@@ -1,1 +1,1 @@
-"""Packet traces held against each other, packet by packet."""
+"""Comparisons of packet traces, packet by packet."""

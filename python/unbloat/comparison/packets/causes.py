@@ -43,7 +43,7 @@ class Split:
         return SplitTrace("B", self.b, self.at_b)
 
     def sides(self) -> tuple[tuple[SplitTrace, SplitTrace], tuple[SplitTrace, SplitTrace]]:
-        """Give both, in either order: a recogniser looks at one against the other."""
+        """Return both traces in either order: a test of a cause looks at one against the other."""
         return (self.side_a, self.side_b), (self.side_b, self.side_a)
 
 
@@ -80,25 +80,25 @@ class SplitTrace:
         """The highest acknowledgement that has come before."""
         return max((packet.ack for packet in self.packets[: self.at] if not packet.forward), default=0)
 
-    def is_again(self, packet: Packet) -> bool:
-        """Tell a data packet that was sent before."""
+    def was_sent_before(self, packet: Packet) -> bool:
+        """Return whether a data packet was sent before."""
         return packet.forward and packet.payload > 0 and packet.seq < self.highest
 
     def by_timer(self) -> bool:
-        """Tell whether the next packet is data that no packet just before it has called forth."""
+        """Return whether the next packet is data that no packet just before it has triggered."""
         packet = self.next
         if packet is None or not packet.forward or not packet.payload or not self.at:
             return False
         return packet.at_ms - self.packets[self.at - 1].at_ms > TIMER_MS
 
     def since_last_sent_ms(self) -> float:
-        """Give how long before the next packet the last data was sent."""
+        """Return the time from the last data sent to the next packet, ms."""
         sent = [packet.at_ms for packet in self.packets[: self.at] if packet.forward]
         return self.packets[self.at].at_ms - sent[-1] if sent else 0.0
 
 
 def cause_of(split: Split, shift_ms: float | None) -> Cause:
-    """Give the first reason that fits; `shift_ms` is how much later B was before, if that was much."""
+    """Return the first cause that fits; `shift_ms` is how much later B was before, if that was much."""
     for recognise in RECOGNISERS:
         if reason := recognise(split):
             break
@@ -113,7 +113,7 @@ Recogniser = Callable[[Split], Cause | None]
 
 
 def handshake(split: Split) -> Cause | None:
-    """The connections were opened otherwise."""
+    """Recognise connections that were opened differently."""
     for one, _ in split.sides():
         if one.next and one.next.flags & SYN:
             return Cause("handshake", f"{one.name} has a packet of the handshake here")
@@ -121,7 +121,7 @@ def handshake(split: Split) -> Cause | None:
 
 
 def ended(split: Split) -> Cause | None:
-    """One trace has no more packets."""
+    """Recognise a trace that has no more packets."""
     for one, other in split.sides():
         if one.next is None and other.next is not None:
             what = "data" if other.next.forward else "an acknowledgement"
@@ -130,7 +130,7 @@ def ended(split: Split) -> Cause | None:
 
 
 def window(split: Split) -> Cause | None:
-    """Only the offered window is not the same."""
+    """Recognise packets of which only the offered windows differ."""
     if split.fields != ("window",):
         return None
     a, b = split.a[split.at_a], split.b[split.at_b]
@@ -138,7 +138,7 @@ def window(split: Split) -> Cause | None:
 
 
 def congestion_mark(split: Split) -> Cause | None:
-    """A mark, its echo or the answer to it."""
+    """Recognise an ECN mark on one side only, its echo, or the answer to it."""
     if split.fields != ("flags",):
         return None
     a, b = split.a[split.at_a], split.b[split.at_b]
@@ -148,14 +148,14 @@ def congestion_mark(split: Split) -> Cause | None:
 
 
 def timer(split: Split) -> Cause | None:
-    """One side sends by a timer: a timeout, a tail loss probe, or RACK's timer."""
+    """Recognise a packet that a timer sent: a timeout, a tail loss probe, or RACK's timer."""
     for one, other in split.sides():
         packet = one.next
         if packet is None or not one.by_timer() or other.by_timer():
             continue
         waited = one.since_last_sent_ms()
         after = f"{packet.seq}, {waited:.1f} ms after it last sent"
-        if not one.is_again(packet):
+        if not one.was_sent_before(packet):
             kind = "TLP in one only" if one.acknowledged < one.highest else "application or pacing"
             return Cause(kind, f"{one.name} sends new data {after}, and {other.name} does not")
         if packet.end == one.highest and packet.seq != one.acknowledged:
@@ -169,19 +169,19 @@ def timer(split: Split) -> Cause | None:
 
 
 def timers_differ(split: Split) -> Cause | None:
-    """Both send by a timer, but not the same."""
+    """Recognise packets that timers sent on both sides, but different ones."""
     if not (split.side_a.by_timer() and split.side_b.by_timer()):
         return None
     words = []
     for side in (split.side_a, split.side_b):
         packet = side.packets[side.at]
-        what = "again" if side.is_again(packet) else "new"
+        what = "again" if side.was_sent_before(packet) else "new"
         words.append(f"{side.name} sends {packet.seq} ({what}) after {side.since_last_sent_ms():.1f} ms")
     return Cause("other segment by a timer", "; ".join(words))
 
 
 def acknowledgement(split: Split) -> Cause | None:
-    """Other acknowledgements come back."""
+    """Recognise acknowledgements that differ."""
     a, b = split.side_a, split.side_b
     ack_a, ack_b = a.next, b.next
     if ack_a is None or ack_b is None or ack_a.forward or ack_b.forward:
@@ -204,22 +204,22 @@ def acknowledgement(split: Split) -> Cause | None:
 
 
 def delayed(a: SplitTrace, b: SplitTrace, ack_a: Packet, ack_b: Packet) -> Cause:
-    """Tell delayed acknowledgements apart, both sides having received the same."""
+    """Recognise acknowledgements that were delayed differently, both sides having received the same."""
     taken = [ack.ack - side.acknowledged for side, ack in ((a, ack_a), (b, ack_b))]
     words = f"the receiver acknowledges {taken[0]} bytes at once in A, {taken[1]} in B"
     return Cause("delayed ACK", f"{words} ({ack_a.at_ms:.3f} and {ack_b.at_ms:.3f} ms)")
 
 
 def retransmission(split: Split) -> Cause | None:
-    """One side repairs another segment, or repairs one where the other side sends new data."""
+    """Recognise a retransmission of another segment, or one where the other side sends new data."""
     a, b = split.a[split.at_a], split.b[split.at_b]
     if not (a.forward and b.forward) or a.seq == b.seq:
         return None
-    again = [side.is_again(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
+    again = [side.was_sent_before(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
     if all(again):
         return Cause("retransmission of another segment", f"A sends {a.seq} again, B {b.seq}")
     for one, packet, other in ((split.side_a, a, b), (split.side_b, b, a)):
-        if one.is_again(packet):
+        if one.was_sent_before(packet):
             return Cause(
                 "retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}"
             )
@@ -227,7 +227,7 @@ def retransmission(split: Split) -> Cause | None:
 
 
 def length(split: Split) -> Cause | None:
-    """The same place in the stream, in segments of other lengths."""
+    """Recognise segments at the same place in the stream with different lengths."""
     a, b = split.a[split.at_a], split.b[split.at_b]
     if a.forward and b.forward and a.seq == b.seq and a.payload != b.payload:
         return Cause("length of a segment", f"{a.payload} against {b.payload} bytes at {a.seq}")
@@ -235,11 +235,11 @@ def length(split: Split) -> Cause | None:
 
 
 def burst(split: Split) -> Cause | None:
-    """On the same acknowledgement one side sends more than the other."""
+    """Recognise a side that sends more than the other upon the same acknowledgement."""
     for one, other in split.sides():
         if one.next is None or other.next is None or not one.next.forward or other.next.forward:
             continue
-        if one.is_again(one.next):
+        if one.was_sent_before(one.next):
             return Cause("retransmission in one only", f"{one.name} sends {one.next.seq} again, the other nothing")
         more = len(one.burst)
         return Cause("more sent on an acknowledgement", f"{one.name} sends {more} new segments that the other does not")

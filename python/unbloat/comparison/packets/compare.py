@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class FlowComparison:
-    """A flow of A held against one of B."""
+    """A flow of A compared with one of B."""
 
     a: Flow
     b: Flow
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Tell whether nothing differs."""
+        """Return whether nothing differs."""
         return not any(self.unmatched) and all(flow.difference is None for flow in self.flows)
 
 
@@ -97,7 +97,7 @@ def compare_files(a: Path, b: Path, fields: Collection[str] = FIELDS) -> Compari
 
 
 def compare(a: Trace, b: Trace, fields: Collection[str] = FIELDS, names: tuple[str, str] = ("A", "B")) -> Comparison:
-    """Hold the flows of two traces against each other."""
+    """Compare the flows of two traces."""
     pairs, unmatched = matched(a.flows, b.flows)
     chosen = tuple(field for field in FIELDS if field in fields)
     flows = [compare_flows(of_a, of_b, chosen) for of_a, of_b in pairs]
@@ -118,7 +118,7 @@ def matched(a: Sequence[Flow], b: Sequence[Flow]) -> tuple[list[tuple[Flow, Flow
 
 def compare_flows(a: Flow, b: Flow, fields: Collection[str] = FIELDS, shift_ms: float = SHIFT_MS) -> FlowComparison:
     """Find the first difference, and the first time shift of more than `shift_ms` before it."""
-    of_a, of_b = looked_at(a, fields), looked_at(b, fields)
+    of_a, of_b = compared_indices(a, fields), compared_indices(b, fields)
     shift = None
     for place, (at_a, at_b) in enumerate(zip(of_a, of_b, strict=False)):
         first, second = a.packets[at_a], b.packets[at_b]
@@ -134,15 +134,15 @@ def compare_flows(a: Flow, b: Flow, fields: Collection[str] = FIELDS, shift_ms: 
     return FlowComparison(a, b, common, None, shift)
 
 
-def looked_at(flow: Flow, fields: Collection[str]) -> list[int]:
-    """Give the places of the packets that are compared: pure acknowledgements only for what they say."""
+def compared_indices(flow: Flow, fields: Collection[str]) -> list[int]:
+    """Return the indices of the packets to compare; pure ACKs are left out unless a field of theirs is compared."""
     if {"ack", "sack", "window"} & set(fields):
         return list(range(len(flow.packets)))
     return [place for place, packet in enumerate(flow.packets) if not packet.is_pure_ack]
 
 
 def differing(a: Packet, b: Packet, fields: Collection[str]) -> tuple[str, ...]:
-    """Give the fields in which two packets differ.
+    """List the fields in which two packets differ.
 
     The window that the sender of the data offers limits nobody, so it is not compared.
     """
@@ -153,7 +153,7 @@ def differing(a: Packet, b: Packet, fields: Collection[str]) -> tuple[str, ...]:
 
 
 def value(packet: Packet, field: str) -> object:
-    """Give what is compared under a field's name."""
+    """Return the value that is compared under a field's name."""
     match field:
         case "seq":
             return packet.seq, packet.payload
@@ -164,12 +164,12 @@ def value(packet: Packet, field: str) -> object:
 
 
 def is_cut_off(extra: Packet, a: Flow, b: Flow) -> bool:
-    """Tell a packet that one trace still has, and the other would have if its run had been longer by a moment."""
+    """Return whether a packet that one trace has in excess comes so late that the other just ended before it."""
     return extra.at_ms > max(a.until_ms, b.until_ms) - SHIFT_MS
 
 
 def next_or_end(places: Sequence[int], number: int, flow: Flow) -> int:
-    """Give the place of a compared packet in its flow, or the one behind the last."""
+    """Return the index of a compared packet in its flow, or the one after the last."""
     return places[number] if number < len(places) else len(flow.packets)
 
 

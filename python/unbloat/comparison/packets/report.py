@@ -102,7 +102,7 @@ def described(packet: Packet) -> str:
 
 
 def dict_of(comparison: Comparison) -> dict[str, Any]:
-    """Give a comparison as JSON has it."""
+    """Convert a comparison for JSON."""
     return {
         "a": comparison.names[0],
         "b": comparison.names[1],
@@ -117,7 +117,7 @@ def dict_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def flow_dict(number: int, flow: FlowComparison) -> dict[str, Any]:
-    """Give one flow."""
+    """Convert the comparison of one flow for JSON."""
     found, shift = flow.difference, flow.shift
     return {
         "flow": number,
@@ -131,7 +131,7 @@ def flow_dict(number: int, flow: FlowComparison) -> dict[str, Any]:
 
 
 def difference_dict(found: Difference) -> dict[str, Any]:
-    """Give a difference with the packets before it; the last of each list is the different one."""
+    """Convert a difference, with the packets before it, for JSON; the last of each list is the different one."""
     split = found.split
     sides = {"a": (split.a, split.at_a), "b": (split.b, split.at_b)}
     return {
@@ -147,7 +147,7 @@ def difference_dict(found: Difference) -> dict[str, Any]:
 
 
 def packet_dict(packet: Packet) -> dict[str, Any]:
-    """Give a packet."""
+    """Convert a packet for JSON."""
     return {
         "ms": packet.at_ms,
         "direction": "forward" if packet.forward else "back",

@@ -60,7 +60,7 @@ class Packet:
 
     @property
     def is_pure_ack(self) -> bool:
-        """Tell whether it acknowledges and does nothing else."""
+        """Return whether it acknowledges and does nothing else."""
         return self.payload == 0 and not self.flags & (SYN | FIN | RST)
 
     @property
@@ -136,7 +136,7 @@ class FirstInterface:
         self._file.seek(to)
 
     def read(self, size: int = -1) -> bytes:
-        """Give the next bytes; what belongs to other interfaces is left out."""
+        """Read the next bytes, without the blocks of other interfaces."""
         if self._order and size == HEAD and not self._is_within_block:
             self._rest = self._next_head()
             self._is_within_block = True
@@ -146,7 +146,7 @@ class FirstInterface:
         return held + self._file.read(size - len(held) if size >= 0 else -1)
 
     def _next_head(self) -> bytes:
-        """Give the beginning of the next block that is not another interface's packet."""
+        """Read the start of the next block that is not another interface's packet."""
         while True:
             head = self._file.read(HEAD)
             kind, length = struct.unpack(f"{self._order}II", head) if len(head) == HEAD else (0, 0)
@@ -157,7 +157,7 @@ class FirstInterface:
 
 
 def names(reader: Any) -> set[bytes]:
-    """Give the names of the interfaces; a pcap file has none."""
+    """Return the names of the interfaces; a pcap file has none."""
     interface = getattr(reader, "idb", None)
     if interface is None:
         return set()
@@ -191,7 +191,7 @@ def flows_of(file: Path, reader: Any) -> list[Flow]:
 
 
 def network_layer(link: Any, data: bytes) -> Any:
-    """Give the IPv4 packet if it carries TCP."""
+    """Return the IPv4 packet if it carries TCP, otherwise None."""
     packet = link(data)
     ip = packet if link is dpkt.ip.IP else packet.data
     is_tcp = isinstance(ip, dpkt.ip.IP) and isinstance(ip.data, dpkt.tcp.TCP)
@@ -212,7 +212,7 @@ class Connection:
         self._scale = [0, 0]
 
     def is_reopened_by(self, tcp: Any) -> bool:
-        """Tell a new connection between the same ends from a SYN that is sent again."""
+        """Return whether a SYN opens a new connection between the same ends, and is not sent again."""
         return tcp.flags & (SYN | ACK) == SYN and self._initial[0] not in (None, tcp.seq)
 
     def add(self, at_s: float, ip: Any) -> None:
@@ -265,5 +265,5 @@ def end_name(end: tuple[bytes, int]) -> str:
 
 
 def data_packets(flow: Flow) -> Iterator[Packet]:
-    """Give the packets that carry data from the host that opened the connection."""
+    """Yield the packets that carry data from the host that opened the connection."""
     return (packet for packet in flow.packets if packet.forward and packet.payload)

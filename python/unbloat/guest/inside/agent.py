@@ -46,7 +46,7 @@ BEGIN_S = 1
 
 
 def main() -> None:
-    """Live as the guest does; what cuts that short stands on the console, and ends the machine."""
+    """Run the guest; an error is printed on the console, and ends the machine."""
     try:
         live()
     except BaseException:
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def live() -> None:
-    """Come up, wait for a task, do it, wait for the end."""
+    """Set up, wait for a task, do it, wait for the end."""
     for kind, place in FILE_SYSTEMS:
         Path(place).mkdir(exist_ok=True)
         mount(kind, kind, Path(place))
@@ -94,7 +94,7 @@ def spin() -> None:
 
 
 def bring_up() -> None:
-    """Give the machine its loopback, this process the console, and the kernel its modules."""
+    """Set up the guest: its loopback device, this process's console, and the kernel's modules."""
     bring_up_loopback()
     connect_once()
     console = os.open("/dev/console", os.O_RDWR)
@@ -108,7 +108,7 @@ def bring_up() -> None:
 
 
 def bring_up_loopback() -> None:
-    """Give this machine 127.0.0.1, as every machine has it."""
+    """Bring up the loopback device with 127.0.0.1, as every machine has it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
@@ -148,7 +148,7 @@ def do_all(runs: list[dict[str, Any]], booted_s: float, progress: Callable[[floa
 
 
 def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
-    """Do a task; give records and series, or the sentence that says why there are none."""
+    """Do a task; return records and series, or the sentence that says why there are none."""
     for path, data in task["files"].items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(base64.b64decode(data))

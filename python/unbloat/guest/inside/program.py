@@ -27,15 +27,15 @@ OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts",
 """The guest's own file systems, which cover those of the host."""
 TERMINAL = Path("/dev/ttyS0")
 IN_CONTROL = ("setsid", "--ctty")
-"""Gives a program a session with the terminal that it has."""
+"""Starts a program in a session with the terminal that it has."""
 OUT_OF_THE_WAY = 64
-"""Above the files that a program starts with."""
+"""The lowest number for files of ours: a program starts with those below."""
 LOOK_S = 0.05
 """How often the guest looks whether its program has ended, or its terminal has changed."""
 
 
 def run(task: dict[str, Any], memory: SharedMemory) -> dict[str, Any]:
-    """Run `command` in `folder` with `environment`; give its status as a shell does, or the sentence that says why not.
+    """Run `command` in `folder` with `environment`; return its status as a shell does, or the error.
 
     With `terminal` the program has one, which follows the size that the memory tells; without, it has no input, and its
     output comes byte by byte. With `link` it is behind that link.
@@ -75,7 +75,7 @@ def mount_root() -> None:
 
 
 def become(task: dict[str, Any], failure: int) -> None:
-    """Turn this process into the program, or into what has it behind a link; does not return."""
+    """Replace this process by the program, or by what runs it behind a link; does not return."""
     try:
         os.setsid()
         os.chdir(ROOT)
@@ -95,17 +95,17 @@ def become(task: dict[str, Any], failure: int) -> None:
 
 
 def tell(failure: int, sentence: str, *, wrong_input: bool) -> None:
-    """Say why there is no program."""
+    """Report why there is no program."""
     os.write(failure, json.dumps({"error": sentence, "wrong_input": wrong_input}).encode())
 
 
 def behind_link(task: dict[str, Any]) -> int:
-    """Run the program at one end of a link; give its status."""
+    """Run the program at one end of a link; return its status."""
     os.environ.clear()
     os.environ.update(task["environment"])
     link = task["link"]
     cell = _core.resolved(link["cell"])
-    # It will be in a process namespace of its own, where a shell expects to control the terminal.
+    # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
     return cell.shell(link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects)
@@ -143,6 +143,6 @@ def wait_for(child: int, memory: SharedMemory | None) -> int:
 
 
 def set_size(lines: int, columns: int) -> None:
-    """Tell the terminal how large it is; it tells the programs."""
+    """Set the size of the terminal; it notifies the programs."""
     with TERMINAL.open("rb", buffering=0) as line:
         fcntl.ioctl(line, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))

@@ -67,12 +67,12 @@ class SharedMemory:
         self.state = TASK
 
     def give_failure(self, sentence: str) -> None:
-        """Tell the host why there is no guest."""
+        """Report to the host why there is no guest."""
         self._write(sentence.encode())
         self.state = FAILED
 
     def failure(self) -> str | None:
-        """Give the sentence that says why there is no guest; none as long as there may be one."""
+        """Return the sentence that says why there is no guest; None as long as there may be one."""
         return self._read().decode() if self.state == FAILED else None
 
     def take_task(self) -> bytes:

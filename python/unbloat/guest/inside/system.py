@@ -25,7 +25,7 @@ def move_mount(source: Path, place: Path) -> None:
 
 
 def load_module(module: BinaryIO) -> None:
-    """Give the kernel a module."""
+    """Load a module into the kernel."""
     check(_libc.syscall(_FINIT_MODULE, module.fileno(), b"", 0), f"the kernel refuses its module {module.name}")
 
 

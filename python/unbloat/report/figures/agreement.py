@@ -82,7 +82,7 @@ def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> floa
 
 
 def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
-    """Number the cells whose values lie farthest apart, and name them below the axis."""
+    """Mark the cells whose values lie farthest apart with numbers, and name them below the axis."""
     apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
     small: Style = {"fontsize": 0.85 * size.small}
     for number, pair in enumerate(apart, 1):

@@ -30,7 +30,7 @@ class Change:
 
     @property
     def is_clear(self) -> bool | None:
-        """Tell whether the interval leaves zero out."""
+        """Return whether the interval leaves zero out."""
         return None if self.half_width is None else abs(self.percent) > self.half_width
 
 

@@ -48,7 +48,7 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     for cloud in clouds:
         _draw(axes, cloud, hues.index(cloud.hue), marks.index(cloud.mark), size)
     low, high = axes.get_ylim()
-    # Where every link is full, goodputs are told apart near the top only.
+    # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
     axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
     axes.set_xlim(right, max(left, 0.0))
@@ -105,7 +105,7 @@ def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, 
 
 
 def ellipse(cloud: np.ndarray) -> tuple[float, float, float] | None:
-    """Give width, height and angle of one standard deviation around the mean; None where nothing scatters."""
+    """Return width, height and angle of one standard deviation around the mean; None where nothing scatters."""
     variances, directions = np.linalg.eigh(np.cov(cloud.T))
     if variances[-1] <= 0:
         return None

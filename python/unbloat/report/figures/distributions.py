@@ -13,7 +13,7 @@ from matplotlib.ticker import NullFormatter
 from unbloat._core import InputError
 from unbloat.report.figures.lines import Line
 from unbloat.report.figures.series import flow_lines, link_lines
-from unbloat.report.figures.style import Size, Style, colour, dashes, name_above
+from unbloat.report.figures.style import Size, Style, colour, dashes, first_digit, name_above
 from unbloat.report.figures.values import quantity, values_of
 from unbloat.results.metrics import MANY, Metric
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 WHISKERS = (5, 25, 50, 75, 95)
 """Percentiles of a box: ends of the whiskers, of the box, and the middle."""
+FEW = 0.02
+"""A tail down to no less than this share is of few values."""
+BOXES = "box: 25-75 %, whiskers: 5-95 %"
+BELOW_BOXES: Style = {"loc": "right"}
+"""The line that explains boxes may be longer than the axis: there is room to the left, under the names."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Histogram:
         return cumulative
 
     def percentiles(self, wanted: Sequence[float]) -> list[float]:
-        """Give percentiles, each the upper edge of its bin."""
+        """Return percentiles, each the upper edge of its bin."""
         places = np.searchsorted(self.share, np.array(wanted) / 100 - 1e-12)
         return [float(self.upper[min(place, len(self.upper) - 1)]) for place in places]
 
@@ -59,7 +64,7 @@ def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
     """Draw a box for each distribution within runs."""
     histograms, label, _ = within_runs(kind, results)
     _boxes(axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, size)
-    axes.set_xlabel(f"{label}\nbox: 25-75 %, whiskers: 5-95 %")
+    axes.set_xlabel(f"{label}\n{BOXES}", **BELOW_BOXES)
 
 
 def of_metric(metric: Metric, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
@@ -81,14 +86,14 @@ def boxes_of_metric(metric: Metric, results: Results, axes: Axes, size: Size) ->
             axes.plot(
                 found, np.full(len(found), place), ".", color=colour(place), alpha=0.6, markersize=2.5 * size.line
             )
-    axes.set_xlabel(f"{quantity(metric)}\nbox: 25-75 %, whiskers: 5-95 % of {metric.of}s")
+    axes.set_xlabel(f"{quantity(metric)}\n{BOXES} of {metric.of}s", **BELOW_BOXES)
 
 
 # ---------------------------------------------------------------- Parts
 
 
 def within_runs(kind: str, results: Results) -> tuple[list[Histogram], str, str]:
-    """Give the histograms of a kind, what they are of, and what was counted."""
+    """Return the histograms of a kind, what they are of, and what was counted."""
     if kind == "rtt":
         lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms"))
         return pooled(lines), "RTT (ms)", "RTT samples"
@@ -125,7 +130,7 @@ def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
     for histogram in histograms:
         look: Style = {"color": colour(histogram.hue), "linestyle": dashes(histogram.hue, histogram.dash)}
         share = histogram.share
-        # A distribution begins at nothing, at its least value.
+        # A cumulative distribution starts at 0, at its least value.
         x, y = np.append(histogram.upper[0], histogram.upper), np.append(0.0, share)
         if is_tail:
             y = 1 - y
@@ -134,16 +139,27 @@ def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
         axes.plot(x, y, drawstyle="steps-post", **look)
     if is_tail:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_formatter(percent)
+        # Few values lie within a decade, which has one label otherwise.
+        axes.yaxis.set_minor_formatter(percent_of_few if least > FEW else NullFormatter())
         axes.set_ylim(max(least * 0.8, 1e-6), 1.2)
     else:
         axes.set_ylim(0, 1)
-        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        axes.yaxis.set_major_formatter(percent)
     ends = [(each.upper[0], each.upper[-1]) for each in histograms]
     low, high = (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else (0.0, 1.0)
     margin = 0.03 * (high - low) or 0.5
     axes.set_xlim(0 if low < 0.25 * high else low - margin, high + margin)
+
+
+def percent(share: float, _: float) -> str:
+    """Format a share at a tick."""
+    return f"{100 * share:g} %"
+
+
+def percent_of_few(share: float, place: float) -> str:
+    """Format a share at a minor tick of a logarithmic axis, where that is 2 or 5 of a decade."""
+    return percent(share, place) if first_digit(share) in "25" else ""
 
 
 def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], size: Size) -> None:

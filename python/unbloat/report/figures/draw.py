@@ -12,8 +12,26 @@ from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report.figures import comparison, delay_throughput, distributions, mesh, names, series, sweeps
-from unbloat.report.figures.kinds import DEFAULT, KINDS, OF_NODES, OF_TWO, OVER_TIME, SHORT, WITHIN_RUNS, Width
-from unbloat.report.figures.style import SIZES, Size, canvas, drawing, format_of, size_named
+from unbloat.report.figures.kinds import (
+    DEFAULT,
+    DEFAULT_OF_NODES,
+    KINDS,
+    OF_NODES,
+    OF_TWO,
+    OVER_TIME,
+    SHORT,
+    WITHIN_RUNS,
+    Width,
+)
+from unbloat.report.figures.style import (
+    SIZES,
+    Size,
+    canvas,
+    drawing,
+    format_of,
+    make_room_for_names,
+    size_named,
+)
 from unbloat.report.figures.values import metrics_named, repeated, values_of
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
@@ -76,6 +94,8 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
     if not results.records:
         raise InputError("there is nothing to draw: no run has a result")
     size = choice.size
+    if not kinds and any(record.run.get("nodes") for record in results.records):
+        kinds = DEFAULT_OF_NODES
     panels = [panel for kind in panels_of(kinds) for panel in _panels(kind, results, choice, other)]
     both = [*results.records, *(other.records if other else [])]
     title = names.title_of(both) if choice.title is None else choice.title
@@ -85,6 +105,7 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
         for place, panel in zip(axes, panels, strict=True):
             panel.draw(place, rows)
         _share_time(axes, panels, size)
+        make_room_for_names(figure, axes, size)
     return figure
 
 
@@ -95,12 +116,16 @@ def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None =
     metrics_named(choice.metrics)
     if file is not None:
         format_of(file)
-    if is_two != any(kind in OF_TWO for kind in wanted):
-        raise InputError("comparison: draws two sets of results; every other kind draws one")
+    of_two = [kind for kind in wanted if kind in OF_TWO]
+    if of_two and not is_two:
+        raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
+    if is_two and len(of_two) < len(wanted):
+        others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
+        raise InputError(f"{others}: draws one set of results, and there are two; {' and '.join(OF_TWO)} draws two")
 
 
 def panels_of(kinds: Sequence[str]) -> list[str]:
-    """Give the panels that the kinds mean, the usual ones without any."""
+    """List the panels that these kinds stand for; the default panels if there are no kinds."""
     wanted = [kind for name in kinds or DEFAULT for kind in SHORT.get(name, [name])]
     return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
 

@@ -17,6 +17,7 @@ SHORT = {
 }
 """Names that stand for several kinds."""
 DEFAULT = ("cwnd", "rtt", "queue_delay", "goodput")
+DEFAULT_OF_NODES = ("mesh", "rtt", "goodput")
 
 Width = Literal["page", "slide", "column"]
 """Where a picture is looked at."""
@@ -24,6 +25,6 @@ Width = Literal["page", "slide", "column"]
 ABOUT = (
     f"Over time: {', '.join(OVER_TIME)}. Within runs: {', '.join((*WITHIN_RUNS, *SHORT))}. Over a sweep: "
     f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Of nodes: {', '.join(OF_NODES)}. "
-    f"Default: {', '.join(DEFAULT)}."
+    f"Default: {', '.join(DEFAULT)}; with a mesh {', '.join(DEFAULT_OF_NODES)}."
 )
 """What can be drawn of one set of results, in words."""

@@ -97,7 +97,7 @@ def over_time(
 
 
 def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
-    """Draw each line; give the names of those that are not alone."""
+    """Draw each line; return the names of those that are not alone."""
     names: dict[str, Name] = {}
     for line in lines:
         axes.plot(line.x, line.y, **{**line.look, **how})
@@ -109,7 +109,7 @@ def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
 
 
 def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
-    """Draw the median of each group of lines, and the band of most of them; give their names."""
+    """Draw the median of each group of lines, and the band of most of them; return their names."""
     named: dict[str, list[Line]] = {}
     for level in range(len(lines[0].groups)):
         named = {}
@@ -133,7 +133,7 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
 
 
 def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Give a grid of time with the lower end, the median and the upper end of the lines at each point.
+    """Return a grid of time with the lower end, the median and the upper end of the lines at each point.
 
     A line counts from where it begins to where it ends; where there is none there is no band.
     """
@@ -147,7 +147,7 @@ def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
             continue
         x, y = line.x[known], line.y[known]
         row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
-        # One that is shorter than a step of the grid counts in the step that it lies in.
+        # A line shorter than a step of the grid is put into the step in which it lies.
         row[np.searchsorted(grid, x[0] - step / 2) % GRID] = y[0]
     counted = np.isfinite(values).any(axis=0)
     result = np.full((3, GRID), np.nan)

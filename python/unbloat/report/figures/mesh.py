@@ -46,7 +46,7 @@ def check(records: Sequence[Record]) -> None:
 
 
 def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
-    """Give each node a row: leaves one below another, a parent in the middle of its children."""
+    """Assign each node a row: leaves one below another, a parent in the middle of its children."""
     children: dict[str | None, list[str]] = {}
     for node in nodes:
         children.setdefault(node["parent"], []).append(node["node"])
@@ -70,7 +70,7 @@ def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
 
 
 def _goodput(records: Sequence[Record], node: str) -> float | None:
-    """Give the goodput of a node's flows in kbit/s, in the mean over the runs; None for one that sends nothing."""
+    """Return the goodput of a node's flows as the mean over the runs, kbit/s; None for one that sends nothing."""
     flows = [[flow for flow in record.run["flows"] if flow.get("node") == node] for record in records]
     return fmean(1e3 * sum(flow["goodput_mbps"] for flow in own) for own in flows) if any(flows) else None
 

@@ -37,7 +37,7 @@ def joined_facts(facts: Sequence[str]) -> str:
 
 
 def common(words: Iterable[str]) -> str:
-    """Give what all say, nothing where they differ."""
+    """Return the word that all are; empty where they differ."""
     found = set(words)
     return found.pop() if len(found) == 1 else ""
 
@@ -61,7 +61,7 @@ class Path:
         """Read it from the records of a run; those of an earlier version say little."""
         row: Row = run["links"][link]
         rtts = {flow["base_rtt_ms"] for flow in run["flows"] if flow.get("base_rtt_ms") is not None}
-        # It is that of the slowest link: of which one that is, a lone link leaves no doubt.
+        # The record has the packet time of the slowest link; with one link (two directions) we know which that is.
         packet_ms = run.get("packet_ms") if len(run["links"]) == 2 else None
         limits = [None if row.get(name) is None else int(row[name]) for name in ("limit_bytes", "limit_packets")]
         rates = (row.get("rate_mbps"), row.get("rate_mbps_mean"))

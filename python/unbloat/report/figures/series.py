@@ -96,7 +96,7 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
 
 
 def _marks(records: Sequence[Record], label: str, height: Callable[[names.Path], float | None]) -> list[Mark]:
-    """Give the mark that all runs have in common."""
+    """Return the mark that all runs have in common."""
     heights = {height(names.Path.of(record.run)) for record in records}
     common = heights.pop() if len(heights) == 1 else None
     links = busy_links(records)
@@ -131,7 +131,7 @@ def capacity(results: Results, axes: Axes) -> None:
 
 
 def delay_ms(link: pd.DataFrame) -> np.ndarray:
-    """Give how long a link takes to send what waits in its queue, at each step of its series.
+    """Compute how long a link takes to send what waits in its queue at each step of its series, ms.
 
     It sends at whatever rate it has meanwhile: that of a trace, or none in an outage. Where the run ends before the
     queue is sent there is no value.
@@ -150,7 +150,7 @@ def active(series: pd.DataFrame) -> pd.DataFrame:
 
 
 def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
-    """Give a line for each flow of each run, named by what tells it from the others.
+    """Yield a line for each flow of each run, named by what tells it from the others.
 
     Colours tell runs apart, where they differ in more than the seed, and dashes their flows; colours those of a lone
     run, and where there are many flows, their groups.
@@ -170,7 +170,7 @@ def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s")
 
 
 def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
-    """Give a line for each run and each link whose queue is not almost empty beside the others."""
+    """Yield a line for each run and each link, except links whose queues are almost empty beside the others."""
     wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
     places = list(dict.fromkeys(wheres.values()))
     links = busy_links(results.records)
@@ -194,7 +194,7 @@ def busy_links(records: Sequence[Record]) -> list[str]:
     first = records[0].run["links"][0]["link"]
     longest = max(delays.values())
     busy = [name for name, delay in delays.items() if name == first or delay >= BUSY * longest > 0]
-    # Many access links are one another's like: the first of a kind is enough to see it.
+    # Many busy links are mostly access links, which look alike: the first one stands for all.
     return busy if len(busy) <= MANY else busy[:1]
 
 

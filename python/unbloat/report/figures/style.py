@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,8 +15,8 @@ import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpecBase
 from matplotlib.text import Annotation
-from matplotlib.ticker import NullFormatter
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
@@ -23,7 +24,7 @@ from unbloat.scenario.checks import one_of
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
 DASHES = ["-", "--", ":", "-."]
-"""Tell apart the flows of one run, where colours tell runs apart."""
+"""Dashes tell the flows of one run apart, where colours tell runs apart."""
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 GREY = "#6E6E6E"
 """What is no measurement: limits, capacities, notes."""
@@ -36,6 +37,8 @@ HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
 """Around names that stand on lines."""
 LEGEND_ROW = 5
 """A legend has at most so many names in a line."""
+BETWEEN_POWERS = ((5, "2357"), (30, "25"))
+"""A logarithmic axis that spans less than the factor has labels at these multiples of powers of ten too."""
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -97,6 +100,8 @@ class Size:
     """Height of a picture, however few panels it has."""
     beside: int = 1
     """As many panels stand beside each other where there are three and more."""
+    legend: int = 1
+    """As many lines of a legend have room in a panel; for more of them the picture grows."""
 
     @property
     def small(self) -> float:
@@ -104,28 +109,28 @@ class Size:
         return self.font * 0.88
 
     def columns(self, panels: int) -> int:
-        """Give how many panels stand beside each other."""
+        """Return how many panels stand beside each other."""
         return self.beside if panels > 2 else 1
 
     def height(self, rows: float) -> float:
-        """Give the height of a picture with so many rows of panels."""
+        """Return the height of a picture with so many rows of panels, in inches."""
         return max(self.least, 0.25 + 4 * self.font / 72 + self.panel * rows)
 
     def rows_of_text(self, number: int) -> float:
-        """Give how many panels of the usual height so many names one below another take, one at least."""
+        """Return the height of so many names one below another, in panels of the usual height; one at least."""
         return max(1.0, self.height_of_lines(number + 2))
 
     def height_of_lines(self, number: int) -> float:
-        """Give how many panels of the usual height so many lines of small text take."""
+        """Return the height of so many lines of small text, in panels of the usual height."""
         return number * 1.5 * self.small / 72 / self.panel
 
     def gap(self, rows: int) -> float:
-        """Give the height of a line of labels, as a share of a panel's."""
+        """Return the height of a line of labels, as a share of a panel's."""
         panel = (self.height(rows) - 6 * self.font / 72) / rows - 2 * self.font / 72
         return 1.25 * self.small / 72 / panel
 
     def box(self, text: str, at: tuple[float, float], rows: int) -> Box:
-        """Give what room a text takes in a panel of so many rows of panels, at shares of its width and height."""
+        """Return the box that a text takes in a panel of so many rows of panels, as shares of its width and height."""
         lines = text.split("\n")
         width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / self.columns(rows * self.beside))
         return Box(*at, width, self.gap(rows) * len(lines))
@@ -138,20 +143,20 @@ class Size:
 SIZES: dict[Width, Size] = {
     "page": Size(width=7.5, panel=2.2, font=9, line=1.2, least=2.6),
     # A slide of 16:9 as presentation programs have it, whose smallest type is read from the last row.
-    "slide": Size(width=13.33, panel=3.2, font=18, line=2.4, least=7.5, beside=2),
+    "slide": Size(width=13.33, panel=3.2, font=18, line=2.4, least=7.5, beside=2, legend=3),
     # A column of a two-column paper; its type is that of captions.
     "column": Size(width=3.35, panel=1.75, font=7.5, line=0.9, least=2.2),
 }
 
 
 def size_named(width: str) -> Size:
-    """Give a size by its name; raises `InputError` for one that there is not."""
+    """Return a size by its name; raises `InputError` for an unknown one."""
     return SIZES[one_of("width", width, WIDTHS)]  # type: ignore[index]
 
 
 @contextmanager
 def drawing(size: Size) -> Iterator[None]:
-    """Have what is drawn meanwhile look as pictures of that size do."""
+    """Apply the fonts and line widths of a size to what is drawn within the context."""
     ticks = {f"{axis}tick.labelsize": size.small for axis in "xy"}
     legend = {"legend.fontsize": size.small, "legend.frameon": False}
     own = {"font.size": size.font, "axes.labelsize": size.font, "lines.linewidth": size.line, **ticks, **legend}
@@ -162,7 +167,7 @@ def drawing(size: Size) -> Iterator[None]:
 def canvas(
     size: Size, heights: Sequence[float], title: str = "", facts: str = "", across: int | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """Give a figure with a panel for each of the heights, its title in bold type, and what it is about below.
+    """Make a figure with a panel for each of the heights, its title in bold, and a line of facts below the title.
 
     Heights are in panels of the usual height; of panels beside each other the highest counts. `across` is how many
     stand beside each other, where that does not go by the size.
@@ -190,12 +195,12 @@ def _head(figure: Figure, title: str, facts: str, size: Size) -> None:
 
 
 def colour(hue: int) -> str:
-    """Give a colour by its number."""
+    """Return a colour by its number."""
     return COLOURS[hue % len(COLOURS)]
 
 
 def dashes(hue: int, dash: int = 0) -> str:
-    """Give a line's dashes; after the last colour they begin again with other dashes."""
+    """Return a line's dashes; after the last colour, colours begin again with other dashes."""
     return DASHES[(dash + hue // len(COLOURS)) % len(DASHES)]
 
 
@@ -203,7 +208,19 @@ def plain_logarithms(*axes: Axis) -> None:
     """Write the numbers of logarithmic axes out: Matplotlib's own are formulas, which names must not become."""
     for axis in axes:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_minor_formatter(partial(_between_powers, axis))
+
+
+def _between_powers(axis: Axis, value: float, _: float) -> str:
+    """Format some multiples of a power of ten where an axis is so short that it shows hardly any powers."""
+    low, high = axis.get_view_interval()
+    digits = next((digits for factor, digits in BETWEEN_POWERS if high < factor * low), "")
+    return f"{value:g}" if first_digit(value) in digits else ""
+
+
+def first_digit(value: float) -> str:
+    """Return the first digit of a number, once it is rounded to that."""
+    return f"{value:.0e}"[0]
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
@@ -212,7 +229,7 @@ def note(axes: Axes, text: str, at: tuple[float, float], **style: Any) -> None:
 
 
 def small(axes: Axes) -> float:
-    """Give the size of small type in a panel."""
+    """Return the size of small type in a panel, points."""
     return float(axes.xaxis.label.get_fontsize()) * 0.88
 
 
@@ -220,18 +237,36 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
     """Name what is drawn above the panel: within it the names would lie on some of it. One alone needs no name."""
     if len(labels) < 2:
         return
-    letters = 0.8 * size.width * 72 / (0.55 * size.small) / size.columns(3)
+    letters = 0.8 * size.width * 72 / (0.55 * size.small) / _grid(axes).ncols
     columns = int(max(1, min(LEGEND_ROW, letters // (max(map(len, labels)) + 8))))
     style: dict[str, Any] = {"ncols": columns, "handlelength": 2.2, "columnspacing": 1.2, "borderaxespad": 0.2}
     drawn = handles or axes.lines
     axes.legend(drawn[: len(labels)], labels, loc="lower left", bbox_to_anchor=(0, 1), **style)
 
 
+def make_room_for_names(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
+    """Make a picture higher where its legends would take too much of the panels' height."""
+    lines: dict[int, int] = {}
+    for axes in panels:
+        place = axes.get_subplotspec()
+        if place is not None and (legend := axes.get_legend()) is not None:
+            row = place.rowspan.start
+            lines[row] = max(lines.get(row, 0), -(-len(legend.get_texts()) // legend._ncols))  # type: ignore[attr-defined]
+    more = sum(max(0, number - size.legend) for number in lines.values())
+    figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(more))
+
+
+def _grid(axes: Axes) -> GridSpecBase:
+    place = axes.get_subplotspec()
+    assert place is not None
+    return place.get_gridspec()
+
+
 # ---------------------------------------------------------------- Files
 
 
 def format_of(path: Path) -> str:
-    """Give the format that a name's ending says."""
+    """Return the format for a file name's ending."""
     return one_of(f"{path}: the ending", path.suffix[1:].lower(), list(METADATA))
 
 

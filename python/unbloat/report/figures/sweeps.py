@@ -14,6 +14,7 @@ from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.style import COLOURS, MARKERS, Size, Style, colour, dashes, name_above, small
 from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
+from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
@@ -25,7 +26,7 @@ BESIDE = 0.06
 """How far lines over labels stand beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
 HATCHES = ["", "///", "...", "xxx", "---", "\\\\\\"]
-"""Tell groups of flows apart, as dashes do those of lines."""
+"""Hatches of bars tell groups of flows apart, as dashes do those of lines."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def short_name(axis: str) -> str:
 
 
 def along(records: Sequence[Record], wanted: str | None, is_number: bool, without: Sequence[str] = ()) -> Along:
-    """Give the axis that is asked for; otherwise the first, or the first with numbers; raises `InputError`."""
+    """Return the wanted axis; without one, the first, or the first with numbers; raises `InputError`."""
     axes = {axis: labels for axis, labels in axes_of(records).items() if axis not in without}
     if not axes:
         raise InputError("these results have no sweep, or too few axes with several labels, for this picture")
@@ -85,7 +86,7 @@ def along(records: Sequence[Record], wanted: str | None, is_number: bool, withou
 
 
 def curves(records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
-    """Give estimates along an axis, a curve for each cell of the other axes and each group of flows."""
+    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows."""
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     groups = groups_of(records, metric)
     for group in groups:
@@ -93,7 +94,7 @@ def curves(records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
             others = " ".join(label for other, label in point.axes.items() if other != axis)
             found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
     cells = list(dict.fromkeys(others for others, _ in found))
-    # A lone cell has no need of a colour: its groups have.
+    # With a single cell, colours tell groups of flows apart.
     drawn = [
         Curve(
             names.joined(others, group),
@@ -157,7 +158,7 @@ def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: s
 
 
 def _places(axes: Axes, axis: Along) -> list[float]:
-    """Give where the labels of an axis stand, and have the panel show them there."""
+    """Place the labels of an axis on the panel; return their positions."""
     if axis.values is None:
         axes.set_xticks(range(len(axis.labels)), axis.labels)
         return [float(place) for place in range(len(axis.labels))]
@@ -192,7 +193,7 @@ def heat_map(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, 
         for point in points(records, metric)
     }
     grid = np.array([[means.get((a, b)) for a in across.labels] for b in up.labels], dtype=float)
-    image = axes.imshow(grid, cmap="cividis", aspect="auto", origin="lower")
+    image = axes.imshow(grid, cmap="cividis", aspect="auto", origin="upper" if up.values is None else "lower")
     low, high = np.nanmin(grid), np.nanmax(grid)
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
@@ -203,7 +204,7 @@ def heat_map(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, 
                 "ha": "center",
                 "va": "center",
             }
-            axes.text(column, row, f"{value:.3g}", **style)
+            axes.text(column, row, show(float(value)), **style)
     axes.set_xticks(range(len(across.labels)), across.labels)
     axes.set_yticks(range(len(up.labels)), up.labels)
     axes.set_xlabel(across.short)

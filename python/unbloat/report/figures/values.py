@@ -22,7 +22,7 @@ MOST = {**{metric.name: 100.0 for metric in METRICS.values() if metric.unit == "
 
 
 def metrics_named(wanted: Sequence[str]) -> list[Metric]:
-    """Give metrics by their short names or their columns' names; raises `InputError` for what is none."""
+    """Return metrics by their short names or their columns' names; raises `InputError` for an unknown one."""
     return [metric_named(name) for name in wanted or USUAL]
 
 
@@ -53,7 +53,7 @@ def value_of(run: Mapping[str, Any], metric: Metric, group: str = "") -> float |
 
 
 def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray]:
-    """Give all values of a metric, those of single flows, links or runs, by cells and groups."""
+    """Collect all values of a metric, those of single flows, links or runs, by cells and groups."""
     values: dict[str, list[float]] = {}
     several = groups_of(records, metric) != [""]
     for record in records:
@@ -88,7 +88,7 @@ class Point:
 
 
 def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
-    """Give each cell of the grid in its order; unsound runs do not count."""
+    """Return a point for each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
@@ -99,7 +99,7 @@ def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[P
 
 
 def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Give the axes that have several labels, with these."""
+    """Return the axes that have several labels, and the labels of each."""
     labels: dict[str, dict[str, None]] = {}
     for record in records:
         for axis, label in record.cell_axes.items():
@@ -108,7 +108,7 @@ def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
-    """Give how far intervals reach down and up, as far as there can be such values; nothing where there is none."""
+    """Return how far intervals reach down and up, cut to values that the metric can have; 0 without interval."""
     high = MOST.get(metric.name, np.inf)
     ends = [
         (min(each.half_width, each.mean), min(each.half_width, high - each.mean))
@@ -121,7 +121,7 @@ def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
 
 
 def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """Give the sound runs of each cell with its name."""
+    """Yield the sound runs of each cell with its name."""
     cells: dict[str, list[Record]] = {}
     for record in records:
         if record.is_sound:
