@@ -4,8 +4,8 @@ use crate::units::Bytes;
 
 /// Memory that Linux charges a socket for a packet of `bytes` that a network card's driver has put into a buffer of its
 /// own (`skb->truesize`): the buffer is a power of two and has room for headers before the packet and `struct
-/// skb_shared_info` behind it; small packets have buffers of one size, since Linux 6.3 (`skb_small_head_cache`). `struct
-/// sk_buff` comes on top.
+/// skb_shared_info` behind it; small packets have buffers of one size, since Linux 6.3 (`skb_small_head_cache`).
+/// `struct sk_buff` comes on top.
 pub fn truesize(bytes: u64) -> u64 {
     const HEADROOM_AND_SHARED_INFO: u64 = 384;
     const SMALL_HEAD: u64 = 704;

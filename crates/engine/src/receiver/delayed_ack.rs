@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(waited, [ms(44), ms(76), ms(76)]);
     }
 
-    /// As in a guest (number 809), where the second segment would make the window smaller. The timer is set for 44 ms, to
+    /// As in a guest (number 809), where the second segment would make the window smaller. The timer is set for 44 ms,
     /// the tenth jiffy and the tick after it; a quarter of the delay is three jiffies by then.
     #[test]
     fn an_acknowledgement_that_is_about_to_be_due_leaves_with_the_second_segment() {

@@ -68,10 +68,10 @@ pub struct Receiver {
     unread: u32,
     /// Where it matters when the application reads: its reader, what waits for it, in segments, and when it reads.
     application: Option<Box<Application>>,
-    /// It is a program, which acts on what it reads when its timer rings.
-    has_program: bool,
     queued: u32,
     reads_at: Nanos,
+    /// It is a program, which acts on what it reads when its timer rings.
+    has_program: bool,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
     duplicate: Option<Block>,
     /// The timestamp to echo (RFC 7323, section 4).
