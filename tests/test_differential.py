@@ -12,7 +12,7 @@ import pytest
 from unbloat.guest import kernels
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
-SCENARIOS, TUNED = 60, 30
+SCENARIOS, TUNED = 100, 30
 LEAST_PERCENT = 90
 """Of the scenarios with one flow, those whose every data packet agrees. It is 99 with the version that the simulator
 models; a guest that was booted anew decides some ties otherwise."""
