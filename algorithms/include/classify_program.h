@@ -14,8 +14,6 @@
 #define MOST_BANDS 16
 #define TOS_BITS 0xfc
 
-static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
-
 /* Where packets go; the loader sets it. */
 struct unbloat_scope {
 	__u32 link_header; /* bytes of a frame before IP */
@@ -75,7 +73,7 @@ struct {
 
 static const struct classified_flow unbloat_new_flow = {};
 
-/* What a classifier is told of a packet that is not one of a connection of this host. */
+/* What a packet's IP header says of it. */
 static __always_inline __u32 unbloat_protocol(struct __sk_buff *skb, __u32 *tos)
 {
 	__u32 at = unbloat_scope.link_header;
@@ -158,7 +156,7 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 	__u32 protocol = unbloat_protocol(skb, &packet.tos), band;
 	bool drops;
 
-	if (protocol == IPPROTO_TCP && tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
+	if (tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
 		packet.kind = tcp.payload ? PACKET_TCP_DATA : PACKET_TCP_CONTROL;
 		unbloat_socket_read(skb, &packet);
 	} else if (protocol == IPPROTO_UDP) {
