@@ -174,7 +174,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
                 if group.reverse {
                     receiver.live_on(host, classifier.as_deref());
                 } else {
-                    sender.live_on(host, classifier.clone(), SendBufferMeter::new(interval, arrival.at));
+                    let (uplink, meter) =
+                        (&self.scenario.links[host.uplink].forward, SendBufferMeter::new(interval, arrival.at));
+                    sender.live_on(host, uplink, classifier.clone(), meter);
                 }
             }
             match &group.app {
