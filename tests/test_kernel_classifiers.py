@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,7 @@ def test_who_fills_its_buffer_goes_last(
     run(sandbox, UPLOAD, address)
     (classifier,) = classifiers(unbloat)
     assert classifier["bands"][1]["bytes"] > 60_000, "a third of the buffer, or more"
+    assert all(0 <= band["delay_ms_mean"] <= band["delay_ms_max"] for band in classifier["bands"])
     sent = {flow["to"].rpartition(":")[2]: flow for flow in classifier["flows"]}
     assert sent["4322"]["band"] == 0 and sent["4322"]["occupancy_percent"] < 50, sent
     assert "4321" in sent and sent["4321"]["sndbuf_bytes"] > 0
@@ -138,6 +140,22 @@ def test_an_upload_that_has_too_much_in_the_host_keeps_it(sandbox: Sandbox, unbl
     assert last["dropped"] > 0 and last["packets"] > 0 and first["dropped"] == 0
     assert "dropped" in unbloat("status").stdout
     assert unbloat("unload", "sorpc_fair").returncode == 0
+
+
+def test_how_long_packets_wait(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    """64 kB that leave at once take 256 ms at 2 Mbit/s; no packet waits for longer than all of this takes."""
+    assert unbloat("load", "sorpc", "--dev", device, "--rate", "2mbit").returncode == 0
+    begins = time.monotonic()
+    run(sandbox, UPLOAD, "127.0.0.1")
+    ms = 1000 * (time.monotonic() - begins)
+    (classifier,) = classifiers(unbloat)
+    first, last = classifier["bands"]
+    assert 30 < last["delay_ms_mean"] <= last["delay_ms_max"] < ms, classifier
+    assert first["delay_ms_max"] < ms
+    assert "delay mean" in unbloat("status").stdout
+    assert sandbox("ls", "/sys/fs/bpf/unbloat-classifiers").stdout.count("\n") == 1
+    assert unbloat("unload", "sorpc").returncode == 0
+    assert "unbloat" not in sandbox("ls", "/sys/fs/bpf").stdout
 
 
 def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tmp_path: Path) -> None:

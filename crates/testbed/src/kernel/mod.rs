@@ -26,7 +26,9 @@ pub use cgroup::{Attachment, Group, attach, detach};
 pub use classifier::{
     ClassifiedFlow, ClassifierNote, ClassifierStatus, classifier_status, load_classifier, unload_classifier,
 };
-pub(crate) use classifier::{ClassifierDrops, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes};
+pub(crate) use classifier::{
+    ClassifierDrops, ClassifierPlace, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes,
+};
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
 pub use device_notes::{AtDevice, DeviceUnloaded};
