@@ -485,5 +485,6 @@ fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
         srtt_ms: (sk.srtt_us > 0).then_some(sk.srtt_us as f64 / 8000.0),
         total_delivered: receiver.meter.total_delivered,
         total_retransmitted: sender.meter.total_retransmitted,
+        send_buffer: sender.send_buffer_memory(),
     }
 }

@@ -12,7 +12,7 @@ use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::host::netlink::Netlink;
 use crate::host::{Host, tun};
-use crate::kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, Stamp, StampReader};
+use crate::kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
 use mechanism::Library;
 use nix::net::if_::if_nametoindex;
 use scenario::model::{self, CcSource, CongestionControl, Limit, Link, Scenario};
@@ -83,6 +83,11 @@ impl Uplink {
         let classifier = drops.transpose().map_err(io::Error::other)?;
         let netlink = host.namespace.within(Netlink::open)?;
         Ok(HostQueue { netlink, device: self.device, classifier, reader: self.stamp.reader(origin) })
+    }
+
+    /// What tells of the send buffers whose segments come to it, likewise.
+    pub fn send_buffers(&self, origin: Nanos) -> io::Result<SendBuffers> {
+        self.stamp.send_buffers(origin).map_err(io::Error::other)
     }
 }
 
