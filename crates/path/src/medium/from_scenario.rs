@@ -45,7 +45,7 @@ fn member(scenario: &Scenario, port: PortId, queue: usize) -> Member {
 }
 
 /// When a host that sends by a port is rid of a packet: a modem has a buffer of its own, and grants come for what is
-/// in it; a Wi-Fi card reports what has become of each frame.
+/// in it; a Wi-Fi adapter reports what has become of each frame.
 fn rid(scenario: &Scenario, port: PortId) -> Rid {
     match link_of(scenario, port).service {
         Service::Lte(_) => Rid::Taken,

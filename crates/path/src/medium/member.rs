@@ -24,7 +24,7 @@ pub struct MemberPort {
 pub enum Rid {
     /// When the device has taken it, as a modem does with a buffer of its own.
     Taken,
-    /// When it has been transmitted, or is given up: until then the card reads the host's memory.
+    /// When it has been transmitted, or is given up: until then the adapter reads the host's memory.
     Sent,
 }
 

@@ -94,8 +94,8 @@ impl Members {
         self.note_taken(now, queue);
     }
 
-    /// Whether the queue of a member on a host has no room for a packet, so that its sender keeps it; it counts as dropped
-    /// then.
+    /// Whether the queue of a member on a host has no room for a packet, so that its sender keeps it; then it counts as
+    /// dropped.
     pub(super) fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P) -> bool {
         let skb = Skb { band: packet.band(), ..skb(packet, now) };
         let refused = self.get(member).host.is_some() && !self.queues[self.queue_of(member)].has_room(&skb);
@@ -115,8 +115,8 @@ impl Members {
         self.departures.pop_front()
     }
 
-    /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no more
-    /// if it has a fate.
+    /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no
+    /// more if it has a fate.
     fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, fate: Option<Fate>) {
         if self.get(member).host.is_some() && (is_told || fate.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);
