@@ -4,6 +4,11 @@
  * priority that names a class of the device's queue discipline, prio or htb, before the packet gets there.
  *
  * The send buffer is that of the packet's own socket. A packet of several segments (GSO) counts once.
+ *
+ * How long packets wait in the discipline is seen when they leave it: a packet takes the time at which it came along
+ * (skb->tstamp, which the disciplines in question do not read; TCP has set it, to when the packet was to leave TCP),
+ * and a program at the tracepoint qdisc_dequeue reads it. `unbloat load` attaches that one; without it no time is
+ * written.
  */
 #ifndef UNBLOAT_CLASSIFY_PROGRAM_H
 #define UNBLOAT_CLASSIFY_PROGRAM_H
@@ -12,15 +17,20 @@
 
 #define IPPROTO_UDP 17
 #define MOST_BANDS 16
-#define TOS_BITS 0xfc
+/* Packets that a driver is handed at once (TCQ_F_ONETXQUEUE, `dev_tx_weight`); what is beyond is not timed. */
+#define MOST_AT_ONCE 64
+#define SKB_TSTAMP_MONOTONIC 1
 
-static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
+static long (*const bpf_skb_set_tstamp)(void *skb, __u64 tstamp, __u32 type) = (void *)192;
+#define TOS_BITS 0xfc
 
 /* Where packets go; the loader sets it. */
 struct unbloat_scope {
 	__u32 link_header; /* bytes of a frame before IP */
 	__u32 handle;	   /* of the queue discipline; its classes are handle:1 and so on */
 	__u32 bands;
+	__u32 device;	    /* whose packets are timed, by its number; 0 = nobody's */
+	__u32 of_namespace; /* the number of its network namespace */
 };
 static const volatile struct unbloat_scope unbloat_scope = {.bands = 2};
 
@@ -33,8 +43,25 @@ struct sock___host {
 	} sk_wmem_alloc;
 } __attribute__((preserve_access_index));
 
+struct net___host {
+	struct {
+		unsigned int inum;
+	} ns;
+} __attribute__((preserve_access_index));
+
+struct net_device___host {
+	int ifindex;
+	struct {
+		struct net___host *net;
+	} nd_net;
+} __attribute__((preserve_access_index));
+
 struct sk_buff___host {
+	struct sk_buff___host *next;
+	struct net_device___host *dev;
+	__u64 tstamp;
 	unsigned int truesize;
+	__u32 priority;
 } __attribute__((preserve_access_index));
 
 extern void *bpf_cast_to_kern_ctx(void *skb) __ksym __weak;
@@ -56,6 +83,9 @@ struct classified_band {
 	__u64 packets;
 	__u64 bytes;
 	__u64 dropped; /* packets, by the classifier */
+	__u64 timed;   /* packets that have left the discipline */
+	__u64 waited_ns;
+	__u64 longest_ns;
 };
 
 /* By both ends as a segment has them. */
@@ -75,7 +105,7 @@ struct {
 
 static const struct classified_flow unbloat_new_flow = {};
 
-/* What a classifier is told of a packet that is not one of a connection of this host. */
+/* What a packet's IP header says of it. */
 static __always_inline __u32 unbloat_protocol(struct __sk_buff *skb, __u32 *tos)
 {
 	__u32 at = unbloat_scope.link_header;
@@ -158,7 +188,7 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 	__u32 protocol = unbloat_protocol(skb, &packet.tos), band;
 	bool drops;
 
-	if (protocol == IPPROTO_TCP && tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
+	if (tcp_packet_read(skb, unbloat_scope.link_header, &tcp)) {
 		packet.kind = tcp.payload ? PACKET_TCP_DATA : PACKET_TCP_CONTROL;
 		unbloat_socket_read(skb, &packet);
 	} else if (protocol == IPPROTO_UDP) {
@@ -182,8 +212,39 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 	}
 	if (drops)
 		return TC_ACT_SHOT;
+	if (unbloat_scope.device)
+		bpf_skb_set_tstamp(skb, bpf_ktime_get_ns(), SKB_TSTAMP_MONOTONIC);
 	skb->priority = unbloat_scope.handle | (band + 1);
 	return TC_ACT_UNSPEC;
+}
+
+/* A packet has left the discipline. One without a time is no IP packet. */
+static __always_inline void unbloat_left(const struct sk_buff___host *skb, __u64 now)
+{
+	__u32 band = skb->priority - unbloat_scope.handle - 1;
+	__u64 came = skb->tstamp;
+	struct classified_band *counted = bpf_map_lookup_elem(&unbloat_bands, &band);
+
+	if (!counted || band >= unbloat_scope.bands || !came || came > now)
+		return;
+	counted->timed += 1;
+	counted->waited_ns += now - came;
+	if (now - came > counted->longest_ns)
+		counted->longest_ns = now - came;
+}
+
+/* The arguments are the discipline, the transmit queue, how many packets have left, and the first of them. */
+SEC("tp_btf/qdisc_dequeue") int unbloat_dequeue(__u64 *arguments)
+{
+	const struct sk_buff___host *skb = (void *)arguments[3];
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!skb || skb->dev->ifindex != unbloat_scope.device ||
+	    skb->dev->nd_net.net->ns.inum != unbloat_scope.of_namespace)
+		return 0;
+	for (int number = 0; number < MOST_AT_ONCE && skb; number++, skb = skb->next)
+		unbloat_left(skb, now);
+	return 0;
 }
 
 #endif

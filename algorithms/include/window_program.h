@@ -29,7 +29,6 @@
 #define LEAST_MSS 536	      /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
 #define MOST_WINDOW (1 << 30) /* RFC 7323, section 2.3 */
 
-static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
 static long (*const bpf_skb_under_cgroup)(void *skb, void *map, __u32 index) = (void *)33;
 
 /* Whose acknowledgements these are; the loader sets it. */

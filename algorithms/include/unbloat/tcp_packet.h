@@ -2,6 +2,10 @@
 /*
  * A TCP segment as a program at a device sees it. What is no whole TCP segment directly behind an IPv4 or IPv6 header
  * is none: fragments, extension headers, lengths that contradict each other.
+ *
+ * The segments that a device is handed at once may be more than 64 kB (GSO), with a loopback device's long segments
+ * (tcp_tso_autosize takes two at least) and with BIG TCP. IP's length then says nothing: it is 0, before Linux 6.3 what
+ * is left of it in 16 bits, and BIG TCP puts a jumbo option of 8 bytes behind IPv6 (RFC 2675).
  */
 #ifndef UNBLOAT_TCP_PACKET_H
 #define UNBLOAT_TCP_PACKET_H
@@ -16,6 +20,9 @@
 #define IPPROTO_TCP 6
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
+#define IPV6_HOP_BY_HOP 0
+#define IPV6_JUMBO 8
+#define MOST_LENGTH 0xffff
 #define TCP_HEADER 20
 #define TCP_OPTIONS 40
 #define TCP_WINDOW_AT 14
@@ -41,6 +48,7 @@ struct __sk_buff {
 	__u32 gso_size;
 };
 
+static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
 static long (*const bpf_skb_load_bytes)(const void *skb, __u32 offset, void *to, __u32 len) = (void *)26;
 static long (*const bpf_skb_store_bytes)(void *skb, __u32 offset, const void *from, __u32 len, __u64 flags) = (void *)9;
 static long (*const bpf_l4_csum_replace)(void *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)11;
@@ -96,6 +104,12 @@ struct tcp_header {
 	__u16 window, checksum, urgent;
 };
 
+/* Where a packet ends that IP says has so many bytes from `at` on. */
+static __always_inline __u32 tcp_packet_end(const struct __sk_buff *skb, __u32 at, __u32 bytes)
+{
+	return skb->gso_size && skb->len > at + MOST_LENGTH ? skb->len : at + bytes;
+}
+
 /* Where TCP begins behind an IPv4 header and where the packet ends, from the start of the frame; 0 if it is not TCP. */
 static __always_inline __u32 tcp_behind_ipv4(const struct __sk_buff *skb, __u32 at, struct tcp_ends *ends, __u32 *end)
 {
@@ -112,7 +126,7 @@ static __always_inline __u32 tcp_behind_ipv4(const struct __sk_buff *skb, __u32 
 	ends->from[2] = ends->to[2] = bpf_htonl(0xffff);
 	ends->from[3] = ip.from;
 	ends->to[3] = ip.to;
-	*end = at + bpf_ntohs(ip.total);
+	*end = tcp_packet_end(skb, at, bpf_ntohs(ip.total));
 	return at + header;
 }
 
@@ -123,12 +137,18 @@ static __always_inline __u32 tcp_behind_ipv6(const struct __sk_buff *skb, __u32 
 	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)) ||
 	    (ip.version & bpf_htonl(0xf0000000)) != bpf_htonl(0x60000000))
 		return 0;
+	*end = tcp_packet_end(skb, at + IPV6_HEADER, bpf_ntohs(ip.payload));
+	at += IPV6_HEADER;
+	if (ip.next == IPV6_HOP_BY_HOP && *end - at > MOST_LENGTH) {
+		if (bpf_skb_load_bytes(skb, at, &ip.next, sizeof(ip.next)))
+			return 0;
+		at += IPV6_JUMBO;
+	}
 	if (ip.next != IPPROTO_TCP)
 		return 0;
 	__builtin_memcpy(ends->from, ip.from, sizeof(ip.from));
 	__builtin_memcpy(ends->to, ip.to, sizeof(ip.to));
-	*end = at + IPV6_HEADER + bpf_ntohs(ip.payload);
-	return at + IPV6_HEADER;
+	return at;
 }
 
 /* Takes a frame apart, whose IP header begins at `ip`. False if it is left alone. */

@@ -174,7 +174,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
                 if group.reverse {
                     receiver.live_on(host, classifier.as_deref());
                 } else {
-                    sender.live_on(host, classifier.clone(), SendBufferMeter::new(interval, arrival.at));
+                    let (uplink, meter) =
+                        (&self.scenario.links[host.uplink].forward, SendBufferMeter::new(interval, arrival.at));
+                    sender.live_on(host, uplink, classifier.clone(), meter);
                 }
             }
             match &group.app {
@@ -477,5 +479,6 @@ fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
         srtt_ms: (sk.srtt_us > 0).then_some(sk.srtt_us as f64 / 8000.0),
         total_delivered: receiver.meter.total_delivered,
         total_retransmitted: sender.meter.total_retransmitted,
+        send_buffer: sender.send_buffer_memory(),
     }
 }

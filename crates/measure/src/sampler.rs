@@ -23,6 +23,8 @@ pub struct FlowSample {
     pub total_delivered: u64,
     /// Data packets sent again since the start of the run.
     pub total_retransmitted: u64,
+    /// Memory in the send buffer, and memory that it may take, bytes; none unless the sender is on a host.
+    pub send_buffer: Option<(u32, u32)>,
 }
 
 /// A link at one instant.
@@ -109,6 +111,8 @@ impl Sampler {
             srtt_ms: flow.srtt_ms,
             goodput_mbps: self.mbps(flow.total_delivered - before),
             retransmitted_packets: flow.total_retransmitted,
+            wmem_queued_bytes: flow.send_buffer.map(|(queued, _)| queued),
+            sndbuf_bytes: flow.send_buffer.map(|(_, sndbuf)| sndbuf),
         });
     }
 

@@ -14,6 +14,7 @@ const HALF: f64 = 0.5;
 pub struct SendBufferMeter {
     interval: Interval,
     opened: Nanos,
+    queued_bytes: u64,
     occupancy: Ratios,
     windows: Ratios,
     half_full: Option<Nanos>,
@@ -64,15 +65,18 @@ impl SendBufferMeter {
     /// For a flow that opens at `opened`.
     pub fn new(interval: Interval, opened: Nanos) -> SendBufferMeter {
         let (occupancy, windows) = (Ratios::default(), Ratios::default());
-        SendBufferMeter { interval, opened, occupancy, windows, half_full: None }
+        SendBufferMeter { interval, opened, queued_bytes: 0, occupancy, windows, half_full: None }
     }
 
-    /// A packet leaves a buffer that is full to this share, and that holds so many congestion windows.
-    pub fn note(&mut self, now: Nanos, occupancy: f64, windows: f64) {
+    /// A packet leaves a buffer with so many bytes of memory in it, of those that it may take, and with so many
+    /// congestion windows of packets.
+    pub fn note(&mut self, now: Nanos, queued: u64, sndbuf: u64, windows: f64) {
+        let occupancy = queued as f64 / sndbuf as f64;
         if occupancy >= HALF {
             self.half_full.get_or_insert(now - self.opened);
         }
         if now >= self.interval.from && now <= self.interval.to {
+            self.queued_bytes += queued;
             self.occupancy.note(occupancy);
             self.windows.note(windows);
         }
@@ -81,7 +85,9 @@ impl SendBufferMeter {
     /// The columns of the flow's record.
     pub fn stats(&self) -> SendBufferStats {
         let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
+        let packets = self.occupancy.count;
         SendBufferStats {
+            wmem_queued_bytes_mean: (packets > 0).then(|| self.queued_bytes as f64 / packets as f64),
             sndbuf_percent_mean: percent(self.occupancy.mean()),
             sndbuf_percent_p10: percent(self.occupancy.quantile(0.1)),
             sndbuf_percent_p50: percent(self.occupancy.quantile(0.5)),
@@ -103,14 +109,15 @@ mod tests {
     fn shares_and_quantiles() {
         let interval = Interval { from: Nanos::from_secs(1), to: Nanos::from_secs(9) };
         let mut meter = SendBufferMeter::new(interval, Nanos::from_millis(100));
-        meter.note(Nanos::from_millis(200), 0.4, 1.0);
-        meter.note(Nanos::from_millis(350), 0.5, 1.0);
+        meter.note(Nanos::from_millis(200), 4000, 10_000, 1.0);
+        meter.note(Nanos::from_millis(350), 5000, 10_000, 1.0);
         assert_eq!(meter.stats().sndbuf_percent_mean, None, "before the interval");
-        for occupancy in [0.25, 0.5, 0.75, 1.0] {
-            meter.note(Nanos::from_secs(2), occupancy, 4.0 * occupancy);
+        for quarters in 1..=4u8 {
+            meter.note(Nanos::from_secs(2), 2500 * u64::from(quarters), 10_000, quarters.into());
         }
         let stats = meter.stats();
         assert_eq!((stats.sndbuf_percent_mean, stats.sndbuf_percent_p50), (Some(62.5), Some(50.0)));
+        assert_eq!(stats.wmem_queued_bytes_mean, Some(6250.0));
         assert_eq!((stats.sndbuf_percent_p10, stats.sndbuf_percent_p90), (Some(25.0), Some(100.0)));
         assert_eq!((stats.sndbuf_half_full_percent, stats.sndbuf_half_full_after_s), (Some(75.0), Some(0.25)));
         assert_eq!((stats.buffered_windows_mean, stats.buffered_windows_p10), (Some(2.5), Some(1.0)));

@@ -7,7 +7,7 @@ use crate::agenda::Agenda;
 use crate::channel::{PortId, Transit};
 use crate::egress::Step;
 use crate::fifo::Offered;
-use crate::medium::{Medium, Member, MemberPort};
+use crate::medium::{self, Medium, Member, MemberPort};
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, ExternalPort, NoExternal, Port};
@@ -240,13 +240,17 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     /// Whether the sender's own host, at the beginning of a route, has no room for a packet at `now`, so that it is not
-    /// sent. Only an [`EgressPort`](crate::EgressPort) tells.
+    /// sent. Only an [`EgressPort`](crate::EgressPort) tells, and a host in a cell.
     pub fn refuses(&mut self, now: Nanos, route: u32, packet: &P) -> bool {
         let number = self.routes.first[route as usize].port;
-        let Network { first_two, others, packets, .. } = self;
-        let Port::Egress(egress) = port_of(first_two, others, number) else { return false };
-        let refused = egress.refuses(now, packet, packets);
-        let next = egress.next();
+        let Network { first_two, others, media, packets, .. } = self;
+        let (refused, next) = match port_of(first_two, others, number) {
+            Port::Egress(egress) => (egress.refuses(now, packet, packets), egress.next()),
+            Port::Member(MemberPort { medium, member }) => {
+                return media[*medium as usize].refuses(now, *member, packet);
+            }
+            _ => return false,
+        };
         match self.first_two.get_mut(number as usize) {
             Some(head) => head.next = next,
             None => self.agenda.set(number - OTHERS, next),
@@ -421,7 +425,14 @@ impl<P: Packet, X> Network<P, X> {
     {
         let mut gone = std::mem::take(&mut self.gone);
         let medium = &mut self.media[source as usize - self.others.len()];
-        let taken = medium.step(now, &mut self.packets, &mut gone);
+        let taken = match medium.step(now, &mut self.packets, &mut gone) {
+            medium::Step::Arrived(port, transit) => (port, transit),
+            medium::Step::Departed(id) => {
+                context.departed(now, self.packets.get(id));
+                (0, Transit::NOTHING)
+            }
+            medium::Step::Nothing => (0, Transit::NOTHING),
+        };
         self.agenda.set(source, medium.next());
         self.release_gone(now, gone, context);
         taken

@@ -61,7 +61,9 @@ fn flows<'py>(py: Python<'py>, rows: &FlowSeries) -> PyResult<Bound<'py, PyDict>
             rtt_ms,
             srtt_ms,
             goodput_mbps,
-            retransmitted_packets
+            retransmitted_packets,
+            wmem_queued_bytes,
+            sndbuf_bytes
         ]
     )
 }

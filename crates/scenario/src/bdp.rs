@@ -27,7 +27,9 @@ impl Product {
 
     /// That of the one queue of a Wi-Fi cell: the fastest station's, and the most that any station's flows ask for.
     pub fn at_cell(scenario: &Scenario, cell: usize) -> Product {
-        let of_stations = scenario.links_of_cell(cell).map(|number| Product::at(scenario, number, false));
+        let of_stations = scenario
+            .links_of_cell(cell)
+            .map(|number| Product::at(scenario, number, scenario.leads_from_station(number)));
         let none = Product { rate: 0, rtt: None, largest: Bytes(0) };
         of_stations.fold(none, |all, one| Product {
             rate: all.rate.max(one.rate),

@@ -66,13 +66,13 @@ fn last_start(group: &FlowGroup) -> u128 {
 pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: &[Section], scenario: &Scenario) {
     for (section, is_reverse) in [(forward, false), (reverse, true)] {
         let link = scenario.links[number].direction(is_reverse);
-        if is_reverse || scenario.shared_queue(number).is_none() {
+        if scenario.shared_queue(number, is_reverse).is_none() {
             queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
         }
         impairments(section, link);
         kernel_link(section, link, scenario.emulator);
     }
-    if reverse.get("queue").is_some() {
+    if reverse.get("queue").is_some() || scenario.shared_queue(number, true).is_some() {
         return;
     }
     let name = forward.name();

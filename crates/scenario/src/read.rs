@@ -91,7 +91,7 @@ impl Reader {
         read_wifi::queues(&mut scenario, &wifi, &sections);
         for (number, (reverse, forward)) in sections.iter().enumerate() {
             for (section, is_reverse) in [(forward, false), (reverse, true)] {
-                if !is_reverse && scenario.shared_queue(number).is_some() {
+                if scenario.shared_queue(number, is_reverse).is_some() {
                     continue;
                 }
                 let product = Product::at(&scenario, number, is_reverse);

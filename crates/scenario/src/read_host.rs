@@ -68,6 +68,13 @@ pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
             section.complain("path", message);
         }
     }
+    for uplink in scenario.hosts.iter().map(|host| host.uplink).filter(|uplink| *uplink != NO_LINK) {
+        let link = &mut scenario.links[uplink];
+        if let (Service::Lte(_), Service::Lte(_)) = (&link.forward.service, &link.reverse.service) {
+            // It leads from the user.
+            std::mem::swap(&mut link.forward.service, &mut link.reverse.service);
+        }
+    }
 }
 
 /// Has each host flows, a queue of its own that its classifier can sort, and a link that can be a host's?
@@ -79,7 +86,7 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
             section.complain_about(&section.place, section.path.clone(), message);
             continue;
         }
-        check_host(section, host);
+        check_host(section, host, scenario.leads_from_station(host.uplink));
         check_uplink(section, &links[host.uplink].1, host, scenario);
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
@@ -108,9 +115,11 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
     }
 }
 
-fn check_host(section: &Section, host: &Host) {
+fn check_host(section: &Section, host: &Host, in_cell: bool) {
     if host.byte_queue_limits && host.ring == 0 {
         section.complain("byte_queue_limits", "needs a ring whose bytes are limited; write ring beside it");
+    } else if host.byte_queue_limits && in_cell {
+        section.complain("byte_queue_limits", "is not for devices of Wi-Fi and LTE, which have none; leave it out");
     }
     let SendBuffer { default, max, .. } = host.send_buffer;
     let table = section.child("tcp_wmem", "tcp_wmem");
@@ -136,10 +145,6 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
     if let Queue::Kernel(_) = forward.queue {
         link.queue()
             .complain("kind", format!("{whose}: write it without \"kernel:\", and a kernel runs its own there"));
-    }
-    if matches!(forward.service, Service::Wifi(_) | Service::Lte(_)) {
-        let key = if link.get("lte").is_some() { "lte" } else { "wifi" };
-        link.complain(key, format!("{whose}: a host cannot be in a cell yet; write a rate, or a trace"));
     }
     let impairments = &forward.impairments;
     let asked = [

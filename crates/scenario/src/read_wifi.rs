@@ -102,7 +102,7 @@ impl Standard {
     }
 }
 
-/// Reads the queues of cells, which are those of their links' forward directions.
+/// Reads the queues of cells, which are those of their links' directions to the stations.
 pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Section, Section)]) {
     for (number, cell) in cells.iter().enumerate() {
         if cell.get("queue").is_none() {
@@ -110,13 +110,15 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
         }
         let queue = read_queue::queue(&cell.queue(), &Product::at_cell(scenario, number));
         for link in scenario.links_of_cell(number).collect::<Vec<_>>() {
-            let (_, section) = &links[link];
+            let is_reverse = scenario.leads_from_station(link);
+            let (reverse, forward) = &links[link];
+            let section = if is_reverse { reverse } else { forward };
             if section.get("queue").is_some() {
                 let message =
                     "cannot be set together with that of its cell, which is for all stations; leave one of the two out";
                 section.complain("queue", message);
             }
-            scenario.links[link].forward.queue = queue.clone();
+            scenario.links[link].direction_mut(is_reverse).queue = queue.clone();
         }
         scenario.wifi[number].queue = Some(queue);
     }
@@ -130,7 +132,8 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
             cell.complain("standard", format!("no link has wifi = \"{}\", so that nobody uses it", cell.name()));
         }
         if let Some(queue) = &scenario.wifi[number].queue {
-            let largest = stations.iter().map(|link| scenario.largest_packet(*link, false)).max();
+            let largest =
+                stations.iter().map(|link| scenario.largest_packet(*link, scenario.leads_from_station(*link))).max();
             checks::queue(cell, queue, largest.unwrap_or_default());
         }
     }

@@ -186,6 +186,8 @@ pub struct AppStats {
 /// What a send buffer holds when packets leave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SendBufferStats {
+    /// Memory in it.
+    pub wmem_queued_bytes_mean: Option<f64>,
     /// Memory in it over its size: what SORPC calls the sendbuffer occupancy ratio.
     pub sndbuf_percent_mean: Option<f64>,
     /// The same, tenth percentile.
@@ -325,6 +327,8 @@ pub struct FlowRow {
     pub srtt_ms: Option<f64>,
     pub goodput_mbps: f64,
     pub retransmitted_packets: u64,
+    pub wmem_queued_bytes: Option<u32>,
+    pub sndbuf_bytes: Option<u32>,
 }
 
 /// A row of [`LinkSeries`].
@@ -355,6 +359,10 @@ pub struct FlowSeries {
     pub goodput_mbps: Vec<f64>,
     /// Since the start of the flow.
     pub retransmitted_packets: Vec<u64>,
+    /// Memory in the send buffer; none unless the sender is on a host.
+    pub wmem_queued_bytes: Vec<Option<u32>>,
+    /// Memory that it may take.
+    pub sndbuf_bytes: Vec<Option<u32>>,
 }
 
 impl FlowSeries {
@@ -368,6 +376,8 @@ impl FlowSeries {
         self.srtt_ms.push(row.srtt_ms);
         self.goodput_mbps.push(row.goodput_mbps);
         self.retransmitted_packets.push(row.retransmitted_packets);
+        self.wmem_queued_bytes.push(row.wmem_queued_bytes);
+        self.sndbuf_bytes.push(row.sndbuf_bytes);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
 use crate::uplink::Uplink;
-use measure::{Interval, ReceiverMeter, Sampler, SenderMeter};
+use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::Library;
 use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
@@ -74,7 +74,8 @@ pub fn run_with(
     let mut network = Network::new(scenario, plan.clone(), monitors(scenario, &plan), time, options)?;
     for (near, uplink) in &uplinks {
         let queue = uplink.queue(near.host, clock.origin()).map_err(Error::machine)?;
-        network.stand_behind(near.hosts, near.link, queue);
+        let send_buffers = uplink.send_buffers(clock.origin()).map_err(Error::machine)?;
+        network.stand_behind(near.hosts, near.link, queue, send_buffers);
     }
     let links = network.samples();
     let emulator = Emulator::new(scenario, &pairs, network, clock);
@@ -244,10 +245,14 @@ pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<
 }
 
 fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
-    let monitor = |Planned { settings, arrival, .. }: &Planned| {
+    let monitor = |planned: &Planned| {
+        let Planned { settings, arrival, .. } = planned;
         let sender = SenderMeter::new(Interval::new(scenario, None), arrival.at);
         let receiver = ReceiverMeter::new(Interval::new(scenario, settings.stop));
-        FlowMonitor::new(sender, receiver, arrival.size.map(|size| size.0))
+        let mut monitor = FlowMonitor::new(sender, receiver, arrival.size.map(|size| size.0));
+        monitor.send_buffer =
+            planned.sends_from_host().then(|| SendBufferMeter::new(Interval::new(scenario, settings.stop), arrival.at));
+        monitor
     };
     plan.flows.iter().map(monitor).collect()
 }
@@ -348,5 +353,7 @@ fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, f
     sender.timeouts = flow.timeouts;
     let mut receiver = monitor.receiver.clone();
     receiver.delivered_bytes = flow.receiver_meter.delivered_bytes;
-    measure::flow_record(number, cc, sender, &receiver, monitor.lost)
+    let mut record = measure::flow_record(number, cc, sender, &receiver, monitor.lost);
+    record.send_buffer = monitor.send_buffer.as_ref().map(SendBufferMeter::stats);
+    record
 }

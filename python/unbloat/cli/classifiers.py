@@ -83,6 +83,8 @@ def screen(classifiers: list[dict[str, Any]]) -> Iterator[str]:
                 Column("packets", "", [band["packets"] for band in bands]),
                 Column("bytes", "kB", [thousands(band["bytes"]) for band in bands]),
                 Column("dropped", "packets", [band["dropped"] for band in bands]),
+                Column("delay mean", "ms", [band["delay_ms_mean"] for band in bands]),
+                Column("max", "ms", [band["delay_ms_max"] for band in bands]),
             ]
         )
         flows = classifier["flows"][:MOST_FLOWS]

@@ -149,6 +149,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("bitrate", "bitrate_mbps_mean", "bit rate", "Mbit/s", MEAN,
      "Of `video`: mean rate of the pieces that it fetched."),
     ("switches", "quality_switches", "switches", "times", SUM, "Of `video`: how often its quality changes."),
+    ("wmem_queued", "wmem_queued_bytes_mean", "in send buffer", "B", MEAN,
+     "Of a sender on a host: memory that its send buffer holds (`sk_wmem_queued`), mean over the packets that leave "
+     "TCP."),
     ("sndbuf", "sndbuf_percent_mean", "send buffer", "%", MEAN,
      "Of a sender on a host: what its send buffer holds over its size (`sk_wmem_queued` over `sk_sndbuf`), mean over "
      "the packets that leave TCP."),
@@ -326,6 +329,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("srtt_ms", "Smoothed RTT (RFC 6298)."),
         Column("goodput_mbps", "Payload delivered in order over the step that ends here."),
         Column("retransmitted_packets", "Packets retransmitted since the start of the run."),
+        Column(
+            "wmem_queued_bytes",
+            "Memory that the sender's send buffer holds (`sk_wmem_queued`); empty unless the sender is on a host.",
+        ),
+        Column("sndbuf_bytes", "Memory that it may take (`sk_sndbuf`)."),
     ),
     "link_series": (
         Column("time_s", "Time of the sample since the start of the run."),

@@ -210,6 +210,13 @@ impl Sender {
         self.sk.inet_conn.sk.sk_sndbuf = buffer.sndbuf as i32;
     }
 
+    /// Memory in the buffer and memory that it may take, bytes; none unless the sender is on a host.
+    pub fn send_buffer_memory(&self) -> Option<(u32, u32)> {
+        self.small_queue.as_ref()?;
+        let (held, _) = self.held_and_unsent();
+        self.send_buffer.as_ref().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
+    }
+
     /// Payload in the buffer, and of that what was not sent, bytes.
     pub(super) fn buffered_bytes(&self) -> (u32, u32) {
         let (held, unsent) = self.held_and_unsent();
@@ -231,8 +238,7 @@ impl Sender {
         let (held, _) = self.held_and_unsent();
         let cwnd = self.sk.snd_cwnd;
         if let Some(buffer) = &mut self.send_buffer {
-            let occupancy = buffer.queued(held) as f64 / buffer.sndbuf as f64;
-            buffer.meter.note(now, occupancy, held as f64 / cwnd as f64);
+            buffer.meter.note(now, buffer.queued(held), buffer.sndbuf, held as f64 / cwnd as f64);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::packet::{Data, Packet, class_of, flag};
 use crate::tap::Tap;
 use measure::SendBufferMeter;
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
-use scenario::model::Host;
+use scenario::model::{Host, Link, Service};
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -20,8 +20,9 @@ use std::rc::Rc;
 pub(super) const HEAD: u64 = 320 + 256 + 320;
 /// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;
-/// The rate of so many parts of a second may be in the host (`sk_pacing_shift`): about a millisecond.
-const PACING_SHIFT: u32 = 10;
+/// On Wi-Fi what leaves in 2^-7 s may be in the host, about 8 ms, for stations aggregate (mac80211's
+/// `tx_sk_pacing_shift`); elsewhere it is a millisecond.
+const WIFI_PACING_SHIFT: u8 = 7;
 /// The most for a sender that is not paced, bytes (`net.ipv4.tcp_limit_output_bytes`; 4 MiB from Linux 6.16 on).
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
 /// So many segments may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
@@ -57,14 +58,17 @@ enum Send {
 }
 
 /// `tcp_small_queue_check`: what may be in the host, bytes, when a segment of this size is to follow.
-fn limit(truesize: u64, pacing_rate: u64, is_paced: bool, send: Send) -> u64 {
+fn limit(truesize: u64, pacing_rate: u64, pacing_shift: u8, is_paced: bool, send: Send) -> u64 {
     let most = if is_paced { u64::MAX } else { LIMIT_OUTPUT_BYTES };
-    (2 * truesize).max(pacing_rate >> PACING_SHIFT).min(most) << send as u32
+    (2 * truesize).max(pacing_rate >> pacing_shift).min(most) << send as u32
 }
 
 impl Sender {
     /// Its packets wait in the queue of this host, into whose send buffer its application writes.
-    pub fn live_on(&mut self, host: &Host, classifier: Option<Rc<Classifier>>, meter: SendBufferMeter) {
+    pub fn live_on(&mut self, host: &Host, uplink: &Link, classifier: Option<Rc<Classifier>>, meter: SendBufferMeter) {
+        if let Service::Wifi(_) = uplink.service {
+            self.sk.inet_conn.sk.sk_pacing_shift = WIFI_PACING_SHIFT;
+        }
         self.small_queue = Some(SmallQueue::new(host.small_queues, classifier));
         self.write_through_buffer(host.send_buffer, meter);
     }
@@ -158,7 +162,7 @@ impl Sender {
     fn small_queue_limit(&self, segment: u32, send: Send) -> u64 {
         let socket = &self.sk.inet_conn.sk;
         let is_paced = socket.sk_pacing_status != 0;
-        limit(self.truesize(segment), socket.sk_pacing_rate, is_paced, send)
+        limit(self.truesize(segment), socket.sk_pacing_rate, socket.sk_pacing_shift, is_paced, send)
     }
 
     /// How many segments the host takes at once.
@@ -256,8 +260,9 @@ mod tests {
             (12_500_000_000, true, 12_207_031),
             (u64::MAX, false, 1_048_576),
         ] {
-            assert_eq!(limit(TRUESIZE, rate, is_paced, Send::First), expected, "{rate} bytes a second");
-            assert_eq!(limit(TRUESIZE, rate, is_paced, Send::Again), 2 * expected, "{rate} bytes a second, again");
+            assert_eq!(limit(TRUESIZE, rate, 10, is_paced, Send::First), expected, "{rate} bytes a second");
+            assert_eq!(limit(TRUESIZE, rate, 10, is_paced, Send::Again), 2 * expected, "{rate} bytes a second, again");
         }
+        assert_eq!(limit(TRUESIZE, 12_500_000, WIFI_PACING_SHIFT, false, Send::First), 97_656, "8 ms at 100 Mbit/s");
     }
 }

@@ -10,6 +10,7 @@ mod departures;
 mod ecn;
 mod fingerprints;
 mod hosts;
+mod hosts_in_cells;
 mod impairments;
 mod invariants;
 mod kernel_examples;

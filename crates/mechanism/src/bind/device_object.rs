@@ -60,11 +60,16 @@ pub struct ClassifierScope {
     pub handle: u32,
     /// How many they are.
     pub bands: u32,
+    /// The number of the device whose packets are timed; 0 for nobody's.
+    pub device: u32,
+    /// The number of its network namespace.
+    pub namespace: u32,
 }
 
 impl Scope for ClassifierScope {
     fn bytes(&self) -> Vec<u8> {
-        [self.link_header, self.handle, self.bands].map(u32::to_ne_bytes).concat()
+        let ClassifierScope { link_header, handle, bands, device, namespace } = *self;
+        [link_header, handle, bands, device, namespace].map(u32::to_ne_bytes).concat()
     }
 }
 

@@ -1,13 +1,14 @@
 //! From a scenario to its media and their members.
 
-use super::member::{Member, MemberId, MemberPort};
+use super::member::{Member, MemberId, MemberPort, Rid};
 use super::members::Members;
 use super::{lte, mesh, wifi};
 use crate::channel::PortId;
 use crate::direction::{self, discipline_of, purpose};
+use crate::qdisc::DeviceRing;
 use scenario::lte::Cqi;
 use scenario::mesh::Hop;
-use scenario::model::{Link, Scenario, Service, WifiCell};
+use scenario::model::{Host, Link, Scenario, Service, WifiCell};
 
 /// Which member a port is; none if its link has a transmitter of its own.
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
@@ -24,36 +25,75 @@ pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPor
         }
         _ => return None,
     };
-    let member = 2 * place as MemberId + direction::is_reverse(port) as MemberId;
+    // A cell's downlink comes first. By the link of a host the host sends forward.
+    let is_second = direction::is_reverse(port) ^ scenario.leads_from_station(number);
+    let member = 2 * place as MemberId + is_second as MemberId;
     Some(MemberPort { medium: medium as u32, member })
+}
+
+/// The ports of a link in a cell: down to the station, and up from it.
+fn down_and_up(scenario: &Scenario, link: usize) -> [PortId; 2] {
+    let (forward, reverse) = (direction::forward(link), direction::reverse(link));
+    if scenario.leads_from_station(link) { [reverse, forward] } else { [forward, reverse] }
+}
+
+/// A direction of a link as a member whose packets wait in queue number `queue`.
+fn member(scenario: &Scenario, port: PortId, queue: usize) -> Member {
+    let Scenario { seed, warmup, duration, .. } = *scenario;
+    let member = Member::new(link_of(scenario, port), port, queue, seed, purpose(port), warmup, duration);
+    member.on_host(sends_by(scenario, port).map(|_| rid(scenario, port)))
+}
+
+/// When a host that sends by a port is rid of a packet: a modem has a buffer of its own, and grants come for what is
+/// in it; a Wi-Fi adapter reports what has become of each frame.
+fn rid(scenario: &Scenario, port: PortId) -> Rid {
+    match link_of(scenario, port).service {
+        Service::Lte(_) => Rid::Taken,
+        _ => Rid::Sent,
+    }
+}
+
+/// The host in a cell that sends by a port.
+fn sends_by(scenario: &Scenario, port: PortId) -> Option<&Host> {
+    let link = port as usize / 2;
+    let is_its_own = !direction::is_reverse(port) && scenario.leads_from_station(link);
+    scenario.hosts.iter().find(|host| is_its_own && host.uplink == link)
+}
+
+fn link_of(scenario: &Scenario, port: PortId) -> &Link {
+    scenario.links[port as usize / 2].direction(direction::is_reverse(port))
+}
+
+/// The queue before a direction of a link, behind which a host has the ring of its device.
+fn queue(scenario: &Scenario, port: PortId) -> DeviceRing {
+    let host = sends_by(scenario, port);
+    let ring = host.map_or(0, |host| host.ring);
+    let queue = DeviceRing::new(discipline_of(link_of(scenario, port), scenario, purpose(port)), ring, false);
+    if host.is_some() && rid(scenario, port) == Rid::Taken { queue.telling() } else { queue }
 }
 
 /// A cell, with the queue of its access point, or one for each of its stations, and then those of the stations.
 pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> (wifi::Cell, Members) {
-    let Scenario { seed, warmup, duration, .. } = *scenario;
     let (mut members, mut queues, mut of_stations, mut stations) = (vec![], vec![], vec![], vec![]);
     let links: Vec<_> = scenario.links_of_cell(number).collect();
     let shares_queue = cell.queue.is_some();
     let of_access_point = if shares_queue { 1 } else { links.len() };
-    let discipline = |link: &Link, port| discipline_of(link, scenario, purpose(port));
     for (place, link) in links.into_iter().enumerate() {
-        let (forward, reverse) = (direction::forward(link), direction::reverse(link));
-        let link = &scenario.links[link];
+        let [down, up] = down_and_up(scenario, link);
         if queues.len() < of_access_point {
-            queues.push(discipline(&link.forward, forward));
+            queues.push(queue(scenario, down));
         }
-        of_stations.push(discipline(&link.reverse, reverse));
-        let queue = if shares_queue { 0 } else { place };
-        let both = [(&link.forward, forward, queue), (&link.reverse, reverse, of_access_point + place)];
-        members.extend(both.map(|(direction, port, queue)| {
-            Member::new(direction, port, queue, seed, purpose(port), warmup, duration)
-        }));
-        if let Service::Wifi(station) = link.forward.service {
+        of_stations.push(queue(scenario, up));
+        let of_down = if shares_queue { 0 } else { place };
+        members.extend(
+            [(down, of_down), (up, of_access_point + place)].map(|(port, queue)| member(scenario, port, queue)),
+        );
+        if let Service::Wifi(station) = scenario.links[link].forward.service {
             stations.push(wifi::Station { mode: station.mode(), frame_errors: station.frame_errors });
         }
     }
     queues.append(&mut of_stations);
-    let control = wifi::Cell::new(cell.standard, cell.slot, stations, shares_queue, seed, number as u64);
+    let control = wifi::Cell::new(cell.standard, cell.slot, stations, shares_queue, scenario.seed, number as u64);
     (control, Members::new(members, queues))
 }
 
@@ -67,15 +107,13 @@ fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, C
 
 /// An LTE cell, with a queue for each of its members.
 pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &scenario::lte::Cell) -> (lte::Cell, Members) {
-    let Scenario { seed, warmup, duration, .. } = *scenario;
     let (links, qualities): (Vec<_>, Vec<_>) = lte_users(scenario, number).unzip();
     let (mut members, mut queues) = (vec![], vec![]);
-    for port in links.into_iter().flat_map(|link| [direction::forward(link), direction::reverse(link)]) {
-        let link = scenario.links[port as usize / 2].direction(direction::is_reverse(port));
-        members.push(Member::new(link, port, queues.len(), seed, purpose(port), warmup, duration));
-        queues.push(discipline_of(link, scenario, purpose(port)));
+    for port in links.into_iter().flat_map(|link| down_and_up(scenario, link)) {
+        members.push(member(scenario, port, queues.len()));
+        queues.push(queue(scenario, port));
     }
-    (lte::Cell::new(cell, &qualities, seed, number as u64), Members::new(members, queues))
+    (lte::Cell::new(cell, &qualities, scenario.seed, number as u64), Members::new(members, queues))
 }
 
 /// A mesh, with a queue for each of its nodes, which the packets to all of the node's neighbours share.
@@ -91,13 +129,12 @@ pub(super) fn mesh(scenario: &Scenario, number: usize, mesh: &scenario::mesh::Me
             hops.push(hop);
         }
     }
-    let queue = |node: usize| {
+    let queue_of = |node: usize| {
         let sends = hops.iter().position(|hop| hop.from == node).expect("each node has a neighbour in the tree");
         let port = members[sends].port;
-        let link = scenario.links[port as usize / 2].direction(direction::is_reverse(port));
-        discipline_of(link, scenario, purpose(port))
+        queue(scenario, port)
     };
-    let queues = (0..mesh.nodes.len()).map(queue).collect();
+    let queues = (0..mesh.nodes.len()).map(queue_of).collect();
     let control = mesh::Mesh::new(mesh, hops, seed, number as u64, warmup, duration);
     (control, Members::new(members, queues))
 }

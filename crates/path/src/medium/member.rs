@@ -19,6 +19,15 @@ pub struct MemberPort {
     pub member: MemberId,
 }
 
+/// When the host of a member is rid of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rid {
+    /// When the device has taken it, as a modem does with a buffer of its own.
+    Taken,
+    /// When it has been transmitted, or is given up: until then the adapter reads the host's memory.
+    Sent,
+}
+
 /// A channel of its own behind the shared transmitter, and what was counted. Its queue is one of those of
 /// [`Members`](super::Members).
 pub struct Member {
@@ -27,6 +36,8 @@ pub struct Member {
     /// The number of the queue that its packets wait in.
     pub(super) queue: usize,
     pub(super) channel: Channel,
+    /// Its sender is a host, which is told when it is rid of a packet.
+    pub(super) host: Option<Rid>,
     /// What was counted; a packet waits until its first transmission starts.
     pub stats: LinkStats,
     /// Its own bytes and packets in that queue.
@@ -48,6 +59,7 @@ impl Member {
             name: link.name.clone(),
             queue,
             channel: Channel::new(link, seed, purpose),
+            host: None,
             stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
             waiting: (0, 0),
             air_ns: 0,
@@ -55,6 +67,11 @@ impl Member {
             from,
             to,
         }
+    }
+
+    /// The same, whose sender is a host if it is told.
+    pub fn on_host(self, host: Option<Rid>) -> Member {
+        Member { host, ..self }
     }
 
     /// It has the medium from `start` to `end`.

@@ -1,13 +1,14 @@
 //! The members of a medium, their queues, and the packets in them and in their channels.
 
-use super::member::{Member, MemberId};
+use super::member::{Member, MemberId, Rid};
 use crate::agenda::Agenda;
 use crate::channel::{Passage, PortId, Transit};
 use crate::output::Fate;
-use crate::packet::{Packet, PacketId, Pool};
-use crate::qdisc::{AnyQdisc, Ecn, Qdisc, Skb};
+use crate::packet::{Packet, PacketId, Pool, skb};
+use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
 use crate::queued::Gone;
 use scenario::units::Nanos;
+use std::collections::VecDeque;
 
 /// A packet that has left its queue to be transmitted, perhaps more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,24 +29,37 @@ struct Tag {
     next_hop: u32,
 }
 
+/// When the host of a member is rid of a packet, or hears no more of one that it was rid of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Departure {
+    at: Nanos,
+    pub(super) id: PacketId,
+    /// The host is to be told.
+    pub(super) is_told: bool,
+    /// What has become of it, if it will not arrive.
+    pub(super) fate: Option<Fate>,
+}
+
 /// The members with their queues.
 pub struct Members {
     members: Vec<Member>,
-    queues: Vec<AnyQdisc>,
+    queues: Vec<DeviceRing>,
     /// When the next packet of each is at its far end.
     arrivals: Agenda,
     /// Of each packet that waits, by its number.
     tags: Vec<Tag>,
     dropped: Vec<Skb>,
+    /// Of members on hosts, in the order of their times.
+    departures: VecDeque<Departure>,
     /// Packets that are on the medium no more and will not arrive; for whoever counts and releases them.
     pub(super) gone: Vec<Gone>,
 }
 
 impl Members {
     /// Members whose packets wait in these queues.
-    pub fn new(members: Vec<Member>, queues: Vec<AnyQdisc>) -> Members {
+    pub fn new(members: Vec<Member>, queues: Vec<DeviceRing>) -> Members {
         let arrivals = Agenda::new(members.len() as u32);
-        Members { members, queues, arrivals, tags: vec![], dropped: vec![], gone: vec![] }
+        Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures: VecDeque::new(), gone: vec![] }
     }
 
     /// One of them.
@@ -69,11 +83,60 @@ impl Members {
             self.tags.resize(place + 1, Tag::default());
         }
         self.tags[place] = Tag { member, next_hop: transit.next_hop };
-        let skb = packets.skb(transit.id, now);
+        let mut skb = packets.skb(transit.id, now);
+        if self.get(member).host.is_some() {
+            skb.band = packets.get(transit.id).band();
+        }
         self.count_waiting(&skb, 1);
         let queue = self.queue_of(member);
         self.queues[queue].enqueue(now, skb, &mut self.dropped);
         self.note_drops(now);
+        self.note_taken(now, queue);
+    }
+
+    /// Whether the queue of a member on a host has no room for a packet, so that its sender keeps it; then it counts as
+    /// dropped.
+    pub(super) fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P) -> bool {
+        let skb = Skb { band: packet.band(), ..skb(packet, now) };
+        let refused = self.get(member).host.is_some() && !self.queues[self.queue_of(member)].has_room(&skb);
+        if refused {
+            self.get_mut(member).stats.dropped_after(now, now, skb.bytes);
+        }
+        refused
+    }
+
+    /// When the host of a member is rid of a packet next; `Nanos::NEVER` if none is to be told.
+    pub(super) fn next_departure(&self) -> Nanos {
+        self.departures.front().map_or(Nanos::NEVER, |departure| departure.at)
+    }
+
+    /// Takes that departure.
+    pub(super) fn take_departure(&mut self) -> Option<Departure> {
+        self.departures.pop_front()
+    }
+
+    /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no
+    /// more if it has a fate.
+    fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, fate: Option<Fate>) {
+        if self.get(member).host.is_some() && (is_told || fate.is_some()) {
+            let place = self.departures.partition_point(|departure| departure.at <= at);
+            self.departures.insert(place, Departure { at, id, is_told, fate });
+        } else if let Some(fate) = fate {
+            self.gone.push(Gone { id, fate });
+        }
+    }
+
+    /// The hosts' devices have taken packets.
+    fn note_taken(&mut self, now: Nanos, queue: usize) {
+        for id in self.queues[queue].take_taken() {
+            let member = self.tags[id as usize].member;
+            self.departs(now, member, PacketId(id), true, None);
+        }
+    }
+
+    /// Whether the host of a member is told when a packet is sent or given up.
+    fn tells_when_sent(&self, member: MemberId) -> bool {
+        self.get(member).host == Some(Rid::Sent)
     }
 
     /// When a queue has a packet: `now` if it has one that it does not hold back, `Nanos::NEVER` if it is empty.
@@ -85,6 +148,7 @@ impl Members {
     pub(super) fn dequeue<P: Packet>(&mut self, now: Nanos, queue: usize, packets: &mut Pool<P>) -> Option<Frame> {
         let chosen = self.queues[queue].dequeue(now, &mut self.dropped);
         self.note_drops(now);
+        self.note_taken(now, queue);
         let skb = chosen?;
         self.count_waiting(&skb, -1);
         let id = PacketId(skb.id);
@@ -115,21 +179,22 @@ impl Members {
     /// through the channel.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
         let member = &mut self.members[frame.member as usize];
-        match member.channel.send(end, frame.transit) {
-            Passage::Lost => {
-                member.stats.lost(frame.enqueued_at);
-                self.gone.push(Gone { id: frame.transit.id, fate: Fate::Lost });
-            }
+        let passage = member.channel.send(end, frame.transit);
+        match passage {
+            Passage::Lost => member.stats.lost(frame.enqueued_at),
             Passage::Twice => member.stats.duplicated(frame.enqueued_at),
             Passage::Behind | Passage::First => {}
         }
         self.arrivals.set(frame.member, member.channel.next());
+        let fate = (passage == Passage::Lost).then_some(Fate::Lost);
+        self.departs(end, frame.member, frame.transit.id, self.tells_when_sent(frame.member), fate);
     }
 
-    /// A packet will not be transmitted any more, though it has not been received.
-    pub(super) fn give_up(&mut self, frame: &Frame) {
+    /// A packet will not be transmitted any more from `end` on, though it has not been received.
+    pub(super) fn give_up(&mut self, end: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.lost(frame.enqueued_at);
-        self.gone.push(Gone { id: frame.transit.id, fate: Fate::Lost });
+        let is_told = self.tells_when_sent(frame.member);
+        self.departs(end, frame.member, frame.transit.id, is_told, Some(Fate::Lost));
     }
 
     /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
@@ -151,7 +216,7 @@ impl Members {
             self.count_waiting(&skb, -1);
             let member = self.tags[skb.id as usize].member;
             self.get_mut(member).stats.dropped_after(skb.enqueued_at, now, skb.bytes);
-            self.gone.push(Gone { id: PacketId(skb.id), fate: Fate::Dropped });
+            self.departs(now, member, PacketId(skb.id), true, Some(Fate::Dropped));
         }
         // Its room serves again.
         self.dropped = dropped;

@@ -14,11 +14,12 @@ pub mod mesh;
 pub mod wifi;
 
 pub(crate) use from_scenario::member_port;
-pub use member::{Member, MemberId, MemberPort};
+pub use member::{Member, MemberId, MemberPort, Rid};
+use members::Departure;
 pub use members::{Frame, Members};
 
 use crate::channel::{PortId, Transit};
-use crate::packet::{Packet, Pool};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::queued::Gone;
 use access_control::AccessControl;
 use scenario::model::Scenario;
@@ -29,6 +30,17 @@ use scenario::units::Nanos;
 pub struct Medium {
     members: Members,
     kind: Kind,
+}
+
+/// What a step of a medium brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A packet is at the far end of a member with this port.
+    Arrived(PortId, Transit),
+    /// The host that has sent it is rid of this packet.
+    Departed(PacketId),
+    /// Nothing that concerns others, but for the packets that are gone.
+    Nothing,
 }
 
 /// The kinds of media.
@@ -81,19 +93,30 @@ impl Medium {
 
     /// When the medium has something to do; `Nanos::NEVER` when it is empty.
     pub fn next(&self) -> Nanos {
-        each!(&self.kind, control => control.next()).min(self.members.next_arrival())
+        each!(&self.kind, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
-    /// Does what `next` announced; gives what is at the far end of a member, or [`Transit::NOTHING`], and that member's
-    /// port.
-    pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> (PortId, Transit) {
+    /// Does what `next` announced. At the same time a packet leaves its host before one arrives.
+    pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.kind, control => control.next());
+        if self.members.next_departure() <= self.members.next_arrival().min(next)
+            && let Some(Departure { id, is_told, fate, .. }) = self.members.take_departure()
+        {
+            gone.extend(fate.map(|fate| Gone { id, fate }));
+            return if is_told { Step::Departed(id) } else { Step::Nothing };
+        }
         if self.members.next_arrival() <= next {
-            return self.members.take_arrival();
+            let (port, transit) = self.members.take_arrival();
+            return Step::Arrived(port, transit);
         }
         each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);
-        (0, Transit::NOTHING)
+        Step::Nothing
+    }
+
+    /// Whether the host of a member has no room for a packet, so that it is not sent.
+    pub fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P) -> bool {
+        self.members.refuses(now, member, packet)
     }
 
     /// The records of its nodes, if it is a mesh.

@@ -14,6 +14,9 @@ pub struct DeviceRing {
     limits: Option<ByteQueueLimits>,
     /// Bytes of the packet that the device sends.
     under_way: u32,
+    /// The packets that the device has taken since [`DeviceRing::take_taken`] was called, by their numbers, if somebody
+    /// wants to know.
+    taken: Option<Vec<u32>>,
 }
 
 impl DeviceRing {
@@ -21,7 +24,28 @@ impl DeviceRing {
     /// it; one without slots takes each packet when it can be sent.
     pub fn new(qdisc: AnyQdisc, slots: u32, has_limits: bool) -> DeviceRing {
         let limits = has_limits.then(ByteQueueLimits::default);
-        DeviceRing { qdisc, slots: slots.into(), waiting: Packets::default(), limits, under_way: 0 }
+        DeviceRing { qdisc, slots: slots.into(), waiting: Packets::default(), limits, under_way: 0, taken: None }
+    }
+
+    /// A discipline behind which there is no ring.
+    pub fn none(qdisc: AnyQdisc) -> DeviceRing {
+        DeviceRing::new(qdisc, 0, false)
+    }
+
+    /// The same, which remembers what the device takes.
+    pub fn telling(self) -> DeviceRing {
+        DeviceRing { taken: Some(vec![]), ..self }
+    }
+
+    /// The packets that the device has taken since the last call, the first first.
+    pub fn take_taken(&mut self) -> Vec<u32> {
+        self.taken.as_mut().map_or(vec![], std::mem::take)
+    }
+
+    fn note_taken(&mut self, skb: &Skb) {
+        if let Some(taken) = &mut self.taken {
+            taken.push(skb.id);
+        }
     }
 
     /// The device takes what it has room for.
@@ -31,6 +55,7 @@ impl DeviceRing {
             if let Some(limits) = &mut self.limits {
                 limits.queued(skb.bytes);
             }
+            self.note_taken(&skb);
             self.waiting.push(skb);
         }
     }
@@ -44,7 +69,9 @@ impl Qdisc for DeviceRing {
 
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
         if self.slots == 0 {
-            return self.qdisc.dequeue(now, dropped);
+            let skb = self.qdisc.dequeue(now, dropped)?;
+            self.note_taken(&skb);
+            return Some(skb);
         }
         let sent = std::mem::take(&mut self.under_way);
         if let Some(limits) = self.limits.as_mut().filter(|_| sent > 0) {

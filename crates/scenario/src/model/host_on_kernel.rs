@@ -73,6 +73,8 @@ fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
             _ => Some(only(key("queue.kind"), OnlyThere::HostQueue)),
         },
         (Service::Trace(_), _) => Some(only(key("trace"), OnlyThere::UplinkOfOneRate)),
+        (Service::Wifi(_), _) => Some(only(key("wifi"), OnlyThere::HostInCell)),
+        (Service::Lte(_), _) => Some(only(key("lte"), OnlyThere::HostInCell)),
         (_, _) => Some(only(key("rates"), OnlyThere::UplinkOfOneRate)),
     }
 }

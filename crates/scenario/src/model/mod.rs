@@ -91,10 +91,19 @@ impl Scenario {
         (0..).zip(&self.links).filter(move |(_, link)| is_of_cell(link)).map(|(number, _)| number)
     }
 
-    /// The one queue that the access point of a link's cell has for all stations.
-    pub(crate) fn shared_queue(&self, link: usize) -> Option<&Queue> {
+    /// Does the forward direction of a link lead from a station of a Wi-Fi cell, or a user of an LTE cell? A link in a
+    /// cell leads to it, unless a host's packets leave by the link: then the host is the station.
+    pub fn leads_from_station(&self, link: usize) -> bool {
+        let in_cell = matches!(self.links[link].forward.service, Service::Wifi(_) | Service::Lte(_));
+        in_cell && self.hosts.iter().any(|host| host.uplink == link)
+    }
+
+    /// The one queue that the access point of a link's cell has for all stations, if it is that of this direction.
+    pub(crate) fn shared_queue(&self, link: usize, is_reverse: bool) -> Option<&Queue> {
         match &self.links[link].forward.service {
-            Service::Wifi(station) => self.wifi[station.cell].queue.as_ref(),
+            Service::Wifi(station) if is_reverse == self.leads_from_station(link) => {
+                self.wifi[station.cell].queue.as_ref()
+            }
             _ => None,
         }
     }

@@ -47,6 +47,8 @@ pub enum OnlyThere {
     Tuning,
     /// Links of hosts whose rate varies.
     UplinkOfOneRate,
+    /// Hosts that are stations of a cell.
+    HostInCell,
     /// Queues of hosts that this program does not ask a kernel for.
     HostQueue,
     /// Groups of one host that differ in what is the host's.
@@ -75,6 +77,12 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::Tuning => write!(f, "is \"linux\" on a kernel, which grows a send buffer as Linux does")?,
             OnlyThere::UplinkOfOneRate => {
                 write!(f, "cannot be had on a kernel for the link of a host, whose queue lets packets go at one rate")?;
+            }
+            OnlyThere::HostInCell => {
+                write!(
+                    f,
+                    "cannot be had on a kernel for the link of a host, which would have to know when the air is free"
+                )?;
             }
             OnlyThere::HostQueue => {
                 write!(

@@ -183,6 +183,12 @@ fn what_a_host_on_a_kernel_lacks_is_named() {
     ] {
         assert_eq!(key(asked).as_deref(), Some(refused));
     }
+    let cell = HOST.replace(
+        "[link.line]\nrate = \"9mbit\"",
+        "[lte.cell]\nbandwidth = \"5mhz\"\n[link.line]\nlte = \"cell\"\ncqi = 9",
+    );
+    let refused = only(&cell, &[]).only_in_the_simulator().map(|refused| refused.key);
+    assert_eq!(refused.as_deref(), Some("link.line.lte"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::host::tun;
-use crate::kernel::StampReader;
+use crate::kernel::{SendBuffers, StampReader};
 use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
@@ -64,6 +64,8 @@ pub struct Network {
     kernel_ports: [Vec<PortId>; 2],
     /// By pair of hosts, what tells when packets of the near one came to its queue.
     stamps: Vec<Option<StampReader>>,
+    /// What tells of the send buffers there, with the pair of hosts.
+    send_buffers: Vec<(usize, SendBuffers)>,
     time: Time,
     step: Option<Nanos>,
     /// Steps of the series that are over.
@@ -115,6 +117,7 @@ impl Network {
             kernel_ports,
             plan,
             stamps: vec![],
+            send_buffers: vec![],
             time,
             step: options.series,
             steps: 0,
@@ -170,6 +173,7 @@ impl Network {
         self.catch_up(now);
         if is_data {
             self.trace(now, &buffer[tun::HEADER..length])?;
+            self.note_send_buffers();
             // TCP's round trip begins before the queue of its host.
             let stamps = self.stamps.get(hosts).copied().flatten().filter(|_| from == End::Sender);
             let sent_at = stamps.map_or(now, |stamps| stamps.came(now, &buffer[..length]));
@@ -254,14 +258,29 @@ impl Network {
     }
 
     /// Puts the port of a link behind the queue of the device of a host, the near one of this pair.
-    pub fn stand_behind(&mut self, hosts: usize, link: usize, queue: HostQueue) {
+    pub fn stand_behind(&mut self, hosts: usize, link: usize, queue: HostQueue, send_buffers: SendBuffers) {
+        self.send_buffers.push((hosts, send_buffers));
         self.stamps.resize(self.plan.hosts.len(), None);
         self.stamps[hosts] = Some(queue.reader);
         self.with_uplink(path::forward(link), |uplink| uplink.stand_behind(queue));
     }
 
+    /// Takes note of what was told of send buffers since the last call.
+    fn note_send_buffers(&mut self) {
+        for (hosts, send_buffers) in &self.send_buffers {
+            for seen in send_buffers.take() {
+                let flow = self.plan.hosts[*hosts].flow_of(|| Some(seen.ports));
+                let monitor = flow.and_then(|flow| self.around.monitors.get_mut(flow));
+                if let Some(meter) = monitor.and_then(|monitor| monitor.send_buffer.as_mut()) {
+                    meter.note(seen.at, seen.queued.into(), seen.sndbuf.into(), seen.windows);
+                }
+            }
+        }
+    }
+
     /// The run is over: takes note of what the hosts' queues have dropped.
     pub fn finish(&mut self) -> io::Result<()> {
+        self.note_send_buffers();
         let all = self.kernel_ports[End::Receiver as usize].clone();
         all.into_iter().filter_map(|port| self.with_uplink(port, UplinkPort::finish)).collect()
     }

@@ -1,7 +1,7 @@
 //! What can be told of a flow from its packets at the sender's interface, as tcptrace does it.
 
 use crate::packet::Segment;
-use measure::{ReceiverMeter, SenderMeter};
+use measure::{ReceiverMeter, SendBufferMeter, SenderMeter};
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 
@@ -36,6 +36,8 @@ pub struct FlowMonitor {
     pub sender: SenderMeter,
     /// What is seen to reach its receiver.
     pub receiver: ReceiverMeter,
+    /// What its send buffer is seen to hold; none unless its sender is on a host.
+    pub send_buffer: Option<SendBufferMeter>,
     /// Data packets that were sent in the measuring interval and were dropped or lost.
     pub lost: u64,
 }
@@ -53,6 +55,7 @@ impl FlowMonitor {
             completed_at: None,
             sender,
             receiver,
+            send_buffer: None,
             lost: 0,
         }
     }

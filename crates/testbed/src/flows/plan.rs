@@ -50,6 +50,11 @@ impl Planned {
         }
     }
 
+    /// Is its sender on a host of the scenario?
+    pub fn sends_from_host(&self) -> bool {
+        self.settings.host.is_some() && self.from() == End::Sender && self.datagrams().is_none()
+    }
+
     /// Has its sender a send buffer as the kernel tunes it? Without a host and an application that says when it writes
     /// the buffer is one that never holds the flow up.
     pub fn has_send_buffer(&self) -> bool {

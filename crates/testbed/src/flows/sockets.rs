@@ -176,6 +176,20 @@ fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
     set_at(fd, libc::IPPROTO_TCP, option, value)
 }
 
+/// Memory in the send buffer of a socket, and memory that it may take, bytes (`sk_wmem_queued` and `sk_sndbuf`).
+pub fn send_buffer(fd: &OwnedFd) -> io::Result<(u32, u32)> {
+    // Their places in what `SO_MEMINFO` gives (include/uapi/linux/sock_diag.h).
+    const SNDBUF: usize = 3;
+    const WMEM_QUEUED: usize = 5;
+    let mut all = [0u32; 9];
+    let mut length = size_of_val(&all) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to plain numbers.
+    let status = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, (&raw mut all).cast(), &raw mut length)
+    };
+    if status == 0 { Ok((all[WMEM_QUEUED], all[SNDBUF])) } else { Err(io::Error::last_os_error()) }
+}
+
 /// `setsockopt` with a plain number.
 pub fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.

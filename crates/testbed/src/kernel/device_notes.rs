@@ -53,9 +53,20 @@ impl AtDevice {
         Device { name: self.device.clone(), index: self.index }
     }
 
-    fn path(&self, folder: &str) -> PathBuf {
-        Path::new(folder).join(format!("{}-{}.json", self.namespace, self.index))
+    /// What no other device has.
+    pub(super) fn file_name(&self) -> String {
+        format!("{}-{}", self.namespace, self.index)
     }
+
+    fn path(&self, folder: &str) -> PathBuf {
+        Path::new(folder).join(format!("{}.json", self.file_name()))
+    }
+}
+
+/// The number by which the kernel's own structures know the calling thread's network namespace.
+pub(super) fn namespace_number() -> u32 {
+    // It is that of a file in a file system of these numbers.
+    namespace() as u32
 }
 
 /// A note of one kind.

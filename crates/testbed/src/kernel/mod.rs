@@ -14,6 +14,7 @@ mod messages;
 mod pins;
 mod registry;
 mod rights;
+mod send_buffers;
 mod stamp;
 mod status;
 mod tc_program;
@@ -26,7 +27,9 @@ pub use cgroup::{Attachment, Group, attach, detach};
 pub use classifier::{
     ClassifiedFlow, ClassifierNote, ClassifierStatus, classifier_status, load_classifier, unload_classifier,
 };
-pub(crate) use classifier::{ClassifierDrops, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes};
+pub(crate) use classifier::{
+    ClassifierDrops, ClassifierPlace, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes,
+};
 pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
 pub use device_notes::{AtDevice, DeviceUnloaded};
@@ -36,6 +39,7 @@ pub use loader::{Loaded, load};
 pub(crate) use loader::{load_for_run, require_own};
 pub use pins::{Note, load_pinned};
 pub(crate) use rights::require_hosts;
+pub(crate) use send_buffers::SendBuffers;
 pub(crate) use stamp::{Stamp, StampReader};
 pub use status::{Calls, ControlStatus, Holder, status};
 pub use unload::{Unloaded, unload};

@@ -3,8 +3,9 @@
 use crate::host::tun;
 use crate::kernel::error::Error;
 use crate::kernel::messages::listening;
+use crate::kernel::send_buffers::{self, SendBuffers};
 use crate::kernel::tc_program::TcProgram;
-use libbpf_rs::{Object, ObjectBuilder, TC_EGRESS};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, TC_EGRESS};
 use scenario::units::Nanos;
 use std::os::fd::AsFd;
 
@@ -63,6 +64,12 @@ impl Stamp {
     /// What reads the times that it writes, in a run at whose start the kernel's clock shows `origin`.
     pub(crate) fn reader(&self, origin: Nanos) -> StampReader {
         StampReader { shift: self.shift, origin }
+    }
+
+    /// What reads the send buffers that it tells of, likewise.
+    pub(crate) fn send_buffers(&self, origin: Nanos) -> libbpf_rs::Result<SendBuffers> {
+        let map = self.object.maps().find(|map| map.name() == send_buffers::MAP).expect("the program declares it");
+        SendBuffers::new(&map, origin)
     }
 
     /// Gives it to a device.

@@ -12,7 +12,7 @@ use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::host::netlink::Netlink;
 use crate::host::{Host, tun};
-use crate::kernel::{ClassifierDrops, ClassifierProgram, Stamp, StampReader};
+use crate::kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
 use mechanism::Library;
 use nix::net::if_::if_nametoindex;
 use scenario::model::{self, CcSource, CongestionControl, Limit, Link, Scenario};
@@ -55,7 +55,8 @@ impl Uplink {
         let link = &scenario.links[model.uplink].forward;
         let bands = discipline::bands(link);
         let failed = |error| Error::Classifier { host: model.name.clone(), error };
-        let classifier = bands.map(|bands| ClassifierProgram::load(library, &classifier_of(model), 0, bands));
+        let place = |bands| ClassifierPlace { link_header: 0, bands, timed: None };
+        let classifier = bands.map(|bands| ClassifierProgram::load(library, &classifier_of(model), place(bands)));
         let classifier = classifier.transpose().map_err(failed)?;
         let stamp = Stamp::load(longest_wait(link, host.mtu, scenario.duration))
             .map_err(|error| Error::Machine(error.message))?;
@@ -82,6 +83,11 @@ impl Uplink {
         let classifier = drops.transpose().map_err(io::Error::other)?;
         let netlink = host.namespace.within(Netlink::open)?;
         Ok(HostQueue { netlink, device: self.device, classifier, reader: self.stamp.reader(origin) })
+    }
+
+    /// What tells of the send buffers whose segments come to it, likewise.
+    pub fn send_buffers(&self, origin: Nanos) -> io::Result<SendBuffers> {
+        self.stamp.send_buffers(origin).map_err(io::Error::other)
     }
 }
 

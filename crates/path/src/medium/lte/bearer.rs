@@ -107,7 +107,7 @@ impl Bearer {
         }
         for part in self.ended.drain(..) {
             if part.lost || tries.lost {
-                members.give_up(&part.frame);
+                members.give_up(self.in_order_at, &part.frame);
             } else {
                 members.deliver(self.in_order_at, &part.frame);
             }

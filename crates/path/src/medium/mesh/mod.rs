@@ -333,7 +333,7 @@ impl Mesh {
         let outgoing = one.outgoing.take();
         if let Some(outgoing) = outgoing.filter(|packet| !packet.is_received || packet.fragment + 1 < packet.fragments)
         {
-            members.give_up(&outgoing.frame);
+            members.give_up(now, &outgoing.frame);
         }
         self.rest(node, now, now, members);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::channel::Transit;
-use crate::medium::{Medium, Member, from_scenario};
+use crate::medium::{Medium, Member, Step, from_scenario};
 use crate::packet::tests::TestPacket;
 use proptest::prelude::*;
 use scenario::model::Scenario;
@@ -133,7 +133,10 @@ impl World {
     /// Carries out the next event; a packet at its destination is the answer.
     fn step(&mut self) -> Option<Arrival> {
         let (now, mut gone) = (self.medium.next(), vec![]);
-        let (port, Transit { id, next_hop }) = self.medium.step(now, &mut self.packets, &mut gone);
+        let (port, Transit { id, next_hop }) = match self.medium.step(now, &mut self.packets, &mut gone) {
+            Step::Arrived(port, transit) => (port, transit),
+            Step::Departed(_) | Step::Nothing => (0, Transit::NOTHING),
+        };
         self.release(&gone);
         if next_hop != Transit::END {
             return None;

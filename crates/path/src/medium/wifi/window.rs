@@ -82,7 +82,7 @@ impl Window {
             if first.received {
                 members.deliver(end, &first.frame);
             } else if first.tries >= TRIES {
-                members.give_up(&first.frame);
+                members.give_up(end, &first.frame);
             } else {
                 break;
             }

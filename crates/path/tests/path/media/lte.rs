@@ -1,7 +1,8 @@
 //! An LTE cell against closed forms.
 
 use super::TestPacket;
-use path::medium::{Medium, Member, MemberId, Members, lte};
+use path::medium::{Medium, Member, MemberId, Members, Step, lte};
+use path::qdisc::DeviceRing;
 use path::{Fate, Pool, Transit, qdisc};
 use proptest::prelude::*;
 use scenario::impairments::Impairments;
@@ -58,7 +59,7 @@ impl Air {
         };
         let count = 2 * users.len() as u32;
         let queues = (0..count).filter_map(|number| qdisc::of(&queue, Rate(1), 1500, 1, number.into()));
-        let members = Members::new((0..count).map(member).collect(), queues.collect());
+        let members = Members::new((0..count).map(member).collect(), queues.map(DeviceRing::none).collect());
         let cqis: Vec<_> = users.iter().map(|cqi| Cqi(*cqi)).collect();
         let medium = Medium::lte(lte::Cell::new(cell, &cqis, 1, 0), members);
         Air { medium, packets: Pool::default(), sent: 0, arrived: vec![], lost: 0, dropped: 0 }
@@ -69,8 +70,7 @@ impl Air {
         let mut gone = vec![];
         while self.medium.next() <= now && self.medium.next() < Nanos::NEVER {
             let at = self.medium.next();
-            let (port, transit) = self.medium.step(at, &mut self.packets, &mut gone);
-            if transit != Transit::NOTHING {
+            if let Step::Arrived(port, transit) = self.medium.step(at, &mut self.packets, &mut gone) {
                 self.arrived.push((at, port, self.packets.remove(transit.id).number));
             }
             self.bury(&mut gone);

@@ -1,8 +1,8 @@
 //! A Wi-Fi cell against hand-computed timings, closed forms and published analyses.
 
 use super::TestPacket;
-use path::medium::{Member, MemberId, Members, wifi};
-use path::qdisc::{AnyQdisc, Fifo};
+use path::medium::{Member, MemberId, Members, Step, wifi};
+use path::qdisc::{AnyQdisc, DeviceRing, Fifo};
 use path::{Medium, Pool, Transit};
 use scenario::impairments::Impairments;
 use scenario::model::{Limit, Link, Loss, Queue, Service};
@@ -35,7 +35,7 @@ impl Setup {
     fn medium(&self) -> Medium {
         let Setup { standard, slot, stations, shared_queue, limit, seed } = self;
         let count = stations.len();
-        let queue = || AnyQdisc::Fifo(Fifo::new(*limit, None));
+        let queue = || DeviceRing::none(AnyQdisc::Fifo(Fifo::new(*limit, None)));
         // The access point's queues, or its only one, then those of the stations.
         let of_access_point = if *shared_queue { 1 } else { count };
         let queues = (0..of_access_point + count).map(|_| queue()).collect();
@@ -99,9 +99,12 @@ impl World {
     /// What arrives with the next event.
     fn step(&mut self) -> Option<Arrival> {
         let (at, mut gone) = (self.medium.next(), vec![]);
-        let (_, Transit { id, next_hop }) = self.medium.step(at, &mut self.packets, &mut gone);
+        let step = self.medium.step(at, &mut self.packets, &mut gone);
         self.release(&gone);
-        (next_hop == Transit::END).then(|| Arrival { at, packet: *self.packets.remove(id) })
+        match step {
+            Step::Arrived(_, Transit { id, .. }) => Some(Arrival { at, packet: *self.packets.remove(id) }),
+            Step::Departed(_) | Step::Nothing => None,
+        }
     }
 
     /// All that arrives before `end`.

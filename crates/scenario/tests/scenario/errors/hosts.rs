@@ -66,3 +66,16 @@ fn hosts() {
         assert_eq!(said, *expected, "{piece:?} was replaced by {replacement:?}");
     }
 }
+
+#[test]
+fn a_host_in_a_cell_has_no_byte_queue_limits() {
+    let cell = BASE
+        .replace("rate = \"9mbit\"", "lte = \"city\"\ncqi = 9")
+        .replace("[host.phone]", "[lte.city]\nbandwidth = \"5mhz\"\n[host.phone]");
+    assert_eq!(sentence(&cell, &[]), "no mistake was found");
+    let limited = cell.replace("[host.phone]", "[host.phone]\nring = 8\nbyte_queue_limits = true");
+    assert_eq!(
+        sentence(&limited, &[]),
+        "base.toml:15: host.phone.byte_queue_limits: is not for devices of Wi-Fi and LTE, which have none; leave it out"
+    );
+}

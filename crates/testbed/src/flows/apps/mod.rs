@@ -436,6 +436,7 @@ impl<'a> Apps<'a> {
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none_or(|ended| ended + step > now);
         for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| lives(flow)) {
             let info = flow.sender.as_ref().map_or(Ok(flow.info), TcpInfo::of)?;
+            let buffered = flow.sender.as_ref().filter(|_| self.plan.flows[number].sends_from_host());
             row.push(FlowSample {
                 flow: number as u32,
                 cwnd: info.snd_cwnd,
@@ -445,6 +446,7 @@ impl<'a> Apps<'a> {
                 srtt_ms: (info.rtt > 0).then_some(info.rtt as f64 / 1000.0),
                 total_delivered: flow.receiver_meter.total_delivered,
                 total_retransmitted: info.total_retrans as u64,
+                send_buffer: buffered.map(sockets::send_buffer).transpose()?,
             });
         }
         Ok(row)

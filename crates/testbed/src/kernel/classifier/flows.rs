@@ -30,6 +30,9 @@ struct Counted {
     packets: u64,
     bytes: u64,
     dropped: u64,
+    timed: u64,
+    waited_ns: u64,
+    longest_ns: u64,
 }
 
 /// A connection that sends.
@@ -62,6 +65,11 @@ pub struct BandCount {
     pub bytes: u64,
     /// Packets that the classifier dropped in place of putting them there.
     pub dropped: u64,
+    /// How long packets waited in the discipline before they were handed to the device, mean, ms; none before one has,
+    /// and where the kernel does not tell.
+    pub delay_ms_mean: Option<f64>,
+    /// The longest of these times.
+    pub delay_ms_max: Option<f64>,
 }
 
 /// The connections in the one of these maps that holds them, those that were active last first.
@@ -87,12 +95,16 @@ pub(super) fn counts_in(map: &impl MapCore, bands: u32) -> Vec<BandCount> {
     let count = |band: u32| {
         let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
         let each: Vec<_> = each.iter().filter_map(|bytes| value_of::<Counted>(bytes)).collect();
-        let sum = |of: fn(&Counted) -> u64| each.iter().map(of).sum();
+        let sum = |of: fn(&Counted) -> u64| each.iter().map(of).sum::<u64>();
+        let (timed, longest_ns) = (sum(|one| one.timed), each.iter().map(|one| one.longest_ns).max());
+        let ms = |ns: f64| (timed > 0).then_some(ns / 1e6);
         BandCount {
             band,
             packets: sum(|one| one.packets),
             bytes: sum(|one| one.bytes),
             dropped: sum(|one| one.dropped),
+            delay_ms_mean: ms(sum(|one| one.waited_ns) as f64 / timed as f64),
+            delay_ms_max: ms(longest_ns.unwrap_or_default() as f64),
         }
     };
     (0..bands).map(count).collect()
@@ -124,6 +136,6 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_header() {
-        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 24));
+        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 48));
     }
 }

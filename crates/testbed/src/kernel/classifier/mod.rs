@@ -13,5 +13,5 @@ mod status;
 pub(crate) use bands::{HANDLE, classes};
 pub use flows::ClassifiedFlow;
 pub use notes::{ClassifierNote, load_classifier, unload_classifier};
-pub(crate) use programs::{ClassifierDrops, Loaded as ClassifierProgram};
+pub(crate) use programs::{ClassifierDrops, Loaded as ClassifierProgram, Place as ClassifierPlace};
 pub use status::{ClassifierStatus, classifier_status};

@@ -1,17 +1,22 @@
 //! Classifiers at devices: the device holds queues and program, the note also says what was there before.
 
 use super::bands::{self, Before};
-use super::programs::{Loaded, PROGRAM};
+use super::programs::{Loaded, PROGRAM, Place};
 use crate::kernel::device::Device;
 use crate::kernel::device_notes::{self, AtDevice, DeviceNote, DeviceUnloaded};
 use crate::kernel::error::Error;
 use crate::kernel::messages::listening;
+use crate::kernel::pins;
 use crate::kernel::rights;
 use crate::kernel::tc_program::remove_clsact;
 use mechanism::Library;
 use scenario::model::CongestionControl;
 use scenario::units::Rate;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where what times packets is pinned, one for each device.
+const TIMERS: &str = "/sys/fs/bpf/unbloat-classifiers";
 
 /// What is remembered of a classifier at a device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +45,9 @@ impl DeviceNote for ClassifierNote {
     /// The program, then `clsact` if it was made for it and nobody else's filters are there, then the queues.
     fn take_from_device(&self) {
         let device = self.at.device();
+        // It is not there where the kernel does not time packets.
+        let _ = std::fs::remove_file(timer_pin(&self.at));
+        let _ = std::fs::remove_dir(TIMERS);
         let (_, _) = listening(|| {
             PROGRAM.detach(device.index);
             if self.at.made_clsact && !device.has_filters() {
@@ -48,6 +56,10 @@ impl DeviceNote for ClassifierNote {
         });
         bands::take(&device, self.before.as_ref());
     }
+}
+
+fn timer_pin(at: &AtDevice) -> PathBuf {
+    Path::new(TIMERS).join(at.file_name())
 }
 
 /// Gives a device a classifier and the queues that it sorts into, until [`unload_classifier`], the device's end or the
@@ -69,15 +81,23 @@ pub fn load_classifier(
     device_notes::sweep_locked::<ClassifierNote>();
     device_notes::require_none::<ClassifierNote>(&device)?;
     let before = bands::before(&device)?;
-    let program = Loaded::load(library, classifier, link_header, bands::BANDS)?;
+    let timed = Some((device.index, device_notes::namespace_number()));
+    let program = Loaded::load(library, classifier, Place { link_header, bands: bands::BANDS, timed })?;
     let at = AtDevice::new(&device, &program.source, &program.parameters)?;
+    let timer = timer_pin(&at);
     let note = ClassifierNote { at, rate_bps: rate.map(|rate| rate.0), before };
     device_notes::keep(note, || {
         bands::give(&device, rate)?;
         let attached = program.attach(device.index);
         attached.map_err(|error| {
             Error::machine(format!("the kernel does not attach the classifier to {}: {error}", device.name))
-        })
+        })?;
+        // A kernel that does not let packets be timed sorts them all the same.
+        let has_place = pins::mount_bpffs().is_ok() && std::fs::create_dir_all(TIMERS).is_ok();
+        if !has_place || !program.time_packets(&timer) {
+            let _ = std::fs::remove_dir(TIMERS);
+        }
+        Ok(())
     })
 }
 

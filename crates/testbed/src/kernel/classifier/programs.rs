@@ -10,9 +10,24 @@ use libbpf_rs::{MapCore, MapHandle, Object, TC_EGRESS};
 use mechanism::{ClassifierScope, DeviceObject, Kind, Library};
 use scenario::model::CongestionControl;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// The program (`include/classify_program.h`). It stands behind a window controller's, if there is one.
 pub(super) const PROGRAM: TcProgram = TcProgram { name: "unbloat_egress", point: TC_EGRESS, priority: 0x4248 };
+
+/// What it is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// Bytes of a frame before its IP header.
+    pub(crate) link_header: u32,
+    /// How many bands the discipline `bands::HANDLE` has.
+    pub(crate) bands: u32,
+    /// The device whose packets are timed and its network namespace, by their numbers.
+    pub(crate) timed: Option<(u32, u32)>,
+}
+
+/// The program that times packets, at a tracepoint of the kernel's.
+const TIMER: &str = "unbloat_dequeue";
 
 /// A classifier in the kernel.
 pub(crate) struct Loaded {
@@ -36,20 +51,35 @@ impl ClassifierDrops {
 }
 
 impl Loaded {
-    /// Builds and loads it for a device whose frames have such headers, and whose discipline `bands::HANDLE` has so many
-    /// bands.
-    pub(crate) fn load(
-        library: &Library,
-        classifier: &CongestionControl,
-        link_header: u32,
-        bands: u32,
-    ) -> Result<Loaded, Error> {
+    /// Builds and loads it. Where the kernel does not take the program that times packets, it does without.
+    pub(crate) fn load(library: &Library, classifier: &CongestionControl, place: Place) -> Result<Loaded, Error> {
+        let Place { link_header, bands, timed } = place;
         let mut object = library.device_object(Kind::Classifier, classifier)?;
-        object.set_scope(&ClassifierScope { link_header, handle: bands::HANDLE, bands });
+        let (device, namespace) = timed.unwrap_or_default();
+        object.set_scope(&ClassifierScope { link_header, handle: bands::HANDLE, bands, device, namespace });
         let DeviceObject { bytes, source, parameters, .. } = object;
-        let (loaded, said) = listening(|| opened("unbloat_classify", &bytes)?.load());
+        let load = |is_timed: bool| {
+            listening(|| {
+                let mut open = opened("unbloat_classify", &bytes)?;
+                open.progs_mut().filter(|program| program.name() == TIMER).for_each(|mut timer| {
+                    timer.set_autoload(is_timed);
+                });
+                open.load()
+            })
+        };
+        let (loaded, said) = match timed.map(|_| load(true)) {
+            Some((Ok(object), said)) => (Ok(object), said),
+            Some((Err(_), _)) | None => load(false),
+        };
         let object = loaded.map_err(|error| explained(&source, &error, said))?;
         Ok(Loaded { source, parameters, bands, object })
+    }
+
+    /// Has packets timed until the pin at this path is removed. False where the kernel does not.
+    pub(super) fn time_packets(&self, pin: &Path) -> bool {
+        let Some(timer) = self.object.progs_mut().find(|program| program.name() == TIMER) else { return false };
+        let (pinned, _) = listening(|| timer.attach()?.pin(pin));
+        pinned.is_ok()
     }
 
     /// Gives it to a device.
