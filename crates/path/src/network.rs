@@ -102,7 +102,10 @@ impl<P: Packet, X> Network<P, X> {
     /// # Panics
     /// With less than two ports.
     pub fn new(ports: Vec<Port<X>>, media: Vec<Medium>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
-        let agenda = Agenda::new((ports.len() as u32).saturating_sub(OTHERS) + media.len() as u32);
+        let others = (ports.len() as u32).saturating_sub(OTHERS);
+        let mut agenda = Agenda::new(others + media.len() as u32);
+        // Some have something to do before the first packet.
+        (others..).zip(&media).for_each(|(source, medium)| agenda.set(source, medium.next()));
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
@@ -284,9 +287,33 @@ impl<P: Packet, X> Network<P, X> {
                 None
             }
             None if next_hop == Transit::END => Some(id),
+            None if next_hop == Transit::ONWARD => self.forward_within(now, port, id, context),
             // What is lost has no hop either.
             None => self.forward_copy(now, Transit { id, next_hop }.of_copy()?, context),
         }
+    }
+
+    /// A packet at the end of a member's hop goes on in its medium.
+    #[cold]
+    #[inline(never)]
+    fn forward_within<C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        id: PacketId,
+        context: &mut C,
+    ) -> Option<PacketId>
+    where
+        X: External<P, C>,
+    {
+        let Port::Member(MemberPort { medium, .. }) = *self.port(port) else { return None };
+        let mut gone = std::mem::take(&mut self.gone);
+        let source = self.others.len() as u32 + medium;
+        let medium = &mut self.media[medium as usize];
+        medium.forward(now, id, &self.packets, &mut gone);
+        self.agenda.set(source, medium.next());
+        self.release_gone(now, gone, context);
+        None
     }
 
     /// A copy of a packet that stays in its channel goes on.

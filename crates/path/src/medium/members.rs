@@ -37,6 +37,8 @@ pub struct Members {
     /// Of each packet that waits, by its number.
     tags: Vec<Tag>,
     dropped: Vec<Skb>,
+    /// Packets that each queue has dropped, in the measuring interval.
+    drops: Vec<u64>,
     /// Packets that are on the medium no more and will not arrive; for whoever counts and releases them.
     pub(super) gone: Vec<Gone>,
 }
@@ -45,7 +47,8 @@ impl Members {
     /// Members whose packets wait in these queues.
     pub fn new(members: Vec<Member>, queues: Vec<AnyQdisc>) -> Members {
         let arrivals = Agenda::new(members.len() as u32);
-        Members { members, queues, arrivals, tags: vec![], dropped: vec![], gone: vec![] }
+        let drops = vec![0; queues.len()];
+        Members { members, queues, arrivals, tags: vec![], dropped: vec![], drops, gone: vec![] }
     }
 
     /// One of them.
@@ -62,6 +65,16 @@ impl Members {
         self.get(member).queue
     }
 
+    /// From now on packets of a member wait in another queue.
+    pub(super) fn moves_to(&mut self, member: MemberId, queue: usize) {
+        self.get_mut(member).queue = queue;
+    }
+
+    /// Packets that a queue has dropped, in the measuring interval.
+    pub(super) fn drops_of(&self, queue: usize) -> u64 {
+        self.drops[queue]
+    }
+
     /// A packet comes to its member.
     pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, transit: Transit, packets: &Pool<P>) {
         let place = transit.id.0 as usize;
@@ -73,7 +86,7 @@ impl Members {
         self.count_waiting(&skb, 1);
         let queue = self.queue_of(member);
         self.queues[queue].enqueue(now, skb, &mut self.dropped);
-        self.note_drops(now);
+        self.note_drops(now, queue);
     }
 
     /// When a queue has a packet: `now` if it has one that it does not hold back, `Nanos::NEVER` if it is empty.
@@ -84,7 +97,7 @@ impl Members {
     /// Takes the next packet out of a queue, if it has one.
     pub(super) fn dequeue<P: Packet>(&mut self, now: Nanos, queue: usize, packets: &mut Pool<P>) -> Option<Frame> {
         let chosen = self.queues[queue].dequeue(now, &mut self.dropped);
-        self.note_drops(now);
+        self.note_drops(now, queue);
         let skb = chosen?;
         self.count_waiting(&skb, -1);
         let id = PacketId(skb.id);
@@ -132,6 +145,12 @@ impl Members {
         self.gone.push(Gone { id: frame.transit.id, fate: Fate::Lost });
     }
 
+    /// A packet that has come at `now` has no way.
+    pub(super) fn lose(&mut self, now: Nanos, member: MemberId, id: PacketId) {
+        self.get_mut(member).stats.lost(now);
+        self.gone.push(Gone { id, fate: Fate::Lost });
+    }
+
     /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
     pub(super) fn next_arrival(&self) -> Nanos {
         self.arrivals.first().0
@@ -145,12 +164,14 @@ impl Members {
         (member.port, taken)
     }
 
-    fn note_drops(&mut self, now: Nanos) {
+    fn note_drops(&mut self, now: Nanos, queue: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for skb in dropped.drain(..) {
             self.count_waiting(&skb, -1);
             let member = self.tags[skb.id as usize].member;
-            self.get_mut(member).stats.dropped_after(skb.enqueued_at, now, skb.bytes);
+            let stats = &mut self.members[member as usize].stats;
+            stats.dropped_after(skb.enqueued_at, now, skb.bytes);
+            self.drops[queue] += u64::from(stats.covers(skb.enqueued_at));
             self.gone.push(Gone { id: PacketId(skb.id), fate: Fate::Dropped });
         }
         // Its room serves again.

@@ -3,7 +3,8 @@
 //!
 //! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
 //! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
-//! A route may pass several members one after the other, as the hops of a mesh. [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
+//! On a medium that forwards, a mesh, a packet passes several members one after the other, as one hop of its route.
+//! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
 
 mod access_control;
 mod from_scenario;
@@ -18,7 +19,7 @@ pub use member::{Member, MemberId, MemberPort};
 pub use members::{Frame, Members};
 
 use crate::channel::{PortId, Transit};
-use crate::packet::{Packet, Pool};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::queued::Gone;
 use access_control::AccessControl;
 use scenario::model::Scenario;
@@ -74,8 +75,15 @@ impl Medium {
         packets: &mut Pool<P>,
         gone: &mut Vec<Gone>,
     ) {
-        self.members.enqueue(now, member, transit, packets);
-        each!(&mut self.kind, control => control.arrived(now, member, &self.members));
+        each!(&mut self.kind, control => control.offer(now, member, transit, &mut self.members, packets));
+        gone.append(&mut self.members.gone);
+    }
+
+    /// A packet goes on that was given as [`Transit::ONWARD`].
+    pub fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &Pool<P>, gone: &mut Vec<Gone>) {
+        if let Kind::Mesh(mesh) = &mut self.kind {
+            mesh.forward(now, id, &mut self.members, packets);
+        }
         gone.append(&mut self.members.gone);
     }
 
@@ -85,11 +93,13 @@ impl Medium {
     }
 
     /// Does what `next` announced; gives what is at the far end of a member, or [`Transit::NOTHING`], and that member's
-    /// port.
+    /// port. What has to pass another member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> (PortId, Transit) {
         let next = each!(&self.kind, control => control.next());
         if self.members.next_arrival() <= next {
-            return self.members.take_arrival();
+            let (port, transit) = self.members.take_arrival();
+            let goes_on = each!(&self.kind, control => control.goes_on(transit.id));
+            return (port, if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit });
         }
         each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);
