@@ -53,6 +53,7 @@ SECTIONS = {
     "link.NAME.reverse": ("`[link.NAME.reverse]`", "Its reverse direction."),
     "rates": ("`rates`", "Each entry of `rates`, in either direction of a link."),
     "outages": ("`outages`", "Each entry of `outages`, in either direction of a link."),
+    "down": ("`down`", "Each entry of `down` of a node of a mesh."),
     "loss": ("`loss` as a table", "In place of a percentage, in either direction of a link."),
     "lte": ("`[lte]`", "One table for each LTE cell."),
     "lte.NAME": ("`[lte.NAME]`", "A cell, which links to its users name."),

@@ -16,7 +16,9 @@
  *
  * Who counts: the border router, past which every packet goes, counts those with data, flow by flow, in buckets of five
  * seconds, and tells the mean of twelve full ones in each packet down (`announces_rate` of a mesh). A flow counts from
- * its first packet on, and if it has been silent for half a minute, to its last. Where the border router does not
+ * its first packet on, and if it has been silent for half a minute, to its last. A time in which packets go up and none
+ * comes down is left out: nodes have nothing but their timeouts then, and what they send tells of no share. Nodes go by
+ * what they have been told last. Where the border router does not
  * announce anything, a node goes by what it forwards itself. That is not enough: nodes are then no faster than those
  * behind them, but one that forwards nothing knows of no others, next to the border router too (papers/dtpa has both).
  *
@@ -32,8 +34,8 @@
  * Limits:
  *  - it makes equal whatever nodes want to send: who has more to send than others waits, though the channel be idle;
  *  - in the first minute, and after one in which nothing has come up, nothing is known, and nobody waits;
- *  - when all rates fall together, in an outage, c falls with them, though not below `least`, and needs minutes to come
- *    back: whether the others are slow because they have to be, the mean does not tell;
+ *  - when all rates fall together though some packets are answered, c falls with them, though not below `least`, and
+ *    needs minutes to come back: whether the others are slow because they have to be, the mean does not tell;
  *  - nodes of which nothing arrives do not count: nothing but the wait of the others helps them;
  *  - a kernel's socket cannot know what others send: the simulator only.
  *

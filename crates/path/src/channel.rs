@@ -16,9 +16,9 @@ pub type PortId = u32;
 pub struct Transit {
     /// The packet.
     pub id: PacketId,
-    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last, or
-    /// [`Transit::LOST`]. With [`Transit::COPY`] added the packet itself is still on its way, and a copy of it is what
-    /// arrives.
+    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last,
+    /// [`Transit::ONWARD`], or [`Transit::LOST`]. With [`Transit::COPY`] added the packet itself is still on its way,
+    /// and a copy of it is what arrives.
     pub next_hop: u32,
 }
 
@@ -27,12 +27,14 @@ impl Transit {
     pub const END: u32 = Transit::COPY - 1;
     /// The next hop of a packet that a channel loses.
     pub const LOST: u32 = Transit::COPY - 2;
+    /// The next hop of a packet that has not passed its medium yet.
+    pub const ONWARD: u32 = Transit::COPY - 3;
     /// Added to the next hop of the copy of a packet that arrives twice.
     pub const COPY: u32 = 1 << 31;
     /// What comes out of a channel in the place of a packet that is lost.
     pub const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
     /// What comes out of a host's egress of which packets have left the host, to travel on or dropped.
-    pub(crate) const DEPARTURES: Transit = Transit { id: PacketId::NONE, next_hop: Transit::COPY - 3 };
+    pub(crate) const DEPARTURES: Transit = Transit { id: PacketId::NONE, next_hop: Transit::COPY - 4 };
 
     /// The first of a packet's two arrivals.
     fn copy(self) -> Transit {

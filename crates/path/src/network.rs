@@ -111,7 +111,10 @@ impl<P: Packet, X> Network<P, X> {
     /// # Panics
     /// With less than two ports.
     pub fn new(ports: Vec<Port<X>>, media: Vec<Medium>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
-        let agenda = Agenda::new((ports.len() as u32).saturating_sub(OTHERS) + media.len() as u32);
+        let others = (ports.len() as u32).saturating_sub(OTHERS);
+        let mut agenda = Agenda::new(others + media.len() as u32);
+        // Some have something to do before the first packet.
+        (others..).zip(&media).for_each(|(source, medium)| agenda.set(source, medium.next()));
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
@@ -345,23 +348,47 @@ impl<P: Packet, X> Network<P, X> {
                 None
             }
             None if next_hop == Transit::END => Some(Told::Arrived(now, id)),
-            None => self.pass_on_otherwise(now, transit, context),
+            None => self.pass_on_otherwise(now, port, transit, context),
         }
     }
 
     /// `pass_on` for what has neither a hop nor an end before it.
     #[cold]
     #[inline(never)]
-    fn pass_on_otherwise<C: Observer<P>>(&mut self, now: Nanos, transit: Transit, context: &mut C) -> Option<Told>
+    fn pass_on_otherwise<C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        transit: Transit,
+        context: &mut C,
+    ) -> Option<Told>
     where
         X: External<P, C>,
     {
         match transit.of_copy() {
             Some(of) => self.forward_copy(now, of, context),
             None if transit == Transit::DEPARTURES => Some(Told::Departed(now)),
+            None if transit.next_hop == Transit::ONWARD => {
+                self.forward_within(now, port, transit.id, context);
+                None
+            }
             // It is lost, or nothing came out.
             None => None,
         }
+    }
+
+    /// A packet at the end of a member's hop goes on in its medium.
+    fn forward_within<C: Observer<P>>(&mut self, now: Nanos, port: PortId, id: PacketId, context: &mut C)
+    where
+        X: External<P, C>,
+    {
+        let Port::Member(MemberPort { medium, .. }) = *self.port(port) else { return };
+        let mut gone = std::mem::take(&mut self.gone);
+        let source = self.others.len() as u32 + medium;
+        let medium = &mut self.media[medium as usize];
+        medium.forward(now, id, &self.packets, &mut gone);
+        self.agenda.set(source, medium.next());
+        self.release_gone(now, gone, context);
     }
 
     /// A copy of a packet that stays in its channel goes on.

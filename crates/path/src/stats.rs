@@ -87,8 +87,9 @@ impl LinkStats {
         *self.duplicates.get_or_insert(0) += self.covers(arrival) as u64;
     }
 
+    /// Does it count what happens to a packet that came at `arrival`?
     #[inline]
-    fn covers(&self, arrival: Nanos) -> bool {
+    pub(crate) fn covers(&self, arrival: Nanos) -> bool {
         arrival >= self.from
     }
 

@@ -67,9 +67,10 @@ impl<'a> Topology<'a> {
         let mut routes = Routes::default();
         for (number, (group, count)) in groups() {
             for flow in 0..*count {
-                let way_up = scenario.way_up(group, flow);
-                let forward = way_up.iter().chain(&group.path).map(|link| forward(*link));
-                let reverse = group.reverse_path.iter().chain(way_up.iter().rev()).map(|link| reverse(*link));
+                // A mesh finds the way between a node and its border router itself.
+                let of_node = scenario.way_up(group, flow).into_iter().take(1);
+                let forward = of_node.clone().chain(group.path.iter().copied()).map(forward);
+                let reverse = group.reverse_path.iter().copied().chain(of_node).map(reverse);
                 let access = access[number].map(|access| access.of_flow(flow));
                 if group.reverse ^ group.is_response(flow) {
                     routes.add(access.into_iter().chain(reverse));

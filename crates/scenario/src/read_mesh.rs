@@ -3,7 +3,7 @@
 use crate::bdp::Product;
 use crate::checks;
 use crate::error::did_you_mean;
-use crate::impairments::Impairments;
+use crate::impairments::{Impairments, Outage};
 use crate::mesh::{Csma, DutyCycle, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
 use crate::model::{DuplexLink, Limit, Link, Loss, Queue, Scenario, Service};
 use crate::quantity::Number;
@@ -28,15 +28,18 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
     let border_router = section.read::<String>("border_router");
     let border_router = border_router.and_then(|name| node_named(section, "border_router", &name, &names));
     let signals = signals(section, &sections, &names);
-    let parents = parents(&sections, &names, border_router).unwrap_or_else(|| match border_router {
+    let given = parents(&sections, &names, border_router);
+    let repair_after = repair_after(section, given.is_some());
+    let parents = given.unwrap_or_else(|| match border_router {
         Some(root) => etx_tree(&signals, root),
         None => vec![None; names.len()],
     });
+    let node = |((name, parent), section)| Node { name, parent, down: down(section) };
     let count = |name| section.need::<u64>(name) as u32;
     let number = |name| section.need::<Number>(name).0;
     Mesh {
         name: section.name().into(),
-        nodes: names.into_iter().zip(parents).map(|(name, parent)| Node { name, parent }).collect(),
+        nodes: names.into_iter().zip(parents).zip(&sections).map(node).collect(),
         border_router: border_router.unwrap_or_default(),
         signals,
         queue: FIFO,
@@ -57,7 +60,31 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
             .read("wake_interval")
             .map(|interval| DutyCycle { interval, listens_for: section.need("listen_for") }),
         announces_rate: section.need("announces_rate"),
+        repair_after,
     }
+}
+
+/// After how long the tree is built anew, where the file does not give it.
+fn repair_after(mesh: &Section, is_given: bool) -> Option<Nanos> {
+    if is_given && mesh.get("repair_after").is_some() {
+        mesh.complain("repair_after", "stands in a mesh whose nodes say their parents, which stay; leave it out");
+    }
+    (!is_given).then(|| mesh.need("repair_after"))
+}
+
+/// When a node is down.
+fn down(node: &Section) -> Vec<Outage> {
+    let mut end = Nanos::ZERO;
+    let mut outages = vec![];
+    for section in node.list("down") {
+        let outage = Outage { at: section.need("at"), lasts: section.need("for"), lose: true };
+        if outage.at < end {
+            section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
+        }
+        end = outage.end();
+        outages.push(outage);
+    }
+    outages
 }
 
 /// The place of a node, whose name stands under `key`.

@@ -215,7 +215,7 @@ pub struct Node {
     pub mesh: String,
     /// Its name there.
     pub node: String,
-    /// The next node towards the border router, which has none.
+    /// The next node towards the border router at first; the border router has none.
     pub parent: Option<String>,
     /// How many hops away that is.
     pub hops: u32,
@@ -235,6 +235,8 @@ pub struct Node {
     pub listen_s: f64,
     /// Time in which it slept.
     pub sleep_s: f64,
+    /// Time in which the node was down.
+    pub down_s: f64,
     /// What its radio used.
     pub energy_mj: f64,
 }

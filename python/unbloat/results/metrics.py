@@ -217,7 +217,8 @@ _NODES: Sequence[tuple[str, str, str, str, str]] = (
      "Time after the warm-up in which the node's radio transmitted, or turned round to."),
     ("listen", "listen_s", "listens", "s", "Time in which it received or listened."),
     ("sleep", "sleep_s", "sleeps", "s", "Time in which it slept."),
-    ("energy", "energy_mj", "energy", "mJ", "What the radio used in all three."),
+    ("down", "down_s", "down", "s", "Time in which the node was down."),
+    ("energy", "energy_mj", "energy", "mJ", "What the radio used while it transmitted, listened and slept."),
 )  # fmt: skip
 
 FLOW_METRICS = tuple(

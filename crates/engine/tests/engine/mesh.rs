@@ -167,3 +167,16 @@ fn a_slow_application_loses_what_finds_no_room() {
     let done = run.flows[0].completion_s.expect("a hundred readings are over after 50 s");
     assert!((49.0..52.0).contains(&done), "{done} s");
 }
+
+/// Without another way a flow waits for the node that is down, and goes on by its next timeout.
+#[test]
+fn a_flow_outlives_a_node_that_is_down() {
+    let down = ("mesh.m.nodes.n1.down", "[{ at = \"100s\", for = \"30s\" }]");
+    let record = record(&chain(2, &[2], &[("flows.0.write_rate", "1024bit"), down]));
+    let (flow, node) = (&record.flows[0], &record.nodes[1]);
+    let delivered_s = flow.goodput_mbps * 1e6 / 1024.0 * 600.0;
+    // Timeouts double from a second on: the one that follows the return is at most as long after it as the outage is.
+    assert!((530.0..571.0).contains(&delivered_s), "{delivered_s} s of 600");
+    assert!(flow.lost_packets > 0 && record.nodes[2].unacknowledged > 0, "{:?}", record.nodes);
+    assert!((node.down_s - 30.0).abs() < 0.005, "{node:?}");
+}

@@ -51,6 +51,8 @@ pub struct Members {
     dropped: Vec<Skb>,
     /// Of members on hosts, in the order of their times.
     departures: VecDeque<Departure>,
+    /// Packets that each queue has dropped, in the measuring interval.
+    drops: Vec<u64>,
     /// Packets that are on the medium no more and will not arrive; for whoever counts and releases them.
     pub(super) gone: Vec<Gone>,
 }
@@ -59,7 +61,9 @@ impl Members {
     /// Members whose packets wait in these queues.
     pub fn new(members: Vec<Member>, queues: Vec<DeviceRing>) -> Members {
         let arrivals = Agenda::new(members.len() as u32);
-        Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures: VecDeque::new(), gone: vec![] }
+        let drops = vec![0; queues.len()];
+        let departures = VecDeque::new();
+        Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures, drops, gone: vec![] }
     }
 
     /// One of them.
@@ -76,6 +80,16 @@ impl Members {
         self.get(member).queue
     }
 
+    /// From now on packets of a member wait in another queue.
+    pub(super) fn moves_to(&mut self, member: MemberId, queue: usize) {
+        self.get_mut(member).queue = queue;
+    }
+
+    /// Packets that a queue has dropped, in the measuring interval.
+    pub(super) fn drops_of(&self, queue: usize) -> u64 {
+        self.drops[queue]
+    }
+
     /// A packet comes to its member.
     pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, transit: Transit, packets: &Pool<P>) {
         let place = transit.id.0 as usize;
@@ -90,7 +104,7 @@ impl Members {
         self.count_waiting(&skb, 1);
         let queue = self.queue_of(member);
         self.queues[queue].enqueue(now, skb, &mut self.dropped);
-        self.note_drops(now);
+        self.note_drops(now, queue);
         self.note_taken(now, queue);
     }
 
@@ -147,7 +161,7 @@ impl Members {
     /// Takes the next packet out of a queue, if it has one.
     pub(super) fn dequeue<P: Packet>(&mut self, now: Nanos, queue: usize, packets: &mut Pool<P>) -> Option<Frame> {
         let chosen = self.queues[queue].dequeue(now, &mut self.dropped);
-        self.note_drops(now);
+        self.note_drops(now, queue);
         self.note_taken(now, queue);
         let skb = chosen?;
         self.count_waiting(&skb, -1);
@@ -197,6 +211,12 @@ impl Members {
         self.departs(end, frame.member, frame.transit.id, is_told, Some(Fate::Lost));
     }
 
+    /// A packet that has come at `now` has no way.
+    pub(super) fn lose(&mut self, now: Nanos, member: MemberId, id: PacketId) {
+        self.get_mut(member).stats.lost(now);
+        self.gone.push(Gone { id, fate: Fate::Lost });
+    }
+
     /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
     pub(super) fn next_arrival(&self) -> Nanos {
         self.arrivals.first().0
@@ -210,12 +230,15 @@ impl Members {
         (member.port, taken)
     }
 
-    fn note_drops(&mut self, now: Nanos) {
+    fn note_drops(&mut self, now: Nanos, queue: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for skb in dropped.drain(..) {
             self.count_waiting(&skb, -1);
             let member = self.tags[skb.id as usize].member;
-            self.get_mut(member).stats.dropped_after(skb.enqueued_at, now, skb.bytes);
+            let stats = &mut self.get_mut(member).stats;
+            stats.dropped_after(skb.enqueued_at, now, skb.bytes);
+            let counts = stats.covers(skb.enqueued_at);
+            self.drops[queue] += u64::from(counts);
             self.departs(now, member, PacketId(skb.id), true, Some(Fate::Dropped));
         }
         // Its room serves again.

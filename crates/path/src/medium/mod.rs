@@ -3,7 +3,8 @@
 //!
 //! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
 //! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
-//! A route may pass several members one after the other, as the hops of a mesh. [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
+//! On a medium that forwards, a mesh, a packet passes several members one after the other, as one hop of its route.
+//! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
 
 mod access_control;
 mod from_scenario;
@@ -86,8 +87,15 @@ impl Medium {
         packets: &mut Pool<P>,
         gone: &mut Vec<Gone>,
     ) {
-        self.members.enqueue(now, member, transit, packets);
-        each!(&mut self.kind, control => control.arrived(now, member, &self.members));
+        each!(&mut self.kind, control => control.offer(now, member, transit, &mut self.members, packets));
+        gone.append(&mut self.members.gone);
+    }
+
+    /// A packet goes on that was given as [`Transit::ONWARD`].
+    pub fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &Pool<P>, gone: &mut Vec<Gone>) {
+        if let Kind::Mesh(mesh) = &mut self.kind {
+            mesh.forward(now, id, &mut self.members, packets);
+        }
         gone.append(&mut self.members.gone);
     }
 
@@ -96,7 +104,8 @@ impl Medium {
         each!(&self.kind, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
-    /// Does what `next` announced. At the same time a packet leaves its host before one arrives.
+    /// Does what `next` announced. At the same time a packet leaves its host before one arrives. What has to pass another
+    /// member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.kind, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
@@ -107,7 +116,8 @@ impl Medium {
         }
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();
-            return Step::Arrived(port, transit);
+            let goes_on = each!(&self.kind, control => control.goes_on(transit.id));
+            return Step::Arrived(port, if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit });
         }
         each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);

@@ -35,8 +35,10 @@ pub struct Times {
     pub transmitted: Nanos,
     /// It received or listened.
     pub listened: Nanos,
-    /// It was off.
+    /// It was off, to save energy.
     pub slept: Nanos,
+    /// Its node was down.
+    pub down: Nanos,
 }
 
 /// Listening now and then: low-power listening as TinyOS has it (BoX-MAC-2). Whoever sends repeats a frame until the

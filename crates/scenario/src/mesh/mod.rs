@@ -4,13 +4,17 @@ mod csma;
 mod energy;
 pub mod frames;
 pub mod radio;
+mod repair;
 mod tree;
 
 pub use csma::Csma;
 pub use energy::{DutyCycle, Energy, Times};
+pub use repair::Tree;
 pub use tree::etx_tree;
 
+use crate::impairments::Outage;
 use crate::model::{DuplexLink, Queue};
+use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A mesh, `[mesh.NAME]`.
@@ -36,6 +40,9 @@ pub struct Mesh {
     /// Its border router tells nodes, in each packet down, the mean rate of the flows that come up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announces_rate: bool,
+    /// After how long other nodes find out that one is down, or back; none if the file gives the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair_after: Option<Nanos>,
 }
 
 /// A node of a mesh.
@@ -43,8 +50,11 @@ pub struct Mesh {
 pub struct Node {
     /// Its name in the file.
     pub name: String,
-    /// The place of its parent; the border router has none.
+    /// The place of its parent at first; the border router has none.
     pub parent: Option<usize>,
+    /// When it is down, in order of time and without overlap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub down: Vec<Outage>,
 }
 
 /// The two ends of one direction of a link between a node and its parent.

@@ -1,8 +1,8 @@
 //! The keys of meshes.
 
 use super::Absence::{Default, Means, Required};
-use super::Kind::{Flag, Integer, Number, Signal, Table, Text, Time};
-use super::{Key, keys};
+use super::Kind::{Flag, Integer, Number, Signal, Table, Tables, Text, Time};
+use super::{Key, SOME_TIME, TIMES, keys};
 
 const MILLIAMPERE: &str = "0..1000";
 
@@ -33,6 +33,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "announces_rate" = Flag, Default("false") =>
             "the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet \
             down, for dtpa_auto";
+        "repair_after" = Time, Default("8s"), "1ms..3600s" =>
+            "after how long other nodes find out that one is down, or back, and build the tree anew; by default what \
+            IPv6 takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)";
         "wake_interval" = Time, Means("radios listen whenever they do not transmit"), "20ms..60s" =>
             "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame \
             is repeated until the receiver answers";
@@ -53,5 +56,12 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "hears" = Table, Means("as places and path_loss say") =>
             "the strength with which it hears others, such as { n2 = \"-80dbm\" }; it hears no others";
         "parent" = Text, Means("the tree of least ETX, as RPL builds it") => "the next node towards the border router";
+        "down" = Tables, Means("never") =>
+            "when it is down: what it has waiting is lost, and what is for it; its own flow stays";
+    },
+    keys! {
+        "down":
+        "at" = Time, Required, TIMES => "when the node goes down";
+        "for" = Time, Required, SOME_TIME => "how long it is down";
     },
 ];

@@ -48,6 +48,25 @@ fn a_tree_is_built_from_places() {
     assert_eq!(mesh.queue, Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None });
 }
 
+/// d is a little farther from c than b is. Without b the way from c is over d, as long as others have not found out
+/// that b is back; a pause that they do not notice changes nothing, and without the border router there is no tree.
+#[test]
+fn the_tree_goes_round_a_node_that_is_down() {
+    let d = ("mesh.office.nodes.d", "{ x = 50, y = -5 }");
+    let down = ("mesh.office.nodes.b.down", "[{ at = \"10s\", for = \"3s\" }, { at = \"20s\", for = \"30s\" }]");
+    let trees = |more: &[(&str, &str)]| {
+        let s = read(&[&[d, down], more].concat());
+        let parents = |tree: scenario::mesh::Tree| (tree.since.as_secs_f64(), tree.parents);
+        s.meshes[0].later_trees().into_iter().map(parents).collect::<Vec<_>>()
+    };
+    let with = vec![None, Some(0), Some(1), Some(2), Some(1)];
+    let without = vec![None, Some(0), None, Some(4), Some(1)];
+    let expected = [(14.0, &with), (17.0, &with), (24.0, &without), (54.0, &with)].map(|(at, tree)| (at, tree.clone()));
+    assert_eq!(trees(&[("mesh.office.repair_after", "4s")]), expected);
+    let root = ("mesh.office.nodes.lbr.down", "[{ at = \"20s\", for = \"10s\" }]");
+    assert_eq!(trees(&[root])[2], (28.0, vec![None; 5]));
+}
+
 /// Behind the links of the file stand those of the mesh, one for each node but the border router.
 #[test]
 fn each_node_has_a_link_to_its_parent() {

@@ -9,6 +9,8 @@
 //! With a duty cycle, nodes sleep and wake up now and then, and a frame is repeated until the receiver has woken up and
 //! answers (TinyOS's low-power listening, BoX-MAC-2).
 //!
+//! Nodes may go down and come up again. What such a node has is lost, and after a while the others go by another tree.
+//!
 //! Every node counts the data that it is given to forward upward, flow by flow, for senders that want to know what
 //! others send. A border router that announces what it has counted adds that to each packet down.
 //!
@@ -16,31 +18,37 @@
 //! with the sender's frame, because the receiver would know it by its sequence number.
 
 mod air;
+mod failures;
 mod node;
 mod relayed;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use super::access_control::AccessControl;
 use super::member::MemberId;
-use super::members::{Frame, Members};
-use crate::packet::{Packet, Pool};
+use super::members::Members;
+use crate::channel::Transit;
+use crate::packet::{Packet, PacketId, Pool};
 use crate::{Agenda, Rng, rng};
 use air::Air;
+use failures::Change;
 use node::{Answer, Node, Outgoing, State};
 use scenario::mesh::{Csma, DutyCycle, Hop, frames, radio};
 use scenario::units::Nanos;
 use scenario::{mesh, records, stream};
+use ways::Ways;
 
 /// Who transmits when, and what of it arrives.
 pub struct Mesh {
     model: mesh::Mesh,
-    /// By member, from whom to whom.
-    hops: Vec<Hop>,
+    ways: Ways,
     nodes: Vec<Node>,
     air: Air,
-    /// By the number of an event: when each node has something to do.
+    /// By the number of an event: when each node has something to do, and last the next change of the plan.
     events: Agenda,
+    /// What will happen to nodes, the next last.
+    plan: Vec<(Nanos, Change)>,
     #[cfg(test)]
     log: Vec<tests::Transmission>,
 }
@@ -77,15 +85,17 @@ impl Mesh {
         let count = model.nodes.len();
         let purpose = |node: usize| stream::MESH_BACK_OFF + (number << 16) + node as u64;
         let mut mesh = Mesh {
-            hops,
+            ways: Ways::new(model, hops),
             nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
             air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
-            events: Agenda::new(EVENTS * count as u32),
+            events: Agenda::new(EVENTS * count as u32 + 1),
+            plan: failures::plan(model),
             model: model.clone(),
             #[cfg(test)]
             log: vec![],
         };
         mesh.draw_wakings(&mut rng(seed, stream::MESH_WAKING + number));
+        mesh.events.set(mesh.plan_event(), mesh.plan.last().map_or(Nanos::NEVER, |(at, _)| *at));
         mesh
     }
 
@@ -100,6 +110,10 @@ impl Mesh {
 
     fn set_event(&mut self, node: usize, event: Event, at: Nanos) {
         self.events.set(EVENTS * node as u32 + event as u32, at);
+    }
+
+    fn plan_event(&self) -> u32 {
+        EVENTS * self.nodes.len() as u32
     }
 
     fn fall_asleep(&mut self, node: usize, now: Nanos) {
@@ -137,15 +151,20 @@ impl Mesh {
 
     /// A node with nothing under way looks into its queue, which is its own by its number.
     fn look_into_queue<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
-        let Some(frame) = members.dequeue(now, node, packets) else {
+        let Some(mut frame) = members.dequeue(now, node, packets) else {
             return self.set_event(node, Event::Send, members.next_of(node, now));
         };
-        let hop = self.hops[frame.member as usize];
-        let announcement = if self.model.announces_rate && !self.is_up(hop) { frames::ANNOUNCEMENT } else { 0 };
+        // The tree may have changed while it waited.
+        let Some(member) = self.ways.next_member(frame.transit.id) else {
+            members.give_up(now, &frame);
+            return self.rest(node, now, now, members);
+        };
+        frame.member = member;
+        let announcement = if self.model.announces_rate && !Ways::is_up(member) { frames::ANNOUNCEMENT } else { 0 };
         let bytes = frame.bytes + announcement;
         let outgoing = Outgoing {
             frame,
-            to: hop.to,
+            to: self.ways.hop(member).to,
             bytes,
             fragment: 0,
             fragments: frames::count(bytes),
@@ -231,10 +250,12 @@ impl Mesh {
         if !understood {
             return;
         }
-        let Outgoing { frame, to, fragment, fragments, is_received, .. } = *outgoing;
+        let had_come = outgoing.has_come();
         outgoing.is_received = true;
-        if !is_received && fragment + 1 == fragments {
-            self.count_relayed(now, &frame, packets.get(frame.transit.id));
+        let Outgoing { frame, to, .. } = *outgoing;
+        if outgoing.has_come() && !had_come {
+            self.notes(now, to, frame.member, packets.get(frame.transit.id));
+            self.ways.comes_to(frame.transit.id, to);
             members.deliver(now, &frame);
         }
         self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
@@ -243,25 +264,40 @@ impl Mesh {
         self.set_event(to, Event::Answer, now + radio::TURNAROUND);
     }
 
-    /// A packet has come to the end of a hop: data on its way up counts there.
-    fn count_relayed<P: Packet>(&mut self, now: Nanos, frame: &Frame, packet: &P) {
-        let hop = self.hops[frame.member as usize];
-        if self.is_up(hop) && packet.carries_data() {
-            self.nodes[hop.to].relayed.count(now, packet.flow());
+    /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that the
+    /// border router announces, which is as old as the packet is; that counts for nothing beside the minute.
+    fn notes<P: Packet>(&mut self, now: Nanos, node: usize, member: MemberId, packet: &P) {
+        if !Ways::is_up(member) {
+            self.nodes[node].relayed.answer(now);
+            self.nodes[node].heard_rate = self.nodes[self.model.border_router].relayed.mean_rate(now);
+        } else if packet.carries_data() {
+            self.nodes[node].relayed.count(now, packet.flow());
         }
     }
 
-    fn is_up(&self, hop: Hop) -> bool {
-        self.model.nodes[hop.from].parent == Some(hop.to)
+    /// A node has a packet to send, which is queued if there is a way for it.
+    fn queue<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
+        let (node, transit) = self.ways.place(id);
+        match self.ways.next_member(id).filter(|_| !self.nodes[node].is_down) {
+            Some(member) => {
+                members.enqueue(now, member, transit, packets);
+                self.arrived(now, member, members);
+            }
+            None => members.lose(now, self.ways.entrance(id), id),
+        }
     }
 
-    /// What the sender of a hop knows of the flows that come up: their mean rate in the last minute, in thousandths of
-    /// a packet a second, as the border router announces it, or else of those that the node itself forwards; 0 if there
-    /// are none, or not for long enough. An announcement is as old as the packet that brings it, which counts for
-    /// nothing beside the minute.
+    /// A packet that is at the end of a hop, and not of its way, goes on.
+    pub(super) fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
+        self.queue(now, id, members, packets);
+    }
+
+    /// What the sender of a hop knows of the flows that come up: their mean rate in a minute, in thousandths of a packet
+    /// a second, as the border router has told it last, or else of those that the node itself forwards; 0 if there are
+    /// none, or not for long enough.
     pub(super) fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
-        let node = if self.model.announces_rate { self.model.border_router } else { self.hops[member as usize].from };
-        self.nodes[node].relayed.mean_rate(now)
+        let node = &mut self.nodes[self.ways.hop(member).from];
+        if self.model.announces_rate { node.heard_rate } else { node.relayed.mean_rate(now) }
     }
 
     /// The acknowledgement that a node owes begins, or ends.
@@ -331,8 +367,7 @@ impl Mesh {
             Failure::NoAck => one.counted.unacknowledged += counts,
         }
         let outgoing = one.outgoing.take();
-        if let Some(outgoing) = outgoing.filter(|packet| !packet.is_received || packet.fragment + 1 < packet.fragments)
-        {
+        if let Some(outgoing) = outgoing.filter(|outgoing| !outgoing.has_come()) {
             members.give_up(now, &outgoing.frame);
         }
         self.rest(node, now, now, members);
@@ -348,6 +383,7 @@ impl Mesh {
     /// Puts a transmission on the air, before which the channel was assessed until `assessed`.
     #[cfg_attr(not(test), allow(unused_variables))]
     fn start_on_air(&mut self, now: Nanos, end: Nanos, from: usize, to: usize, assessed: Option<Nanos>) {
+        self.nodes[from].transmits_until = end;
         self.air.starts(now, end, from, to);
         #[cfg(test)]
         self.log.push(tests::Transmission { from, start: now, end, assessed });
@@ -357,13 +393,12 @@ impl Mesh {
     pub(super) fn node_records(&self, members: &Members) -> Vec<records::Node> {
         let record = |(number, node): (usize, &Node)| {
             let times = node.counted.times();
-            let drops = (0..).zip(&self.hops).filter(|(_, hop)| hop.from == number);
             records::Node {
                 mesh: self.model.name.clone(),
                 node: self.model.nodes[number].name.clone(),
                 parent: self.model.nodes[number].parent.map(|parent| self.model.nodes[parent].name.clone()),
                 hops: self.model.hops(number),
-                overflows: drops.map(|(member, _)| members.get(member).stats.drops).sum(),
+                overflows: members.drops_of(number),
                 frames: node.counted.frames,
                 frame_retries: node.counted.retries,
                 channel_failures: node.counted.channel_failures,
@@ -371,6 +406,7 @@ impl Mesh {
                 transmit_s: times.transmitted.as_secs_f64(),
                 listen_s: times.listened.as_secs_f64(),
                 sleep_s: times.slept.as_secs_f64(),
+                down_s: times.down.as_secs_f64(),
                 energy_mj: self.model.energy.used_mj(&times),
             }
         };
@@ -379,8 +415,27 @@ impl Mesh {
 }
 
 impl AccessControl for Mesh {
+    fn offer<P: Packet>(
+        &mut self,
+        now: Nanos,
+        member: MemberId,
+        transit: Transit,
+        members: &mut Members,
+        packets: &Pool<P>,
+    ) {
+        self.ways.enter(member, transit);
+        if !Ways::is_up(member) {
+            self.nodes[self.model.border_router].relayed.answer(now);
+        }
+        self.queue(now, transit.id, members, packets);
+    }
+
+    fn goes_on(&self, id: PacketId) -> bool {
+        self.ways.goes_on(id)
+    }
+
     fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members) {
-        let node = self.hops[member as usize].from;
+        let node = self.ways.hop(member).from;
         let one = &self.nodes[node];
         if one.state == State::Idle && one.outgoing.is_none() {
             let ready = members.next_of(node, now);
@@ -395,6 +450,9 @@ impl AccessControl for Mesh {
 
     fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let (_, source) = self.events.first();
+        if source == self.plan_event() {
+            return self.change(now, members, packets);
+        }
         let node = (source / EVENTS) as usize;
         match source % EVENTS {
             event if event == Event::Answer as u32 => return self.answer(node, now, members),

@@ -58,6 +58,9 @@ pub(super) struct Node {
     pub busy: u32,
     pub exponent: u32,
     pub answer: Option<Answer>,
+    /// The end of its last transmission.
+    pub transmits_until: Nanos,
+    pub is_down: bool,
     pub is_asleep: bool,
     /// It does not fall asleep before.
     pub awake_until: Nanos,
@@ -66,7 +69,16 @@ pub(super) struct Node {
     pub back_off: Rng,
     /// What it forwards upward.
     pub relayed: Relayed,
+    /// What the border router has told it last.
+    pub heard_rate: u32,
     pub counted: Counted,
+}
+
+impl Outgoing {
+    /// Has the neighbour got all of it?
+    pub fn has_come(&self) -> bool {
+        self.is_received && self.fragment + 1 == self.fragments
+    }
 }
 
 impl Node {
@@ -79,11 +91,14 @@ impl Node {
             busy: 0,
             exponent: 0,
             answer: None,
+            transmits_until: Nanos::ZERO,
+            is_down: false,
             is_asleep: false,
             awake_until: Nanos::ZERO,
             wakes_at: Nanos::ZERO,
             back_off: rng(seed, purpose),
             relayed: Relayed::default(),
+            heard_rate: 0,
             counted: Counted { from, to, ..Counted::default() },
         }
     }
@@ -95,7 +110,27 @@ impl Node {
 
     /// Does its radio listen?
     pub fn listens(&self) -> bool {
-        !self.is_asleep && self.answer.is_none() && !matches!(self.state, State::Turnaround | State::Transmission)
+        let is_off = self.is_down || self.is_asleep;
+        !is_off && self.answer.is_none() && !matches!(self.state, State::Turnaround | State::Transmission)
+    }
+
+    /// It goes down, with nothing of its own on the air; gives the packet that it was about to send.
+    pub fn go_down(&mut self, now: Nanos) -> Option<Outgoing> {
+        if self.is_asleep {
+            self.is_asleep = false;
+            self.counted.wakes_up(now);
+        }
+        self.is_down = true;
+        self.counted.goes_down(now);
+        (self.state, self.answer) = (State::Idle, None);
+        (self.relayed, self.heard_rate) = (Relayed::default(), 0);
+        self.outgoing.take()
+    }
+
+    /// It is back.
+    pub fn come_up(&mut self, now: Nanos) {
+        self.is_down = false;
+        self.counted.comes_up(now);
     }
 }
 
@@ -112,9 +147,15 @@ pub(super) struct Counted {
     pub unacknowledged: u64,
     /// The time of its transmissions, each with the turnaround before it.
     transmitted: Nanos,
-    slept: Nanos,
-    /// When it fell asleep, if it sleeps.
-    asleep_since: Option<Nanos>,
+    slept: Spell,
+    down: Spell,
+}
+
+/// How long something has lasted in the interval, and since when it does, if it does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spell {
+    over: Nanos,
+    since: Option<Nanos>,
 }
 
 impl Counted {
@@ -131,23 +172,32 @@ impl Counted {
 
     /// It falls asleep.
     pub fn falls_asleep(&mut self, now: Nanos) {
-        self.asleep_since = Some(now);
+        self.slept.since = Some(now);
     }
 
     /// It wakes up.
     pub fn wakes_up(&mut self, now: Nanos) {
-        self.slept += self.asleep_until(now);
-        self.asleep_since = None;
+        self.slept = Spell { over: self.lasted(self.slept, now), since: None };
     }
 
-    fn asleep_until(&self, now: Nanos) -> Nanos {
-        self.asleep_since.map_or(Nanos::ZERO, |since| now.min(self.to).since(since.max(self.from)))
+    /// It goes down.
+    pub fn goes_down(&mut self, now: Nanos) {
+        self.down.since = Some(now);
+    }
+
+    /// It is back.
+    pub fn comes_up(&mut self, now: Nanos) {
+        self.down = Spell { over: self.lasted(self.down, now), since: None };
+    }
+
+    fn lasted(&self, spell: Spell, now: Nanos) -> Nanos {
+        spell.over + spell.since.map_or(Nanos::ZERO, |since| now.min(self.to).since(since.max(self.from)))
     }
 
     /// How long its radio was in each state.
     pub fn times(&self) -> Times {
-        let slept = self.slept + self.asleep_until(self.to);
-        let listened = (self.to - self.from).since(slept + self.transmitted);
-        Times { transmitted: self.transmitted, listened, slept }
+        let (slept, down) = (self.lasted(self.slept, self.to), self.lasted(self.down, self.to));
+        let listened = (self.to - self.from).since(slept + down + self.transmitted);
+        Times { transmitted: self.transmitted, listened, slept, down }
     }
 }

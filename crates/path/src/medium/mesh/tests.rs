@@ -67,7 +67,6 @@ struct Arrival {
 struct World {
     medium: Medium,
     mesh: mesh::Mesh,
-    hops: Vec<Hop>,
     packets: Pool<TestPacket>,
     /// By the number of a packet, for which node it is; the border router for those that go up.
     destinations: Vec<usize>,
@@ -81,7 +80,6 @@ impl World {
         let model = &scenario.meshes[0];
         let (control, members) = from_scenario::mesh(scenario, 0, model);
         World {
-            hops: control.hops.clone(),
             medium: Medium::mesh(control, members),
             mesh: model.clone(),
             packets: Pool::default(),
@@ -96,31 +94,22 @@ impl World {
         mesh
     }
 
-    /// The member that takes a packet from one node to the next.
-    fn member(&self, from: usize, to: usize) -> MemberId {
-        self.hops.iter().position(|hop| (hop.from, hop.to) == (from, to)).expect("they are neighbours") as MemberId
+    /// The member that takes a packet from a node to its parent, or from its parent to a node.
+    fn member(&self, node: usize, is_up: bool) -> MemberId {
+        let upward = self.mesh().ways.members().find(|(member, hop)| Ways::is_up(*member) && hop.from == node);
+        upward.expect("it is not the border router").0 + u32::from(!is_up)
     }
 
-    /// The next node on the way.
-    fn next_hop(&self, at: usize, destination: usize) -> usize {
-        let down = self.mesh.way_up(destination).find(|node| self.mesh.nodes[*node].parent == Some(at));
-        down.unwrap_or_else(|| self.mesh.nodes[at].parent.expect("it is not the border router"))
-    }
-
+    /// A packet goes from a node up to the border router, or down from it to a node.
     fn send(&mut self, now: Nanos, from: usize, destination: usize, bytes: u32) -> u32 {
         let number = self.destinations.len() as u32;
         self.destinations.push(destination);
         let id = self.packets.insert(TestPacket { bytes, ..TestPacket::new(number) });
-        self.offer(now, from, id);
-        number
-    }
-
-    fn offer(&mut self, now: Nanos, at: usize, id: crate::PacketId) {
-        let destination = self.destinations[self.packets.get(id).number as usize];
-        let member = self.member(at, self.next_hop(at, destination));
+        let member = if destination == 0 { self.member(from, true) } else { self.member(destination, false) };
         let mut gone = vec![];
         self.medium.offer(now, member, Transit { id, next_hop: Transit::END }, &mut self.packets, &mut gone);
         self.release(&gone);
+        number
     }
 
     fn release(&mut self, gone: &[crate::Gone]) {
@@ -137,19 +126,18 @@ impl World {
             Step::Arrived(port, transit) => (port, transit),
             Step::Departed(_) | Step::Nothing => (0, Transit::NOTHING),
         };
+        self.hopped += u32::from(id != PacketId::NONE);
+        if next_hop == Transit::ONWARD {
+            self.medium.forward(now, id, &self.packets, &mut gone);
+        }
         self.release(&gone);
         if next_hop != Transit::END {
             return None;
         }
-        let member = (0..).zip(&self.hops).find(|(member, _)| self.medium.member(*member).port == port);
-        let at = member.expect("a port of the mesh").1.to;
-        let number = self.packets.get(id).number;
-        self.hopped += 1;
-        if at != self.destinations[number as usize] {
-            self.offer(now, at, id);
-            return None;
-        }
-        self.packets.remove(id);
+        let number = self.packets.remove(id).number;
+        let (_, last) =
+            self.mesh().ways.members().find(|(n, _)| self.medium.member(*n).port == port).expect("a port of the mesh");
+        assert_eq!(last.to, self.destinations[number as usize]);
         Some(Arrival { at: now, number })
     }
 
@@ -233,8 +221,8 @@ fn up_and_down(keys: &str, seconds: u64) -> World {
 #[test]
 fn nodes_count_what_they_forward_upward() {
     let mut world = up_and_down("", 100);
-    let rates = [(2, 1), (1, 0)].map(|(from, to)| {
-        let member = world.member(from, to);
+    let rates = [2, 1].map(|node| {
+        let member = world.member(node, true);
         world.medium.mean_flow_rate(Nanos::from_secs(100), member)
     });
     assert_eq!(rates, [0, 1000]);
@@ -244,8 +232,8 @@ fn nodes_count_what_they_forward_upward() {
 #[test]
 fn a_border_router_announces_the_rate_in_packets_down() {
     let mut world = up_and_down("announces_rate = true", 100);
-    for (from, to) in [(2, 1), (1, 0)] {
-        let member = world.member(from, to);
+    for node in [2, 1] {
+        let member = world.member(node, true);
         assert_eq!(world.medium.mean_flow_rate(Nanos::from_secs(100), member), 1000);
     }
     let frames = |world: &World, from: usize| {
@@ -397,6 +385,74 @@ fn a_full_queue_drops_what_comes() {
     assert_eq!(world.medium.node_records()[1].overflows, 5);
 }
 
+/// n3 hears n1 and n2, which hear the border router.
+fn diamond(parents: [&str; 3], down: &str) -> String {
+    let [of_1, of_2, of_3] = parents;
+    format!(
+        "[mesh.m.nodes.n0]\nx = 0\n[mesh.m.nodes.n1]\nx = 22\ny = 10\n{of_1}\ndown = {down}\n\
+         [mesh.m.nodes.n2]\nx = 22\ny = -10\n{of_2}\n[mesh.m.nodes.n3]\nx = 44\n{of_3}\n"
+    )
+}
+
+/// Of a packet a second between n3 and the border router, the seconds of those that did not arrive.
+fn lost_seconds(nodes: &str, keys: &str, is_up: bool) -> Vec<u32> {
+    let mut world = World::new(&scenario(nodes, &format!("path_loss = 3.5\n{keys}"), 1));
+    let mut arrived = vec![];
+    for second in 0..60 {
+        let now = Nanos::from_secs(second);
+        arrived.extend(world.run(now));
+        let (from, destination) = if is_up { (3, 0) } else { (0, 3) };
+        world.send(now, from, destination, PACKET);
+    }
+    arrived.extend(world.run(Nanos::from_secs(60)));
+    assert_eq!(arrived.len() + world.gone, 60);
+    (0..60).filter(|number| !arrived.iter().any(|arrival| arrival.number == *number)).collect()
+}
+
+/// n1, the parent of n3, is down for 20 s: until others find out, packets are lost on the way. Then they go over n2. Where
+/// the file gives the tree they are lost all the time.
+#[test]
+fn children_of_a_node_that_is_down_find_another_parent() {
+    let down = "[{ at = \"9.5s\", for = \"20s\" }]";
+    for is_up in [true, false] {
+        let lost = |nodes: &str, keys: &str| lost_seconds(nodes, keys, is_up);
+        let found = diamond([""; 3], down);
+        assert_eq!(lost(&found, "repair_after = \"4s\""), [10, 11, 12, 13]);
+        assert_eq!(lost(&found, ""), (10..18).collect::<Vec<_>>());
+        assert_eq!(lost(&diamond([""; 3], "[]"), ""), [0; 0]);
+        let given = diamond(["parent = \"n0\"", "parent = \"n0\"", "parent = \"n1\""], down);
+        assert_eq!(lost(&given, ""), (10..30).collect::<Vec<_>>());
+    }
+}
+
+/// It is found out as late that n3 is back, which then has no parent.
+#[test]
+fn who_was_down_has_no_parent_until_it_is_found() {
+    let nodes = diamond([""; 3], "[]") + "down = [{ at = \"9.5s\", for = \"20s\" }]";
+    assert_eq!(lost_seconds(&nodes, "repair_after = \"4s\"", true), (10..34).collect::<Vec<_>>());
+}
+
+/// What waits in a node is lost when it goes down, and what it is sending, but not what is on the air.
+#[test]
+fn what_waits_in_a_node_that_goes_down_is_lost() {
+    let nodes = star(1) + "down = [{ at = \"1s\", for = \"9s\" }]";
+    let mut world = World::new(&scenario(&nodes, "", 1));
+    for _ in 0..10 {
+        world.send(Nanos::from_millis(980), 1, 0, PACKET);
+    }
+    let arrived = world.run(Nanos::from_secs(10)).len();
+    assert!((1..6).contains(&arrived), "{arrived}: each takes some 7 ms");
+    assert_eq!((world.gone, world.packets.count()), (10 - arrived, 0));
+    world.send(Nanos::from_secs(9), 1, 0, PACKET);
+    assert_eq!((world.gone, world.packets.count()), (11 - arrived, 0), "it is down");
+    world.run(Nanos::from_millis(10_001));
+    world.send(Nanos::from_millis(10_001), 1, 0, PACKET);
+    assert_eq!(world.run(Nanos::from_secs(11)).len(), 1);
+    let record = &world.medium.node_records()[1];
+    assert!((record.down_s - 9.0).abs() < 0.005, "{record:?}");
+    assert_eq!(record.overflows, 0);
+}
+
 /// Nodes that have nothing to do sleep for all but their share of listening; a packet waits on each hop until the next
 /// node wakes up, half an interval in the mean over times and over what the nodes have drawn.
 #[test]
@@ -430,10 +486,24 @@ fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
         let sent = world.mesh().log.iter().filter(|sent| sent.from == number);
         let transmitted: u64 = sent.map(|sent| (sent.end - sent.start).0 + radio::TURNAROUND.0).sum();
         prop_assert!((record.transmit_s - transmitted as f64 / 1e9).abs() < 1e-6, "{record:?}");
-        let all = record.transmit_s + record.listen_s + record.sleep_s;
+        let all = record.transmit_s + record.listen_s + record.sleep_s + record.down_s;
         prop_assert!((all - end.as_secs_f64()).abs() < 1e-6, "{record:?}");
         let energy = 3.0 * (17.4 * record.transmit_s + 18.8 * record.listen_s + 0.02 * record.sleep_s);
         prop_assert!((record.energy_mj - energy).abs() < 1e-6 * energy, "{record:?}");
+    }
+    Ok(())
+}
+
+/// A node that is down does not send, nor answer, but for what was on the air.
+fn who_is_down_is_silent(world: &World) -> Result<(), TestCaseError> {
+    for (number, node) in world.mesh.nodes.iter().enumerate() {
+        for outage in &node.down {
+            let is_meanwhile = |sent: &&Transmission| {
+                sent.from == number && sent.start > outage.at + Nanos::from_millis(5) && sent.start < outage.end()
+            };
+            let sent = world.mesh().log.iter().find(is_meanwhile);
+            prop_assert!(sent.is_none(), "{sent:?} in {outage:?}");
+        }
     }
     Ok(())
 }
@@ -463,8 +533,23 @@ fn places() -> impl Strategy<Value = Vec<(u32, u32)>> {
     prop::collection::vec((0u32..60, 0u32..60), 3..14)
 }
 
-fn at_places(places: &[(u32, u32)]) -> String {
-    let node = |(number, (x, y)): (usize, &(u32, u32))| format!("[mesh.m.nodes.n{number}]\nx = {x}\ny = {y}\n");
+/// A node, and in ms how long after the beginning, or after another outage of it, it goes down, and for how long.
+type Failure = (usize, u32, u32);
+
+fn at_places(places: &[(u32, u32)], failures: &[Failure]) -> String {
+    let outages = |number: usize| {
+        let mut end = 0;
+        let of_node = failures.iter().filter(|(node, ..)| node % places.len() == number);
+        let outage = |(_, after, lasts): &Failure| {
+            let at = end + after;
+            end = at + lasts;
+            format!("{{ at = \"{at}ms\", for = \"{lasts}ms\" }}")
+        };
+        of_node.map(outage).collect::<Vec<_>>().join(", ")
+    };
+    let node = |(number, (x, y)): (usize, &(u32, u32))| {
+        format!("[mesh.m.nodes.n{number}]\nx = {x}\ny = {y}\ndown = [{}]\n", outages(number))
+    };
     places.iter().enumerate().map(node).collect()
 }
 
@@ -477,11 +562,14 @@ proptest! {
         places in places(),
         sends in prop::collection::vec((0u32..4000, 1usize..13, any::<bool>(), 40u32..400), 1..200),
         (retries, backoffs, limit, sleeps) in (0u32..4, 0u32..5, 1u32..16, any::<bool>()),
+        failures in prop::collection::vec((0usize..14, 0u32..2000, 1u32..2000), 0..6),
+        repair_after in 1u32..1000,
         seed in any::<u32>(),
     ) {
         let keys = format!("path_loss = 2.5\nmax_retries = {retries}\nmax_backoffs = {backoffs}\nqueue = {{ limit = \"{limit}p\" }}");
+        let keys = format!("{keys}\nrepair_after = \"{repair_after}ms\"");
         let keys = keys + if sleeps { "\nwake_interval = \"250ms\"" } else { "" };
-        let mut world = World::new(&scenario(&at_places(&places), &keys, seed.into()));
+        let mut world = World::new(&scenario(&at_places(&places, &failures), &keys, seed.into()));
         let mut sends = sends;
         sends.sort_by_key(|send| send.0);
         let (mut arrived, mut offered) = (vec![], 0);
@@ -504,6 +592,7 @@ proptest! {
         prop_assert_eq!(numbers.len(), arrived.len(), "a packet has come twice");
         nobody_talks_over_others(&world)?;
         energy_adds_up(&world)?;
+        who_is_down_is_silent(&world)?;
     }
 }
 

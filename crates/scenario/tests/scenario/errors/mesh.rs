@@ -25,14 +25,18 @@ const CASES: &[(&str, &str, &str)] = &[
      "base.toml:4: mesh.office.border_router: there is no node lrb; there is lbr, a, b"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nchannel = 11",
      "base.toml:5: mesh.office.channel: no such key; here may stand border_router, nodes, queue, tx_power, path_loss, \
-      min_be, max_be, max_backoffs, max_retries, retry_delay, announces_rate, wake_interval, listen_for, transmit_ma, \
-      receive_ma, sleep_ma, volts"),
+      min_be, max_be, max_backoffs, max_retries, retry_delay, announces_rate, repair_after, wake_interval, listen_for, \
+      transmit_ma, receive_ma, sleep_ma, volts"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nmin_be = 6",
      "base.toml:5: mesh.office.min_be: 6 is more than max_be, 5"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nwake_interval = \"100ms\"\nlisten_for = \"200ms\"",
      "base.toml:6: mesh.office.listen_for: 200ms is no part of wake_interval, 100ms"),
     ("border_router = \"lbr\"", "border_router = \"lbr\"\nqueue = { kind = \"kernel:codel\" }",
      "base.toml:5: mesh.office.queue.kind: kernel:codel cannot share the air; take one of this program's own"),
+    ("border_router = \"lbr\"", "border_router = \"lbr\"\nrepair_after = \"5s\"",
+     "base.toml:5: mesh.office.repair_after: stands in a mesh whose nodes say their parents, which stay; leave it out"),
+    ("a = { x = 25, parent", "a = { x = 25, down = [{ at = \"5s\", for = \"2s\" }, { at = \"6s\", for = \"1s\" }], parent",
+     "base.toml:7: mesh.office.nodes.a.down.1.at: 6s is before 7s, where the outage before it ends"),
     ("a = { x = 25, parent", "a = { y = 25, parent",
      "base.toml:7: mesh.office.nodes.a.x: is missing, the node's place in metres; other nodes have theirs"),
     ("a = { x = 25, parent", "a = { x = 25, hears = { lbr = \"-60dbm\" }, parent",

@@ -1,0 +1,86 @@
+//! Nodes that go down and come up again, and the trees that follow.
+
+use super::{Event, Mesh, Ways};
+use crate::medium::members::Members;
+use crate::packet::{Packet, Pool};
+use scenario::mesh::{self, DutyCycle};
+use scenario::units::Nanos;
+
+/// What happens to a mesh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A node goes down.
+    Down(usize),
+    /// It is back.
+    Up(usize),
+    /// The others have found that out: another tree, by its nodes' parents.
+    Tree(Vec<Option<usize>>),
+}
+
+/// All that will happen, the next last.
+pub(super) fn plan(model: &mesh::Mesh) -> Vec<(Nanos, Change)> {
+    let of_node = |(number, node): (usize, &mesh::Node)| {
+        let both = |outage: &scenario::impairments::Outage| {
+            [(outage.at, Change::Down(number)), (outage.end(), Change::Up(number))]
+        };
+        node.down.iter().flat_map(both).collect::<Vec<_>>()
+    };
+    let mut plan: Vec<_> = model.nodes.iter().enumerate().flat_map(of_node).collect();
+    plan.extend(model.later_trees().into_iter().map(|tree| (tree.since, Change::Tree(tree.parents))));
+    // Of one time in this order: who is down just until another outage begins is down all the time.
+    plan.sort_by_key(|(at, change)| (*at, matches!(change, Change::Down(_))));
+    plan.reverse();
+    plan
+}
+
+impl Mesh {
+    /// The next change of the plan. A node that is transmitting goes down behind its frame.
+    pub(super) fn change<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        let Some((_, change)) = self.plan.pop() else { return };
+        match change {
+            Change::Down(node) if now < self.nodes[node].transmits_until => {
+                self.plan.push((self.nodes[node].transmits_until, Change::Down(node)));
+            }
+            Change::Down(node) => self.go_down(node, now, members, packets),
+            Change::Up(node) => self.come_up(node, now),
+            Change::Tree(parents) => self.follow(&parents, members),
+        }
+        let next = self.plan.last().map_or(Nanos::NEVER, |(at, _)| *at);
+        self.events.set(self.plan_event(), next);
+    }
+
+    /// All that the node has is lost, and what it has counted is forgotten.
+    fn go_down<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
+        self.air.stop_listening(node);
+        let outgoing = self.nodes[node].go_down(now);
+        for event in [Event::Send, Event::Answer, Event::Turn] {
+            self.set_event(node, event, Nanos::NEVER);
+        }
+        if let Some(outgoing) = outgoing.filter(|outgoing| !outgoing.has_come()) {
+            members.give_up(now, &outgoing.frame);
+        }
+        while let Some(frame) = members.dequeue(now, node, packets) {
+            members.give_up(now, &frame);
+        }
+    }
+
+    /// The node listens, and sleeps from then on as others do.
+    fn come_up(&mut self, node: usize, now: Nanos) {
+        self.nodes[node].come_up(now);
+        self.air.listen(node);
+        if let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle
+            && node != self.model.border_router
+        {
+            let one = &mut self.nodes[node];
+            (one.awake_until, one.wakes_at) = (now + listens_for, now + interval);
+            self.set_event(node, Event::Turn, now + listens_for);
+        }
+    }
+
+    fn follow(&mut self, parents: &[Option<usize>], members: &mut Members) {
+        self.ways.follow(parents);
+        for (member, hop) in self.ways.members().filter(|(member, _)| !Ways::is_up(*member)) {
+            members.moves_to(member, hop.from);
+        }
+    }
+}

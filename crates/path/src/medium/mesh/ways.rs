@@ -1,0 +1,128 @@
+//! Which way packets go: up to the border router, from parent to parent, or down from it to a node, over the child that
+//! the node is behind.
+//!
+//! The tree may change while packets wait. Then they go by the new one, from where they are: a node knows its parent and
+//! those behind it, as in RPL's storing mode (RFC 6550, section 9), and has no way for others.
+
+use crate::channel::Transit;
+use crate::medium::member::MemberId;
+use crate::packet::PacketId;
+use scenario::mesh::{self, Hop};
+
+/// A packet that is in the mesh.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    /// The node that has it.
+    at: usize,
+    destination: usize,
+    /// Where it goes on outside.
+    next_hop: u32,
+}
+
+/// The tree, and the packets on it.
+pub(super) struct Ways {
+    border_router: usize,
+    parents: Vec<Option<usize>>,
+    /// By member, from whom to whom.
+    hops: Vec<Hop>,
+    /// By node, the member to its parent; that from its parent is the next.
+    upward: Vec<Option<MemberId>>,
+    /// By the number of a packet.
+    ways: Vec<Way>,
+}
+
+impl Ways {
+    /// Those of a mesh. Members `2n` and `2n + 1` are a node's way to its parent and back.
+    pub fn new(model: &mesh::Mesh, hops: Vec<Hop>) -> Ways {
+        let of_node = |node: usize| hops.iter().step_by(2).position(|hop| hop.from == node);
+        let upward = |node: usize| Some(2 * of_node(node)? as MemberId);
+        Ways {
+            border_router: model.border_router,
+            parents: model.nodes.iter().map(|node| node.parent).collect(),
+            upward: (0..model.nodes.len()).map(upward).collect(),
+            hops,
+            ways: vec![],
+        }
+    }
+
+    /// From whom to whom a member is.
+    pub fn hop(&self, member: MemberId) -> Hop {
+        self.hops[member as usize]
+    }
+
+    /// All members with their numbers.
+    pub fn members(&self) -> impl Iterator<Item = (MemberId, Hop)> {
+        (0..).zip(self.hops.iter().copied())
+    }
+
+    /// Does a member go towards the border router?
+    pub fn is_up(member: MemberId) -> bool {
+        member.is_multiple_of(2)
+    }
+
+    /// Another tree holds.
+    pub fn follow(&mut self, parents: &[Option<usize>]) {
+        self.parents.copy_from_slice(parents);
+        for (node, parent) in parents.iter().enumerate() {
+            if let (Some(member), Some(parent)) = (self.upward[node], *parent) {
+                let up = &mut self.hops[member as usize];
+                up.to = parent;
+                self.hops[member as usize + 1] = Hop { from: parent, to: node, ..*up };
+            }
+        }
+    }
+
+    /// A packet comes into the mesh: from a node, whose member to its parent it is handed to, or from the border
+    /// router, to the node whose member from its parent that is.
+    pub fn enter(&mut self, member: MemberId, transit: Transit) {
+        let node = self.hops[(member & !1) as usize].from;
+        let (at, destination) =
+            if Ways::is_up(member) { (node, self.border_router) } else { (self.border_router, node) };
+        let place = transit.id.0 as usize;
+        if place >= self.ways.len() {
+            self.ways.resize(place + 1, Way::default());
+        }
+        self.ways[place] = Way { at, destination, next_hop: transit.next_hop };
+    }
+
+    /// The member that brings a packet on its way; none from where there is no way.
+    pub fn next_member(&self, id: PacketId) -> Option<MemberId> {
+        let Way { at, destination, .. } = self.ways[id.0 as usize];
+        if destination == self.border_router {
+            return self.parents[at].and(self.upward[at]);
+        }
+        let mut node = destination;
+        while let Some(parent) = self.parents[node] {
+            if parent == at {
+                return Some(self.upward[node]? + 1);
+            }
+            node = parent;
+        }
+        None
+    }
+
+    /// A packet has come to a node.
+    pub fn comes_to(&mut self, id: PacketId, node: usize) {
+        self.ways[id.0 as usize].at = node;
+    }
+
+    /// Has a packet still to go on in the mesh?
+    pub fn goes_on(&self, id: PacketId) -> bool {
+        self.ways.get(id.0 as usize).is_some_and(|way| way.at != way.destination)
+    }
+
+    /// The node that has a packet, and the packet as it came in.
+    pub fn place(&self, id: PacketId) -> (usize, Transit) {
+        let Way { at, next_hop, .. } = self.ways[id.0 as usize];
+        (at, Transit { id, next_hop })
+    }
+
+    /// A member of the way on which a packet came in: one to whose account it goes if there is no way for it.
+    pub fn entrance(&self, id: PacketId) -> MemberId {
+        let Way { at, destination, .. } = self.ways[id.0 as usize];
+        match destination == self.border_router {
+            true => self.upward[at].expect("the border router does not send upward"),
+            false => self.upward[destination].expect("nothing goes down to the border router") + 1,
+        }
+    }
+}
