@@ -5,7 +5,6 @@ mod emulator;
 mod error;
 mod flows;
 mod host;
-mod ip;
 pub mod kernel;
 mod kernel_qdisc;
 mod packet;
