@@ -274,7 +274,7 @@ impl DelayedAck {
     #[inline]
     fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
         // Timers ring with a tick, at most one jiffy late: most are further off, which is seen without its time.
-        let latest = now + Nanos((ato / 4 + 1) as u64 * clock::JIFFY);
+        let latest = now + Nanos((ato + 4) as u64 * (clock::JIFFY / 4));
         if self.delayed_until <= latest && self.delayed_until <= clock::timer(now, ato / 4) {
             return true;
         }
