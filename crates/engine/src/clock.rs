@@ -6,7 +6,8 @@ use scenario::units::Nanos;
 
 /// How long the simulated hosts have been up when a run starts: kernel code takes a zero time stamp for "none".
 pub const BOOT: Nanos = Nanos::from_secs(1000);
-const JIFFY: u64 = 1_000_000_000 / HZ;
+/// The time between two ticks, ns.
+pub const JIFFY: u64 = 1_000_000_000 / HZ;
 const MILLISECOND: u64 = 1_000_000;
 const MICROSECOND: u64 = 1_000;
 

@@ -43,6 +43,8 @@ pub struct DelayedAck {
     last_in_order: u32,
     /// When an acknowledgement held back for a second segment is due.
     delayed_until: Nanos,
+    /// How long it is held back, jiffies.
+    delayed_by: u32,
     /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
     timer_rings: Nanos,
     /// When the SYN was answered.
@@ -78,6 +80,7 @@ impl DelayedAck {
             ato: 0,
             last_in_order: 0,
             delayed_until: Nanos::NEVER,
+            delayed_by: 0,
             timer_rings: Nanos::ZERO,
             syn_answered: Nanos::ZERO,
             round_trip: Nanos::ZERO,
@@ -261,19 +264,24 @@ impl DelayedAck {
             return self.is_about_to_ring(now, ato);
         }
         self.delayed_until = clock::timer(now, ato);
+        self.delayed_by = ato;
         self.timer_rings = self.delayed_until;
         false
     }
 
     /// An acknowledgement is held back already: whether to send it now, because its timer rings within a quarter of the
-    /// delay (`tcp_send_delayed_ack`). Otherwise it may ring sooner.
-    #[inline(never)]
+    /// delay (`tcp_send_delayed_ack`). Otherwise it rings sooner if the delay has become shorter.
+    #[inline]
     fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
-        if self.delayed_until <= clock::timer(now, ato / 4) {
+        // Timers ring with a tick, at most one jiffy late: most are further off, which is seen without its time.
+        let latest = now + Nanos((ato + 4) as u64 * (clock::JIFFY / 4));
+        if self.delayed_until <= latest && self.delayed_until <= clock::timer(now, ato / 4) {
             return true;
         }
-        self.delayed_until = self.delayed_until.min(clock::timer(now, ato));
-        self.timer_rings = self.delayed_until;
+        if ato < self.delayed_by {
+            self.delayed_until = self.delayed_until.min(clock::timer(now, ato));
+            self.timer_rings = self.delayed_until;
+        }
         false
     }
 

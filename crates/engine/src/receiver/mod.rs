@@ -510,7 +510,7 @@ impl Receiver {
         self.packet(next, blocks, count, now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn packet(&self, next: u32, blocks: [Block; MAX_SACK_BLOCKS], count: usize, now: Nanos) -> Ack {
         Ack {
             flow: self.flow,
