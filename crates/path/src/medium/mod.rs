@@ -117,7 +117,10 @@ impl Medium {
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();
             let goes_on = each!(&self.kind, control => control.goes_on(transit.id));
-            return Step::Arrived(port, if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit });
+            return Step::Arrived(
+                port,
+                if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit },
+            );
         }
         each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);
