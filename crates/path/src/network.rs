@@ -456,7 +456,7 @@ impl<P: Packet, X> Network<P, X> {
             medium::Step::Arrived(port, transit) => (port, transit),
             medium::Step::Departed(id) => {
                 context.departed(now, self.packets.get(id));
-                (0, Transit::NOTHING)
+                (0, Transit::DEPARTURES)
             }
             medium::Step::Nothing => (0, Transit::NOTHING),
         };

@@ -18,6 +18,7 @@ pub(crate) fn hosts(sections: &[Section], reader: &Reader) -> Vec<Host> {
         uplink: NO_LINK,
         classifier: reader.mechanism(section, "classifier", "classifier_params"),
         small_queues: section.need("small_queues"),
+        pacing_shift: section.read::<u64>("pacing_shift").map(|shift| shift as u8),
         ring: section.need::<u64>("ring") as u32,
         byte_queue_limits: section.need("byte_queue_limits"),
         send_buffer: send_buffer(&section.child("tcp_wmem", "tcp_wmem")),
@@ -120,6 +121,9 @@ fn check_host(section: &Section, host: &Host, in_cell: bool) {
         section.complain("byte_queue_limits", "needs a ring whose bytes are limited; write ring beside it");
     } else if host.byte_queue_limits && in_cell {
         section.complain("byte_queue_limits", "is not for devices of Wi-Fi and LTE, which have none; leave it out");
+    }
+    if host.pacing_shift.is_some() && !host.small_queues {
+        section.complain("pacing_shift", "says how much small queues hold; leave it out, or write small_queues = true");
     }
     let SendBuffer { default, max, .. } = host.send_buffer;
     let table = section.child("tcp_wmem", "tcp_wmem");

@@ -66,8 +66,9 @@ fn limit(truesize: u64, pacing_rate: u64, pacing_shift: u8, is_paced: bool, send
 impl Sender {
     /// Its packets wait in the queue of this host, into whose send buffer its application writes.
     pub fn live_on(&mut self, host: &Host, uplink: &Link, classifier: Option<Rc<Classifier>>, meter: SendBufferMeter) {
-        if let Service::Wifi(_) = uplink.service {
-            self.sk.inet_conn.sk.sk_pacing_shift = WIFI_PACING_SHIFT;
+        let of_driver = matches!(uplink.service, Service::Wifi(_)).then_some(WIFI_PACING_SHIFT);
+        if let Some(shift) = host.pacing_shift.or(of_driver) {
+            self.sk.inet_conn.sk.sk_pacing_shift = shift;
         }
         self.small_queue = Some(SmallQueue::new(host.small_queues, classifier));
         self.write_through_buffer(host.send_buffer, meter);

@@ -79,6 +79,19 @@ fn small_queues_leave_the_host_empty() {
     assert!(run.links[0].utilisation_percent > 99.0);
 }
 
+/// What leaves in 2^-4 s at the pacing rate, which is 1.2 times what the link carries (`tcp_update_pacing_rate`), counted
+/// in memory: a packet of 1500 bytes has 1448 of payload and 896 of overhead.
+#[test]
+fn small_queues_are_as_long_as_the_pacing_shift_says() {
+    let mut s = phone(fifo(1000), 1000, vec![flow("cubic")]);
+    (s.hosts[0].small_queues, s.hosts[0].pacing_shift) = (true, Some(4));
+    s.warmup = Nanos::from_secs(2);
+    let run = simulate(&s);
+    let delay_ms = run.links[0].queue_delay.queue_delay_ms_mean.expect("packets");
+    let expected_ms = 1.2 * 1000.0 / 16.0 * 1500.0 / (1448.0 + 896.0);
+    assert!((delay_ms / expected_ms - 1.0).abs() < 0.02, "{delay_ms} ms, not {expected_ms}");
+}
+
 /// An upload beside a transfer of 9 packets that comes later: the small one, which a buffer for 20 packets takes at
 /// once, is done in two round trips where SORPC sorts, and waits for the upload in one queue. The upload goes on.
 #[test]

@@ -16,6 +16,9 @@ pub struct Host {
     pub classifier: Option<CongestionControl>,
     /// TCP keeps few packets in the queue (TCP small queues).
     pub small_queues: bool,
+    /// They hold what leaves in 2^-`pacing_shift` s (`sk_pacing_shift`); `None` = as the device's driver has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_shift: Option<u8>,
     /// Packets that the device takes from the queue before it can send them.
     pub ring: u32,
     /// The bytes among them are limited to what the device needs (byte queue limits).

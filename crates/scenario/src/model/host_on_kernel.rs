@@ -41,6 +41,7 @@ fn in_host(host: &Host, queue: &Queue) -> Option<OnlyInTheSimulator> {
         Host { small_queues: false, .. } if !counts_packets(queue) => {
             Some(only(key("small_queues"), OnlyThere::NoSmallQueues))
         }
+        Host { pacing_shift: Some(_), .. } => Some(only(key("pacing_shift"), OnlyThere::PacingShift)),
         Host { ring: 1.., .. } => Some(only(key("ring"), OnlyThere::Ring)),
         Host { send_buffer, .. } if send_buffer.tuning != SendTuning::Linux => {
             Some(only(key("tcp_wmem.tuning"), OnlyThere::Tuning))

@@ -41,6 +41,8 @@ pub enum OnlyThere {
     SmallQueues,
     /// Hosts whose TCP fills queues of other kinds than FIFOs of packets.
     NoSmallQueues,
+    /// Small queues of a length that no driver asks for.
+    PacingShift,
     /// Devices that take packets ahead of sending them.
     Ring,
     /// Send buffers that grow otherwise than Linux's.
@@ -71,6 +73,7 @@ impl std::fmt::Display for OnlyInTheSimulator {
             OnlyThere::NoSmallQueues => {
                 write!(f, "is true on a kernel, unless the queue is a FIFO of so many packets or has such bands")?;
             }
+            OnlyThere::PacingShift => write!(f, "is what the device's driver asks for on a kernel")?,
             OnlyThere::Ring => {
                 write!(f, "is 0 on a kernel, where the emulated device takes a packet when the link has room for it")?;
             }

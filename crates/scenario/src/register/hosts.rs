@@ -25,6 +25,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "small_queues" = Flag, Default("true") =>
             "TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6); \
             false with a real kernel's TCP needs a queue that is a FIFO of so many packets, or has them as bands";
+        "pacing_shift" = Integer, Means("10, which is a millisecond; 7 on Wi-Fi"), "0..20" =>
+            "small queues hold what leaves at the pacing rate in 2^-pacing_shift s, though two packets at least \
+            (sk_pacing_shift, which drivers set); simulator only";
         "ring" = Integer, Default("0"), "0..100000" =>
             "packets that the device takes from the queue before it can send them; no queue sorts them any more; \
             simulator only";

@@ -48,6 +48,8 @@ const CASES: &[(&str, &str, &str)] = &[
      "hosts.toml:11: host.phone.classifier_params: needs a classifier, whose parameters these are"),
     ("classifier = \"sorpc\"", "classifier = \"sorpc\"\nclassifier_params = { sorpx = { no_overtake = false } }",
      "hosts.toml:12: host.phone.classifier_params.sorpx: this host never runs sorpx, only sorpc (did you mean sorpc?)"),
+    ("classifier = \"sorpc\"", "small_queues = false\npacing_shift = 8",
+     "hosts.toml:12: host.phone.pacing_shift: says how much small queues hold; leave it out, or write small_queues = true"),
     ("classifier = \"sorpc\"", "byte_queue_limits = true",
      "hosts.toml:11: host.phone.byte_queue_limits: needs a ring whose bytes are limited; write ring beside it"),
     ("classifier = \"sorpc\"", "tcp_wmem = { default = \"1mib\", max = \"100kib\" }",
