@@ -6,6 +6,7 @@
 //! kernel, the same clock, jiffies and random number, and must leave the same socket.
 
 use crate::bind::control::Control;
+use crate::bind::fault::Fault;
 pub use crate::bind::opened::HelperResults;
 pub use crate::bind::ops::Callback;
 use crate::error::Error;
@@ -128,10 +129,13 @@ impl Replay {
     /// The first difference.
     ///
     /// # Panics
-    /// If the recording is of another file: it has a program that this one has not.
+    /// If the recording is of another file: it has a program that this one has not. If the native build does in a call
+    /// what no kernel lets it do; the message has the call.
     pub fn play(&mut self, recording: &Recording) -> Result<(), Difference> {
         for (number, event) in recording.events.iter().enumerate() {
-            self.step(event, &recording.members).map_err(|(member, kernel, native)| Difference {
+            let stepped = Fault::catch(|| self.step(event, &recording.members));
+            let stepped = stepped.unwrap_or_else(|fault| panic!("event {number}: {fault}; the call was {event:?}"));
+            stepped.map_err(|(member, kernel, native)| Difference {
                 event: number,
                 program: event.program.clone(),
                 member,

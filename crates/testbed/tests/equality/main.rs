@@ -19,6 +19,9 @@ use std::path::Path;
 
 const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
+/// Calls on acknowledgements in a recording; a machine that stands still half of the time gets some fifty.
+const LEAST_ACKS: usize = 20;
+
 /// What happened to one control, as its recording tells.
 #[derive(Debug, Default)]
 struct Story {
@@ -88,7 +91,7 @@ fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, ch
         recording.events.len(),
         recording.members.len()
     );
-    assert!(story.acks >= 50 && check(&story), "{name}: the recording does not show what it is for: {story:?}");
+    assert!(story.acks >= LEAST_ACKS && check(&story), "{name}: the recording does not show what it is for: {story:?}");
     assert!(20 * gaps < recording.events.len(), "{name}: {gaps} of {} calls follow gaps", recording.events.len());
     let private = "inet_conn.icsk_ca_priv[12]";
     let pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate";
