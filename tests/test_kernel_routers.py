@@ -109,7 +109,7 @@ def ended_well(done: Done) -> str:
 
 @pytest.fixture
 def set_offloads(sandbox: Sandbox) -> Callable[..., None]:
-    """Change what a device leaves to its card; without a network its own end of it is meant."""
+    """Change what a device does for the kernel; without a network it is one of this host."""
 
     def change(device: str, *settings: str, network: str = "") -> None:
         enter = ["nsenter", f"--net=/run/netns/{network}"] if network else []
