@@ -3,12 +3,15 @@
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import unbloat as unbloat_package
+from unbloat.system import systemd
 
 NUMBERS = itertools.count()
 UNBLOAT = [sys.executable, "-m", "unbloat"]
@@ -51,6 +54,21 @@ def unbloat(sandbox: Sandbox) -> Sandbox:
 
     def call(*arguments: object, **environment: str) -> Done:
         return sandbox(*UNBLOAT, *arguments, **environment)
+
+    return call
+
+
+@pytest.fixture
+def installed(sandbox: Sandbox, tmp_path: Path) -> Sandbox:
+    """Call an `unbloat` that does not run from the checkout."""
+    if owner := systemd.changeable(Path(sys.executable)):
+        pytest.skip(f"not only root can change {owner}, so that no unit may run the Python that is there")
+    package = Path(unbloat_package.__file__).parent
+    there = tmp_path / "lib" / "unbloat"
+    shutil.copytree(package, there, ignore=shutil.ignore_patterns("__pycache__", "papers"))
+
+    def call(*arguments: object, **environment: str) -> Done:
+        return sandbox(*UNBLOAT, *arguments, PYTHONPATH=str(there.parent), **environment)
 
     return call
 

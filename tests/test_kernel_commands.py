@@ -2,15 +2,13 @@
 
 import json
 import os
-import shutil
 import socket
 import sys
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-import unbloat as unbloat_package
-from kernel_sandbox import UNBLOAT, Done, Sandbox, as_nobody, statuses
+from kernel_sandbox import Done, Sandbox, as_nobody, statuses
 from unbloat.system import systemd
 
 pytest_plugins = ["kernel_sandbox"]
@@ -229,21 +227,6 @@ def test_what_the_verifier_says(unbloat: Sandbox, tmp_path: Path, name: str) -> 
     assert "BEGIN PROG LOAD LOG" in verbose and "no write support to tcp_sock" in verbose.splitlines()[-1]
     assert unbloat("load", "./mine.bpf.c", "--log", "verifier.log").returncode == 2
     assert "BEGIN PROG LOAD LOG" in (tmp_path / "verifier.log").read_text()
-
-
-@pytest.fixture
-def installed(sandbox: Sandbox, tmp_path: Path) -> Sandbox:
-    """Call an `unbloat` that does not run from the checkout."""
-    if owner := systemd.changeable(Path(sys.executable)):
-        pytest.skip(f"not only root can change {owner}, so that no unit may run the Python that is there")
-    package = Path(unbloat_package.__file__).parent
-    there = tmp_path / "lib" / "unbloat"
-    shutil.copytree(package, there, ignore=shutil.ignore_patterns("__pycache__", "papers"))
-
-    def call(*arguments: object, **environment: str) -> Done:
-        return sandbox(*UNBLOAT, *arguments, PYTHONPATH=str(there.parent), **environment)
-
-    return call
 
 
 def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kernel_sandbox import UNBLOAT, Done, Sandbox
+from unbloat.system.paths import ALGORITHMS
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -74,7 +75,7 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     assert left(sandbox) == "" and receivers(unbloat) == []
 
 
-@pytest.mark.parametrize("controller", ["autotuning", "drwa", "rtac", "static"])
+@pytest.mark.parametrize("controller", ["autotuning", "drwa", "rtac", "rtac_auto", "static"])
 def test_every_controller_passes_the_verifier(unbloat: Sandbox, device: str, controller: str) -> None:
     done = unbloat("load", controller, "--dev", device, "--json")
     assert json.loads(done.stdout)["source"] == controller, done.stderr
@@ -170,6 +171,59 @@ def test_a_load_that_is_killed_leaves_nothing_behind(sandbox: Sandbox, unbloat: 
     assert left(sandbox) == ""
 
 
+@pytest.fixture
+def odd_device(sandbox: Sandbox) -> str:
+    """A device whose name systemd writes otherwise."""
+    assert sandbox("ip", "link", "add", "br-lan", "type", "veth", "peer", "name", "other").returncode == 0
+    return "br-lan"
+
+
+def test_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path: Path) -> None:
+    path = r"/etc/systemd/system/unbloat-window-br\x2dlan.service"
+    options = ["--param", "most=20", "--port", "443", "--dest", "192.0.2.0/24", "--router"]
+    done = installed("load", "static", "--dev", odd_device, *options, "--persist")
+    assert done.stdout.splitlines()[1:] == [
+        rf"wrote {path}; systemd does not run here: enable it with systemctl enable unbloat-window-br\x2dlan.service"
+    ], done.stderr
+    unit = sandbox("cat", path).stdout
+    device_unit = r"sys-subsystem-net-devices-br\x2dlan.device"
+    assert f"BindsTo={device_unit}\n" in unit and f"WantedBy={device_unit}\n" in unit
+    program = f"{sys.executable} -m unbloat"
+    assert f"ExecStart={program} load static --dev br-lan {' '.join(options)}\n" in unit
+    assert f"ExecStop=-{program} unload static --dev br-lan --keep-unit\n" in unit
+
+    (before,) = receivers(installed)
+    for what, at_devices in [("ExecStop=-", []), ("ExecStart=", [before])]:
+        (command,) = [line.removeprefix(what) for line in unit.splitlines() if line.startswith(what)]
+        assert sandbox(*command.split(), PYTHONPATH=str(tmp_path / "lib")).returncode == 0
+        assert receivers(installed) == at_devices
+    assert sandbox("cat", path).stdout == unit
+
+    other = installed("unload", "rtac", "--dev", odd_device)
+    assert other.returncode == 2 and sandbox("cat", path).stdout == unit
+    assert installed("unload", "static").stdout == f"br-lan no longer has static\nremoved {path}\n"
+    assert sandbox("ls", "/etc/systemd/system").stdout == ""
+
+
+def test_a_file_of_one_s_own_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path: Path) -> None:
+    """Its copy is what the unit loads, and goes with the unit, though the device is gone."""
+    file = tmp_path / "mine.bpf.c"
+    file.write_text((ALGORITHMS / "window" / "static.bpf.c").read_text())
+    sandbox("mkdir", "-p", "/var/lib/unbloat")
+    loaded = json.loads(installed("load", "./mine.bpf.c", "--dev", odd_device, "--persist", "--json").stdout)
+    unit = sandbox("cat", loaded["unit"]).stdout
+    copy = rf"/var/lib/unbloat/window-br\x2dlan{file}"
+    assert sandbox("cat", copy).stdout == file.read_text()
+    assert f'load "{copy}" --dev'.replace("\\", "\\\\") in unit
+    assert sandbox("ip", "link", "del", odd_device).returncode == 0
+    removed = json.loads(installed("unload", "./mine.bpf.c", "--dev", odd_device, "--json").stdout)
+    assert removed == {"unloaded": [{"device": odd_device, "unit": loaded["unit"]}]}
+    assert sandbox("ls", "/etc/systemd/system", "/var/lib/unbloat").stdout.split() == [
+        "/etc/systemd/system:",
+        "/var/lib/unbloat:",
+    ]
+
+
 def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
     def refused(*arguments: str) -> str:
         done: Done = unbloat("load", *arguments)
@@ -182,6 +236,8 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
     assert refused("rtac", "--dev", device, "--default").startswith("--default is for congestion controls")
     assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is no address or network')
     assert refused("rtac", "--dev", device, "--param", "bpd=3").startswith("rtac has no parameter bpd")
+    assert refused("rtac", "--dev", device, "--persist").startswith("--persist: systemd starts nothing when lo comes")
+    assert refused("rtac", "--dev", "eth0", "--cgroup", "x", "--persist").startswith("--persist: a control group may")
     router = refused("rtac", "--dev", device, "--cgroup", "x", "--router")
     assert router == "--cgroup means sockets of this host, and --router connections that have none here"
     done = unbloat("unload", "rtac", "--dev", device)

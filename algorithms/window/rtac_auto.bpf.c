@@ -137,11 +137,16 @@ static __always_inline void rtac_auto_show(struct rtac_auto *ca, bool grows, __u
 	receiver_window_show(window, target, mss, most);
 }
 
-/* Learns from a round trip that is no part of a try. */
-static __always_inline void rtac_auto_learn(struct rtac_auto *ca, const struct rtac_auto_round *round)
+/* Learns the rate from a round trip that is no part of a try. */
+static __always_inline void rtac_auto_learn_rate(struct rtac_auto *ca, const struct rtac_auto_round *round)
 {
 	ca->rate = ca->rate ? (3 * ca->rate + round->rate) / 4 : round->rate;
 	ca->path_rate = max(ca->path_rate, ca->rate);
+}
+
+/* A shorter RTT counts in tries, too: a flow that began in a queue of its own sees the empty path only there. */
+static __always_inline void rtac_auto_learn_base(struct rtac_auto *ca, const struct rtac_auto_round *round)
+{
 	ca->base_us = ca->base_us ?: round->rtt_us;
 	if (round->rtt_us < ca->base_us)
 		ca->base_us -= (ca->base_us - round->rtt_us) / 4;
@@ -161,7 +166,7 @@ static __always_inline void rtac_auto_follow(struct rtac_auto *ca, const struct 
 {
 	bool grows = 4 * round->rate > 5 * ca->rate;
 
-	rtac_auto_learn(ca, round);
+	rtac_auto_learn_rate(ca, round);
 	rtac_auto_show(ca, grows, mss);
 	if (!rtac_auto_waits(ca, round->rtt_us, 100))
 		ca->soon = SOON_ROUNDS;
@@ -246,9 +251,12 @@ static __always_inline void rtac_auto_skip(struct rtac_auto *ca)
 static __always_inline void rtac_auto_step(struct rtac_auto *ca, const struct rtac_auto_round *round, __u32 mss)
 {
 	ca->rounds++;
-	if (ca->window.round.had_hole || !round->rate)
+	if (ca->window.round.had_hole || !round->rate) {
 		rtac_auto_skip(ca);
-	else if (ca->phase == TRIES)
+		return;
+	}
+	rtac_auto_learn_base(ca, round);
+	if (ca->phase == TRIES)
 		rtac_auto_try(ca, round, mss);
 	else if (ca->phase == RECOVERS && ca->rounds >= RECOVER_ROUNDS)
 		rtac_auto_enter(ca, FOLLOWS);

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, windows
 from unbloat.cli.options import JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, wrapped
+
+if TYPE_CHECKING:
+    from unbloat.system.systemd import AtBoot, Unit
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
@@ -66,7 +69,9 @@ AsOption = Annotated[
     typer.Option("--as", metavar="NAME", help="Its name in the kernel (default: the one in its file)."),
 ]
 DefaultOption = Annotated[bool, typer.Option("--default", help="Make it the default of new connections.")]
-PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot (writes a systemd unit).")]
+PersistOption = Annotated[
+    bool, typer.Option("--persist", help="Load a control or a receiver at every boot (writes a systemd unit).")
+]
 LogOption = Annotated[
     Path | None,
     typer.Option(
@@ -125,7 +130,8 @@ def load_command(
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
     if classifiers.is_classifier(control):
-        refuse_at_devices(name, default, persist)
+        refuse_for_classifiers(persist)
+        refuse_at_devices(name, default)
         with verifier_log(log, verbose), compiler_warnings_shown():
             sorted_by = classifiers.load(control, parameters, dev, rate, target)
         say_json(sorted_by) if as_json else say(classifiers.load_sentence(sorted_by))
@@ -133,10 +139,13 @@ def load_command(
     if rate is not None:
         raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
     if dev is not None or any(target.values()) or windows.is_window(control):
-        refuse_at_devices(name, default, persist)
+        refuse_at_devices(name, default)
+        when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
             at_device = windows.load(control, parameters, dev, target)
-        say_json(at_device) if as_json else say(windows.load_sentence(at_device))
+        options, device = windows.options(parameters, target), at_device["device"]
+        kept_there = systemd.install_at_device(when_it_comes, device, options) if when_it_comes else None
+        say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
         return
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not default and (there := loaded_already(control, name)):
@@ -146,10 +155,26 @@ def load_command(
     with verifier_log(log, verbose):
         loaded = loaded_now(control, parameters, name, default)
     unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
+    say_loaded(loaded, unit, "\n".join(load_sentences(control, loaded)), as_json)
+
+
+def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_json: bool) -> None:
+    """Print what was loaded, and what loads it again."""
     if as_json:
         say_json({**loaded, "unit": str(unit.path) if unit else None})
     else:
-        say("\n".join([*load_sentences(control, loaded), *([unit.sentence] if unit else [])]))
+        say("\n".join([sentences, *([unit.sentence] if unit else [])]))
+
+
+def at_every_boot(control: str, device: str | None, target: dict[str, Any]) -> AtBoot:
+    """Check that a window controller may be loaded whenever its device comes; raises `InputError`."""
+    from unbloat.system import systemd
+
+    if device == "lo":
+        raise InputError("--persist: systemd starts nothing when lo comes; load it by a unit of your own")
+    if target["cgroup"]:
+        raise InputError("--persist: a control group may not be there yet when the device comes; leave --cgroup out")
+    return systemd.prepare(control, sources_of(control))
 
 
 def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None, default: bool) -> dict[str, Any]:
@@ -163,13 +188,19 @@ def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None
     return {**loaded, "parameters": dict(loaded["parameters"])}
 
 
-def refuse_at_devices(name: str | None, default: bool, persist: bool) -> None:
+def refuse_at_devices(name: str | None, default: bool) -> None:
     """Refuse the options that mean a congestion control."""
-    given = [("--as", name is not None), ("--default", default), ("--persist", persist)]
+    given = [("--as", name is not None), ("--default", default)]
     if wrong := next((option for option, is_given in given if is_given), None):
         raise InputError(
             f"{wrong} is for congestion controls; what stands at a device stays there until `unbloat unload`"
         )
+
+
+def refuse_for_classifiers(persist: bool) -> None:
+    """Refuse what only the others can."""
+    if persist:
+        raise InputError("--persist is for congestion controls and receivers; a classifier is loaded until the reboot")
 
 
 @contextmanager
@@ -251,9 +282,9 @@ def unload_command(
 
     from_devices = classifiers.unload(name, dev)
     if from_devices is None:
-        from_devices = windows.unload(name, dev)
+        from_devices = windows_unloaded(name, dev, keep_unit)
     if from_devices is not None:
-        sentences = [f"{unloaded['device']} no longer has {name}" for unloaded in from_devices]
+        sentences = unload_at_device_sentences(name, from_devices)
         say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
         return
     try:
@@ -271,6 +302,32 @@ def unload_command(
         say_json({**unloaded, "unit": str(unit) if unit else None})
     else:
         say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
+
+
+def windows_unloaded(name: str, device: str | None, keep_unit: bool) -> list[dict[str, Any]] | None:
+    """Remove a window controller and what loads it again; return None if the name means a congestion control."""
+    from unbloat.system import systemd
+
+    def unit_of(device: str) -> str | None:
+        path = None if keep_unit else systemd.remove_at_device(device, name)
+        return str(path) if path else None
+
+    try:
+        from_devices = windows.unload(name, device)
+    except InputError:
+        # One whose device has not come, or that failed to load there, still has its unit.
+        if device is None or (unit := unit_of(device)) is None:
+            raise
+        return [{"device": device, "unit": unit}]
+    return None if from_devices is None else [{**each, "unit": unit_of(each["device"])} for each in from_devices]
+
+
+def unload_at_device_sentences(name: str, from_devices: list[dict[str, Any]]) -> Iterator[str]:
+    """Describe what devices no longer have, and what no longer brings it back."""
+    for each in from_devices:
+        yield f"{each['device']} no longer has {name}"
+        if each.get("unit"):
+            yield f"removed {each['unit']}"
 
 
 def unload_sentences(name: str, unloaded: dict[str, Any]) -> Iterator[str]:

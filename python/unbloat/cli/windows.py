@@ -39,6 +39,13 @@ def load_sentence(loaded: dict[str, Any]) -> str:
     return f"{loaded['source']} lowers the windows that leave through {loaded['device']}{of_whom(loaded['target'])}"
 
 
+def options(parameters: list[tuple[str, str]], target: dict[str, Any]) -> list[str]:
+    """Write parameters and target as the command has them."""
+    words = [word for name, value in parameters for word in ("--param", f"{name}={value}")]
+    words += [word for name in ("port", "dest") if target[name] for word in (f"--{name}", str(target[name]))]
+    return [*words, *(["--router"] if target["router"] else [])]
+
+
 def of_whom(target: dict[str, Any]) -> str:
     """Describe whose windows are lowered, as the end of a sentence."""
     words = [

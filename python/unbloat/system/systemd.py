@@ -1,9 +1,10 @@
-"""Units of systemd that load a congestion control at every boot."""
+"""Units of systemd that load a congestion control at every boot, or a window controller when its device comes."""
 
 from __future__ import annotations
 
 import shutil
 import stat
+import string
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,24 @@ ExecStop={stop}
 
 [Install]
 WantedBy=multi-user.target
+"""
+
+
+AT_DEVICE = """\
+[Unit]
+Description={what}
+BindsTo={device_unit}
+After={device_unit} local-fs.target sys-fs-bpf.mount
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={start}
+# A device that is gone has taken its programs along.
+ExecStop=-{stop}
+
+[Install]
+WantedBy={device_unit}
 """
 
 
@@ -96,8 +115,50 @@ def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], d
         start += ["--param", f"{key}={value}"]
     start += ["--default"] if default else []
     stop = [*at_boot.program, "unload", name, "--drain", "--keep-unit"]
+    return written(path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
+
+
+def install_at_device(at_boot: AtBoot, device: str, options: Sequence[str]) -> Unit:
+    """Write the unit that loads a window controller when a device comes, and enable it if systemd runs."""
+    name = at_device(device)
+    source = keep_sources(at_boot, name)
+    text = AT_DEVICE.format(
+        what=description_at(device, at_boot.control),
+        device_unit=f"sys-subsystem-net-devices-{escaped(device)}.device",
+        start=command_line([*at_boot.program, "load", source, "--dev", device, *options]),
+        stop=command_line([*at_boot.program, "unload", source, "--dev", device, "--keep-unit"]),
+    )
+    return written(unit_path(name), text)
+
+
+def remove_at_device(device: str, source: str) -> Path | None:
+    """Remove the unit of a device's window controller as `remove` does, if it is the one of this name or file."""
+    path = unit_path(at_device(device))
+    if not path.exists() or f"={description_at(device, source)}\n" not in path.read_text():
+        return None
+    return remove(at_device(device))
+
+
+def description_at(device: str, source: str) -> str:
+    """Say what a unit is for; a file goes by its name, as its copy does."""
+    return f"TCP receive windows at {escaped(device)}: {Path(source).name} (unbloat)"
+
+
+def at_device(device: str) -> str:
+    """Name the unit of a device's window controller; it has one at most."""
+    return f"window-{escaped(device)}"
+
+
+def escaped(device: str) -> str:
+    """Write a device's name as systemd has it in the names of units (systemd.unit, "String Escaping")."""
+    plain = set(string.ascii_letters + string.digits + ":_.")
+    return "".join(letter if letter in plain else f"\\x{ord(letter):02x}" for letter in device)
+
+
+def written(path: Path, text: str) -> Unit:
+    """Write a unit, and enable it if systemd runs."""
     UNITS.mkdir(parents=True, exist_ok=True)
-    path.write_text(TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
+    path.write_text(text)
     if not RUNNING.is_dir():
         return Unit(path, f"wrote {path}; systemd does not run here: enable it with systemctl enable {path.name}")
     systemctl("enable", path.name)
