@@ -9,13 +9,12 @@ from msgspec.structs import replace
 from unbloat.papers import figures as paper_figures
 from unbloat.papers import windows
 from unbloat.papers.code_lines import lines_of
-from unbloat.papers.forecast import timed
+from unbloat.papers.forecast import sampled
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import FLOW_FIGURES, LINK_FIGURES
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
 from unbloat.report.figures.style import COLOURS, LOOK
@@ -213,32 +212,23 @@ sweep = { "flows.0.cc" = ["reno", "cubic", "vegas"] }
 """
 
 
-def test_the_forecast_counts_cells_and_repeats(tmp_path, monkeypatch):
+def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
+    """12 million packets a cell, 24 million in 24 s: 3 cells take 36 s for each repeat."""
     (tmp_path / "grid.toml").write_text(SCENARIO)
     figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
     paper = paper_with([figure], full=40, folder=tmp_path).with_all_repeats()
-    used = iter(range(0, 1000, 24))
-    made = iter(
-        [
-            [{"at": 1}, {"at": 1}],  # draws nothing: 2 runs
-            [near(100.0), near(100.9)],  # 3
-            [near(100.0), near(101.1)],  # 40
-        ]
-    )
+    used = iter((4.0, 28.0))
+    asked = []
 
     def simulate(_, seeds, only):
-        assert any(only({"flows.0.cc": cc}) for cc in ("reno", "cubic", "vegas"))
-        return [MeasuredRun({}, seed, record) for seed, record in zip(seeds, next(made), strict=True)]
+        cells = [cc for cc in ("reno", "cubic", "vegas") if only({"flows.0.cc": cc})]
+        asked.append((list(seeds), cells))
+        return [MeasuredRun({"flows.0.cc": cc}, 1, {"flows": [{"sent_packets": 6e6}] * 2}) for cc in cells]
 
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
-    monkeypatch.setattr("unbloat.papers.forecast.simulator", lambda **_: simulate)
-    words = "3 cells, 3 to 40 times each where they draw anything, 2 at a time: about 4:30 on idle processors"
-    assert timed([paper], 2) == words
-
-
-def near(window):
-    numbers = dict.fromkeys(FLOW_FIGURES, 1.0) | {"cwnd_packets_mean": window}
-    return {"flows": [numbers], "links": [dict.fromkeys(LINK_FIGURES, 1.0)]}
+    words = "3 cells, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, "
+    assert sampled([paper], simulate, 2) == f"{words}0:54 to 12:00 on 2 idle processors"
+    assert asked == [([1], ["reno", "vegas"])]
 
 
 def test_no_interval_reaches_beyond_what_there_can_be():

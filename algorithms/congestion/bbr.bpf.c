@@ -40,6 +40,7 @@ PARAM(u32, full_rounds, 3, 1, 100, "", "... after so many rounds");
 PARAM(u32, extra_acked_gain, 1024, 0, 10240, "/1024", "room for clumped ACKs, over what was measured; 0 = none");
 PARAM(u32, extra_acked_window, 5, 1, 15, "", "rounds of each of the two windows that it is measured in");
 PARAM(u32, extra_acked_limit, 100000, 0, 1000000, "us", "and at most the rate times this");
+PARAM(bool, paces, true, 0, 1, "", "pace without the qdisc fq too, as Linux does since 4.13");
 PARAM(bool, find_policer, true, 0, 1, "", "look for a token-bucket policer");
 
 /* Pacing rate and window. */
@@ -328,7 +329,7 @@ static __always_inline void bbr_start(struct sock *sk)
 	lt_bw_start_interval(tp, &bbr->lt);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr_pace_by_rtt(sk, bbr);
-	if (sk->sk_pacing_status == SK_PACING_NONE)
+	if (paces && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 

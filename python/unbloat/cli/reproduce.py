@@ -72,7 +72,7 @@ FullOption = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="As many repeats as in the paper; the command first says how long they take.",
+        help="Up to as many repeats as in the paper, where verdicts hang on them; says first how long they take.",
         rich_help_panel=WHAT,
     ),
 ]

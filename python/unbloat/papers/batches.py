@@ -10,7 +10,7 @@ from unbloat.papers.judge_claims import settings_of
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
 from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import RepeatRule
+from unbloat.papers.repeats import RepeatRule, do_differ
 from unbloat.scenario.source import source_of
 
 REPEAT = "repeat"
@@ -117,10 +117,10 @@ def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Measure
     def goes_on(axes: Axes) -> bool:
         return batch.wants(axes) and place_of(axes) not in settled
 
-    for seeds in repeats.stages():
+    for seeds in repeats.at_first():
         for run in simulate(batch, seeds, goes_on):
             cells.setdefault(place_of(run.axes), []).append(run)
-        settled |= {place for place, runs in cells.items() if repeats.are_enough(runs)}
+        settled |= {place for place, runs in cells.items() if not do_differ(runs)}
         if len(settled) == len(cells):
             break
     return [run for runs in cells.values() for run in runs]

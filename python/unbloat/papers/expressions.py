@@ -16,6 +16,7 @@ from typing import Any
 
 from unbloat._core import InputError
 from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
+from unbloat.results.statistics import CONFIDENCE
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
@@ -29,6 +30,12 @@ class Repeated:
     without: Callable[[Seed], Measure]
     """Returns the function that measures without one of them."""
     seeds: Sequence[int]
+    confidence: float = CONFIDENCE
+    """That of the intervals."""
+
+    def interval(self, value: Callable[[Seed], float]) -> Uncertain:
+        """Calculate a value with its interval; `value` is called with the seed to leave out."""
+        return jackknife(value, self.seeds, self.confidence)
 
 
 class ClaimError(InputError):
@@ -82,7 +89,7 @@ def calls(text: str) -> list[Call]:
 
 def work_out(text: str, repeated: Repeated) -> Uncertain:
     """Evaluate an expression, with its confidence interval."""
-    return jackknife(lambda seed: float(evaluate(text, repeated.without(seed))), repeated.seeds)
+    return repeated.interval(lambda seed: float(evaluate(text, repeated.without(seed))))
 
 
 def decide(text: str, repeated: Repeated) -> Answer:
@@ -176,7 +183,7 @@ def _comparisons(node: ast.expr) -> Iterator[ast.expr]:
 
 def _describe(node: ast.expr, text: str, repeated: Repeated) -> str:
     def side(inner: ast.expr) -> str:
-        return written(jackknife(lambda seed: float(_value(inner, text, repeated.without(seed))), repeated.seeds))
+        return written(repeated.interval(lambda seed: float(_value(inner, text, repeated.without(seed)))))
 
     if not isinstance(node, ast.Compare):
         return side(node)
@@ -211,7 +218,7 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str, repeated
         first, second = sides(seed)
         return first - second
 
-    between = jackknife(difference, repeated.seeds)
+    between = repeated.interval(difference)
     if between.half_width:
         answers = {holds(between.low, 0.0), holds(between.high, 0.0)}
         if isinstance(op, ast.Eq) and between.low <= 0 <= between.high:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 from unbloat._core import Cell
-from unbloat.papers.batches import Batch, batches_of, without_repeat
+from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
-from unbloat.papers.repeats import RepeatRule
-from unbloat.papers.simulate import simulator
+from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting, clock, count
 from unbloat.scenario.source import source_of
@@ -50,40 +50,55 @@ def most_packets(cell: Cell) -> float:
     return (cell.slowest_rate_bps or 0) * cell.duration_s / (8 * cell.smallest_packet_bytes)
 
 
-# ---------------------------------------------------------------- Simulated with all repeats: some runs are timed
+# ---------------------------------------------------------------- Simulated with all repeats: from some of the runs
 
-SAMPLES = 3
-"""Cells of each scenario that are timed."""
+SAMPLES = 2
+"""Cells of each scenario that are run first."""
 
 
-def timed(papers: Sequence[Paper], jobs: int | None) -> str:
-    """Time some cells of each scenario in each reading, and say how long all of them take with their repeats."""
-    repeats = papers[0].repeats
-    processes = jobs or processors.count()
-    count, seconds = 0, 0.0
+def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None) -> str:
+    """Run some cells of each scenario once, and say how long all of them take at least and at most.
+
+    Nothing is run for the forecast alone: these are first repeats, and are kept like the others.
+    """
+    repeats, processes = papers[0].repeats, jobs or processors.count()
+    count, packets = 0, 0.0
+    before, made = _processor_s(), 0.0
     with closing(Waiting()) as say:
         for batch in (batch for paper in papers for batch in batches_of(paper)):
-            say("timing some runs of every scenario")
+            say("running some cells of every scenario once")
             every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
             cells = [axes for axes in every if batch.wants(axes)]
+            sent = [_packets(run.record) for run in _run_some(batch, cells, simulate)]
             count += len(cells)
-            seconds += len(cells) * fmean(_time(batch, cell, repeats) for cell in _spread(cells))
-    often = f"{repeats.few} to {repeats.most} times each where they draw anything"
-    return f"{count} cells, {often}, {processes} at a time: about {clock(seconds / processes)} on idle processors"
+            packets += len(cells) * fmean(sent)
+            made += sum(sent)
+    used = _processor_s() - before
+    # Where the runs come from those that are kept, they say nothing about the machine.
+    pace = made / used if used and made / used < FASTEST else PACKETS_PER_S
+    few = repeats.few or repeats.most
+    times = f"{few} to {repeats.most} times each where they draw anything"
+    hours = [packets * often / pace / 3600 for often in (few, repeats.most)]
+    walls = [clock(3600 * each / processes) for each in hours]
+    return (
+        f"{count} cells, {times}: {hours[0]:.1f} to {hours[1]:.1f} processor hours, "
+        f"{walls[0]} to {walls[1]} on {processes} idle processors"
+    )
 
 
-def _spread(axes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Pick cells from all over a grid."""
-    count = min(SAMPLES, len(axes))
-    return [axes[(2 * number + 1) * len(axes) // (2 * count)] for number in range(count)]
+FASTEST = 20e6
+"""No core simulates so many packets in a second."""
 
 
-def _time(batch: Batch, cell: Mapping[str, str], repeats: RepeatRule) -> float:
-    """Return the processor time of a cell with its repeats, s, from that of its first two."""
-    before = _processor_s()
-    runs = simulator(cache=False, jobs=1)(batch, (1, 2), lambda axes: axes == cell)
-    each = (_processor_s() - before) / 2
-    return each * repeats.after_two(runs)
+def _run_some(batch: Batch, cells: Sequence[Mapping[str, str]], simulate: Simulate) -> Sequence[MeasuredRun]:
+    """Run cells from all over a grid."""
+    number = min(SAMPLES, len(cells))
+    places = {place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number)}
+    return simulate(batch, (1,), lambda axes: place_of(axes) in places)
+
+
+def _packets(record: Mapping[str, Any]) -> float:
+    return float(sum(flow["sent_packets"] for flow in record["flows"]))
 
 
 def _processor_s() -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from unbloat.papers.expressions import Selector, number
-from unbloat.papers.judge_claims import judge_claim
+from unbloat.papers.judge_claims import judge_claim, open_settings
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
 from unbloat.papers.uncertainty import Seed, Uncertain, jackknife
@@ -106,6 +106,20 @@ def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper
     return JudgedPaper(paper, tables, statements)
 
 
+def open_cells(paper: Paper, measurements: Mapping[str, Measurements]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Name the cells whose further repeats may decide what is undecided: the scenario of each, and its labels."""
+    for table in paper.tables:
+        for group in table.groups:
+            for row in group.rows:
+                judged = _judge_row(paper, table, group, row, measurements).judged
+                if any(cell and cell.verdict == "undecided" for cells in judged for cell in cells):
+                    yield from ((group.scenario, labels) for labels in table.labels(group, row))
+    for statements in paper.statements:
+        for claim in statements.claims:
+            settings = open_settings(claim, statements.at, measurements[statements.scenario], paper.bounds)
+            yield from ((statements.scenario, labels) for labels in settings)
+
+
 # ---------------------------------------------------------------- Tables
 
 
@@ -113,10 +127,10 @@ def _judge_row(
     paper: Paper, table: Table, group: Group, row: Row, measurements: Mapping[str, Measurements]
 ) -> JudgedRow:
     printed = row.printed()
-    runs = measurements[group.scenario]
+    runs = measurements[group.scenario].shared(table.labels(group, row))
     cells = [
         [
-            MeasuredCell(_measure(runs, group, row, table.columns[column], printed[column], flow), runs.seeds, doubt)
+            MeasuredCell(_measure(runs, group, row, table.columns[column], printed[column], flow), runs, doubt)
             for flow in range(len(printed[column]))
         ]
         for column, doubt in enumerate(map(runs.why_unsound, table.labels(group, row)))
@@ -130,19 +144,22 @@ class MeasuredCell:
     """What was measured for one published number."""
 
     take: Callable[[Seed], float]
-    seeds: Sequence[int]
+    runs: Measurements
     doubt: str
 
     @cached_property
     def value(self) -> Uncertain:
         """The mean with its interval."""
-        return jackknife(self.take, self.seeds)
+        return self._interval(self.take)
 
     def above(self, other: MeasuredCell) -> Uncertain | None:
         """Return how far this cell lies above another; None where either has unsound runs."""
         if self.doubt or other.doubt:
             return None
-        return jackknife(lambda seed: self.take(seed) - other.take(seed), self.seeds)
+        return self._interval(lambda seed: self.take(seed) - other.take(seed))
+
+    def _interval(self, take: Callable[[Seed], float]) -> Uncertain:
+        return jackknife(take, self.runs.seeds, self.runs.confidence)
 
 
 def _measure(

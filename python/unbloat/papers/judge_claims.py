@@ -9,6 +9,7 @@ from statistics import fmean
 from unbloat.papers.expressions import Measure, Repeated, Selector, calls, decide, describe, evaluate
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim
+from unbloat.papers.repeats import SURE
 from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife
 from unbloat.papers.verdicts import (
     Bounds,
@@ -33,13 +34,14 @@ class Outcome:
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
     """Judge a claim in the setting `at`; raises `ClaimError` where a label or a quantity does not exist."""
     places = places_of(claim, at, runs)
-    cells = [_repeated(runs, [*at, *labels]) for labels in places]
     if claim.holds is None:
-        outcome = _number(claim, cells, runs.seeds, bounds)
+        settings = [each for labels in contenders(claim, at, runs) for each in settings_at(claim, at, labels)]
+        shared = runs.shared(settings)
+        outcome = _number(claim, [_repeated(shared, [*at, *labels]) for labels in contenders(claim, at, runs)], bounds)
     elif claim.over:
-        outcome = _statement_of_a_grid(claim, places, cells)
+        outcome = _statement_of_a_grid(claim, places, _cells(claim, at, runs))
     else:
-        outcome = _statement(claim, cells[0])
+        outcome = _statement(claim, _cells(claim, at, runs)[0])
     why = (runs.why_unsound(labels) for labels in settings_of(claim, at, runs))
     doubt = next(filter(None, why), "")
     return Outcome(outcome.measured, "unsound", doubt) if doubt else outcome
@@ -52,8 +54,50 @@ def places_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple
 
 def settings_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
     """List the labels of every cell that a claim measures."""
+    return [each for labels in places_of(claim, at, runs) for each in settings_at(claim, at, labels)]
+
+
+def settings_at(claim: Claim, at: Sequence[str], labels: Sequence[str]) -> list[tuple[str, ...]]:
+    """List the labels of the cells that a claim measures in one place of its grid."""
     named = {call.labels for _, expression in claim.expressions() for call in calls(expression)}
-    return [(*at, *labels, *own) for labels in places_of(claim, at, runs) for own in sorted(named)]
+    return [(*at, *labels, *own) for own in sorted(named)]
+
+
+def contenders(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
+    """List the places of its grid that a claim's number may come from, all of them for a mean.
+
+    A place that is surely not the largest, or smallest, needs no repeats to say by how much.
+    """
+    places = places_of(claim, at, runs)
+    if claim.take == "mean" or len(places) == 1:
+        return places
+    text = claim.quantity if claim.quantity is not None else str(claim.reduction)
+    sign = -1 if claim.take == "smallest" else 1
+    found = [
+        jackknife(lambda seed, cell=cell: sign * float(evaluate(text, cell.without(seed))), cell.seeds, SURE)  # type: ignore[misc]
+        for cell in _cells(claim, at, runs)
+    ]
+    least = max(found, key=lambda each: each.value).low
+    return [labels for labels, each in zip(places, found, strict=True) if not each.high < least]
+
+
+def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[tuple[str, ...]]:
+    """List the labels of the cells whose further repeats may decide a claim; none if it is decided."""
+    if judge_claim(claim, at, runs, bounds).verdict != "undecided":
+        return []
+    if claim.holds is None:
+        places = contenders(claim, at, runs)
+    else:
+        pairs = zip(places_of(claim, at, runs), _cells(claim, at, runs), strict=True)
+        places = [labels for labels, cell in pairs if not claim.over or decide(claim.holds, cell) is None]
+    return [each for labels in places for each in settings_at(claim, at, labels)]
+
+
+def _cells(claim: Claim, at: Sequence[str], runs: Measurements) -> list[Repeated]:
+    """Give the measurements in each place of a claim's grid, with the repeats that all cells of that place have."""
+    return [
+        _repeated(runs.shared(settings_at(claim, at, labels)), [*at, *labels]) for labels in places_of(claim, at, runs)
+    ]
 
 
 def _repeated(runs: Measurements, setting: Sequence[str]) -> Repeated:
@@ -63,7 +107,7 @@ def _repeated(runs: Measurements, setting: Sequence[str]) -> Repeated:
 
         return measure
 
-    return Repeated(without, runs.seeds)
+    return Repeated(without, runs.seeds, runs.confidence)
 
 
 # ---------------------------------------------------------------- Numbers
@@ -72,16 +116,16 @@ FOLDS: dict[str, Callable[[Sequence[float]], float]] = {"largest": max, "smalles
 """How a claim's numbers of several cells become one; of a lone cell there is one only."""
 
 
-def _number(claim: Claim, cells: Sequence[Repeated], seeds: Sequence[int], bounds: Bounds) -> Outcome:
+def _number(claim: Claim, cells: Sequence[Repeated], bounds: Bounds) -> Outcome:
     text = claim.quantity if claim.quantity is not None else str(claim.reduction)
 
     def values(seed: Seed) -> list[float]:
         return [float(evaluate(text, cell.without(seed))) for cell in cells]
 
-    value = jackknife(lambda seed: FOLDS[claim.take](values(seed)), seeds)
+    value = cells[0].interval(lambda seed: FOLDS[claim.take](values(seed)))
     printed = Printed.parse(claim.published)
     if claim.reduction is not None:
-        saved = jackknife(lambda seed: 100 * (1 - FOLDS[claim.take](values(seed))), seeds)
+        saved = cells[0].interval(lambda seed: 100 * (1 - FOLDS[claim.take](values(seed))))
         return Outcome(saved, judge_reduction(value, printed, bounds))
     chosen = cells if claim.take == "mean" else [cells[values(None).index(value.value)]]
     return Outcome(value, judge_statement(is_near(value, printed, claim.unit, bounds), _direction(claim, chosen)))

@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from unbloat.papers.expressions import ClaimError, Selector
 from unbloat.papers.quantities import MeasuredRun, Quantity, quantity_named
+from unbloat.papers.repeats import do_differ
 from unbloat.papers.uncertainty import Seed
 from unbloat.results.record import why_unsound
+from unbloat.results.statistics import CONFIDENCE
 
 
 class Measurements:
     """The runs of one scenario file. Repeats that are not sound are left out where the cell has others."""
 
-    def __init__(self, scenario: str, runs: Sequence[MeasuredRun]) -> None:
+    def __init__(self, scenario: str, runs: Sequence[MeasuredRun], confidence: float = CONFIDENCE) -> None:
         if not runs:
             raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
         self.scenario = scenario
         self.runs = runs
+        self.confidence = confidence
+        """That of the intervals that claims are judged by."""
         self.seeds = sorted({run.seed for run in runs})
         self._picked: dict[tuple[str, ...], list[MeasuredRun]] = {}
         self._values: dict[object, float] = {}
+        self._draws: dict[tuple[str, ...], bool] = {}
+
+    def judged_with(self, confidence: float) -> Measurements:
+        """Return the same runs, of which the intervals have this confidence."""
+        return Measurements(self.scenario, self.runs, confidence)
+
+    def shared(self, settings: Iterable[Sequence[str]]) -> Measurements:
+        """Return these runs without the repeats that some of the cells named here do not have.
+
+        An interval of what several cells give is taken seed by seed. A cell that draws nothing has each repeat, because
+        it comes to the same with any.
+        """
+        picked = [self._pick(labels) for labels in settings]
+        last = min((max(run.seed for run in runs) for runs in picked if self.draws(runs)), default=self.seeds[-1])
+        if last == self.seeds[-1]:
+            return self
+        part = Measurements(self.scenario, [run for run in self.runs if run.seed <= last], self.confidence)
+        part._draws, part._values = self._draws, self._values
+        return part
+
+    def draws(self, runs: Sequence[MeasuredRun]) -> bool:
+        """Return whether a cell's runs differ by their seeds; they do so from the second on if they do at all."""
+        place = tuple(runs[0].axes.values())
+        if place not in self._draws:
+            self._draws[place] = do_differ(runs[:2])
+        return self._draws[place]
 
     def pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
         """Return the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""

@@ -22,9 +22,6 @@ from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
 
-NEAR = 0.1
-"""Repeats come to nearly the same where they are no farther apart than this share of the bound."""
-
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
     """One quantity in one setting: a published value per column, or one per flow where a column has equal flows."""
@@ -256,7 +253,7 @@ class Paper:
     changed: Mapping[str, object] = field(default_factory=dict)
     """Keys of the scenarios that a reader has set anew."""
     few: int | None = None
-    """With all repeats: so many are enough where they come to nearly the same."""
+    """With all repeats: so many at first, and more where a verdict hangs on them."""
     asked: str = ""
     """With what the ids begin that are asked for."""
     exactly: bool = False
@@ -383,7 +380,7 @@ class Paper:
     @property
     def repeats(self) -> RepeatRule:
         """How often its cells are run."""
-        return RepeatRule(self.seeds, self.few, self.bounds.relative * NEAR)
+        return RepeatRule(self.seeds, self.few)
 
     def expression_calls(self) -> Iterator[tuple[Statements, Claim, Call]]:
         """Go through every measurement that a claim names, with the setting that it is taken in."""

@@ -13,6 +13,7 @@ from unbloat._core import InputError
 from unbloat.papers import extra_tables as extras
 from unbloat.papers import figures, forecast, kernel, read, tables
 from unbloat.papers.batches import Batch, Simulate, batches_of, measure
+from unbloat.papers.decide import measure_until_sure
 from unbloat.papers.extra_tables import Measured
 from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
@@ -125,7 +126,7 @@ def reproduce(
     claim : str, optional
         Only the number or statement with this id, and the runs that it needs.
     full : bool
-        Run each cell as often as the paper's authors did.
+        Run cells on which verdicts hang up to as often as the paper's authors did.
     extra_tables : bool
         Add the tables beyond the paper: what its open choices change.
     cache, jobs
@@ -154,13 +155,13 @@ def reproduce(
     """
     chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     papers = [chosen, *chosen.other_readings()]
+    simulate = simulator(cache=cache, jobs=jobs)
     if full:
-        log.info(forecast.timed(papers, jobs))
+        log.info(forecast.sampled(papers, simulate, jobs))
     else:
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
         log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache))
-    simulate = simulator(cache=cache, jobs=jobs)
-    measured = [measure(batches_of(each), each.repeats, simulate) for each in papers]
+    measured = [measure_until_sure(each, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
     return Reproduction(judged, [*measured], _measured_tables(chosen, simulate) if extra_tables else [])
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from unbloat.results.statistics import estimate
+from unbloat.results.statistics import CONFIDENCE, estimate
 
 Seed = int | None
 """A seed to leave out; none if None."""
@@ -20,7 +20,7 @@ Seed = int | None
 
 @dataclass(frozen=True)
 class Uncertain:
-    """A value and its 95 % confidence interval."""
+    """A value and its confidence interval, of 95 % unless another was asked for."""
 
     value: float
     half_width: float | None = None
@@ -56,7 +56,7 @@ def _place(value: float, least: float, most: float) -> Literal["below", "within"
     return "within" if value <= most else "above"
 
 
-def jackknife(value: Callable[[Seed], float], seeds: Sequence[int]) -> Uncertain:
+def jackknife(value: Callable[[Seed], float], seeds: Sequence[int], confidence: float = CONFIDENCE) -> Uncertain:
     """Calculate a value with its interval; `value` is called with the seed to leave out."""
     whole = value(None)
     if len(seeds) < 2:
@@ -65,7 +65,8 @@ def jackknife(value: Callable[[Seed], float], seeds: Sequence[int]) -> Uncertain
     if not all(map(math.isfinite, (whole, *parts))):
         return Uncertain(whole, None, parts)
     count = len(seeds)
-    return Uncertain(whole, estimate(count * whole - (count - 1) * part for part in parts).half_width, parts)
+    sample = (count * whole - (count - 1) * part for part in parts)
+    return Uncertain(whole, estimate(sample, confidence).half_width, parts)
 
 
 # ---------------------------------------------------------------- Answers of which some are open

@@ -42,7 +42,7 @@ class Estimate:
         return None if self.mean is None or self.half_width is None else self.mean + self.half_width
 
 
-def estimate(values: Iterable[float | None]) -> Estimate:
+def estimate(values: Iterable[float | None], confidence: float = CONFIDENCE) -> Estimate:
     """Sum repeats up; those without a value (None, NaN) are left out. Next to an infinite one there is no interval."""
     known = _known(values)
     if not known:
@@ -51,7 +51,7 @@ def estimate(values: Iterable[float | None]) -> Estimate:
     if len(known) < 2 or math.inf in map(abs, known):
         return Estimate(len(known), mean(known), None, None, *ends)
     deviation = stdev(known)
-    half_width = _quantile(len(known) - 1) * deviation / math.sqrt(len(known))
+    half_width = _quantile(len(known) - 1, confidence) * deviation / math.sqrt(len(known))
     return Estimate(len(known), mean(known), deviation, half_width, *ends)
 
 
@@ -100,12 +100,12 @@ def _welch(a: Estimate, b: Estimate) -> Difference:
     return Difference(between, _quantile(freedom) * math.sqrt(sum(errors)), is_paired=False)
 
 
-def _quantile(freedom: float) -> float:
-    """Return Student's 97.5 % quantile: how many standard errors the interval reaches to either side."""
+def _quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
+    """Return Student's quantile: how many standard errors the interval reaches to either side."""
     # It loads in a tenth of the time of scipy.stats, which is still long: only repeats need it.
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

@@ -132,6 +132,13 @@ fn before_the_first_sample_it_paces_by_the_handshake() {
 }
 
 #[test]
+fn before_linux_4_13_only_the_qdisc_fq_paces() {
+    let sk = connection(&with_params("bbr", &[("paces", ParamValue::Bool(false))]));
+    assert_eq!(sk.inet_conn.sk.sk_pacing_status, 0);
+    assert!(sk.inet_conn.sk.sk_pacing_rate > 0, "it still tells its rate");
+}
+
+#[test]
 fn a_full_pipe_shows_in_three_rounds_of_little_growth() {
     let control = builtin("bbr");
     let mut sk = connection(&control);
