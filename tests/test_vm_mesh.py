@@ -1,4 +1,4 @@
-"""Ten hosts with a real kernel's TCP, joined by the emulated radio, in a guest; no root."""
+"""Ten hosts with a real kernel's TCP over IPv6, joined by the emulated radio, in a guest; no root."""
 
 import tomllib
 from pathlib import Path
@@ -6,17 +6,19 @@ from statistics import fmean
 from typing import Any
 
 import guests
+import pcapng
 import unbloat as ub
 
 DTPA = Path(__file__).parents[1] / "papers/dtpa"
 
 
-def test_ten_nodes_with_dtpa(cache: Path) -> None:
-    """What the simulator's nodes send, a kernel's do, and as fairly."""
+def test_ten_nodes_with_dtpa(cache: Path, tmp_path: Path) -> None:
+    """What the simulator's nodes send, a kernel's do, over IPv6, and as fairly."""
     kernel = guests.booted(cache)
     (ten,) = (runs for runs in tomllib.loads((DTPA / "kernel.toml").read_text())["runs"] if runs["scenario"] == "ten")
     settings = {**ten["set"], "sweep.flows.0.cc": ["dtpa"], "duration": "260s", "warmup": "60s"}
-    (real,) = ub.run(DTPA / "ten.toml", settings, on="vm", kernel=kernel).as_dict()["runs"]
+    trace = tmp_path / "trace.pcapng"
+    (real,) = ub.run(DTPA / "ten.toml", settings, on="vm", kernel=kernel, pcap=trace).as_dict()["runs"]
     assert real["sound"], real["unsound_because"]
     simulated = ub.run(DTPA / "ten.toml", {**settings, "sweep.seed": [1, 2, 3, 4, 5]}).as_dict()["runs"]
 
@@ -26,6 +28,10 @@ def test_ten_nodes_with_dtpa(cache: Path) -> None:
     assert len(real["flows"]) == 10 and all(flow["goodput_mbps"] > 0 for flow in real["flows"])
     assert abs(goodput(real) / fmean(map(goodput, simulated)) - 1) < 0.25
     assert real["jain_index"] > 0.9
+    sent = [packet for _, packet in pcapng.packets(trace.read_bytes())]
+    assert all(packet[0] >> 4 == 6 for packet in sent)
+    # An IPv6 header, TCP's, and a segment; the four more of a SYN are its option.
+    assert max(map(len, sent)) == 40 + 20 + 64
     # The packets of the farthest are forwarded five times: the first node transmits most of all.
     frames = {node["node"]: node["frames"] for node in real["nodes"]}
     assert set(frames) == {"lbr", *(f"n{number}" for number in range(1, 11))}

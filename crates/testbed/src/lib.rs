@@ -5,6 +5,7 @@ mod emulator;
 mod error;
 mod flows;
 mod host;
+mod ip;
 pub mod kernel;
 mod kernel_qdisc;
 mod packet;

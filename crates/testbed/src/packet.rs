@@ -1,7 +1,8 @@
 //! Packets as the emulator carries them: bytes in a pool, and a descriptor with what the path and the meters read.
 
 use crate::host::tun::HEADER;
-use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
+use crate::ip::{Header, LONGEST_ADDITION, Version, mark_ce};
+use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
 use path::{Ecn, Packet};
 use scenario::units::Nanos;
 
@@ -16,7 +17,9 @@ pub struct PacketInfo {
     pub is_data: bool,
     /// The number of its pair of hosts.
     pair: u32,
+    /// With an IPv4 header, whichever it has.
     bytes: u32,
+    version: Version,
     tos: u8,
     marked: bool,
     /// It is data that its sender's meter counts, and so it counts if it is lost.
@@ -92,20 +95,21 @@ impl PacketInfo {
     pub const NO_BUFFER: u32 = u32::MAX;
 
     /// The descriptor of a packet that a host of `flow`, one of a `pair`, sent, the `virtio_net_hdr` in front; its
-    /// buffer is not settled yet. None if it is no IPv4 packet.
+    /// buffer is not settled yet. None if it is no packet between two hosts.
     pub fn read(sent: &[u8], flow: u32, pair: u32, is_data: bool) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
-        let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
-        let inside = &packet[ip.slice().len()..];
-        let is = |protocol| ip.protocol() == protocol && !ip.is_fragmenting_payload();
+        let ip = Header::read(packet)?;
+        let inside = &packet[ip.length..];
+        let is = |protocol| ip.protocol == protocol && !ip.is_fragment;
         let is_datagram = is(IpNumber::UDP) || is(IpNumber::ICMP);
         Some(PacketInfo {
             slot: PacketInfo::NO_BUFFER,
             flow,
             is_data,
             pair,
-            bytes: packet.len() as u32,
-            tos: packet[TOS],
+            bytes: packet.len() as u32 - ip.version.longer_by(),
+            version: ip.version,
+            tos: ip.tos,
             marked: false,
             counts: false,
             segment: if is(IpNumber::TCP) { Segment::of(inside) } else { None },
@@ -117,10 +121,12 @@ impl PacketInfo {
     pub fn route(&self) -> u32 {
         2 * self.flow + !self.is_data as u32
     }
-}
 
-/// Where the type of service stands in an IPv4 header (RFC 791), its two lowest bits ECN's.
-const TOS: usize = 1;
+    /// Its length with the `virtio_net_hdr` in front.
+    fn length(&self) -> usize {
+        HEADER + (self.bytes + self.version.longer_by()) as usize
+    }
+}
 
 /// Bytes of a header of UDP's, and of an ICMP echo.
 pub const DATAGRAM_HEADER: usize = 8;
@@ -138,9 +144,9 @@ pub fn stamp(payload: &[u8]) -> Option<Nanos> {
 /// The ports of a packet, the `virtio_net_hdr` in front: where from, where to. Of an ICMP echo both are its identifier.
 pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
     let packet = sent.get(HEADER..)?;
-    let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
-    let inside = packet.get(ip.slice().len()..).filter(|inside| inside.len() >= DATAGRAM_HEADER)?;
-    match ip.protocol() {
+    let ip = Header::read(packet)?;
+    let inside = packet.get(ip.length..).filter(|inside| inside.len() >= DATAGRAM_HEADER)?;
+    match ip.protocol {
         IpNumber::TCP | IpNumber::UDP => {
             Some((u16::from_be_bytes([inside[0], inside[1]]), u16::from_be_bytes([inside[2], inside[3]])))
         }
@@ -166,9 +172,9 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for IP packets of up to `mtu` bytes.
+    /// Buffers for IP packets of up to `mtu` bytes with an IPv4 header.
     pub fn new(mtu: u32) -> Buffers {
-        Buffers { size: HEADER + mtu as usize, buffers: vec![], free: vec![] }
+        Buffers { size: HEADER + (mtu + LONGEST_ADDITION) as usize, buffers: vec![], free: vec![] }
     }
 
     /// A buffer of the right size.
@@ -200,7 +206,7 @@ impl Buffers {
     pub fn take(&mut self, info: &PacketInfo, buffer: &mut Box<[u8]>) -> usize {
         std::mem::swap(&mut self.buffers[info.slot as usize], buffer);
         self.free.push(info.slot);
-        let length = HEADER + info.bytes as usize;
+        let length = info.length();
         if info.marked {
             mark_ce(&mut buffer[HEADER..length]);
         }
@@ -218,7 +224,7 @@ impl Buffers {
 
     /// The packet's bytes, the `virtio_net_hdr` in front.
     pub fn bytes(&mut self, info: &PacketInfo) -> &mut [u8] {
-        &mut self.buffers[info.slot as usize][..HEADER + info.bytes as usize]
+        &mut self.buffers[info.slot as usize][..info.length()]
     }
 
     /// A packet that needs no buffer any more, if it has one.
@@ -230,25 +236,10 @@ impl Buffers {
     }
 }
 
-/// Sets both ECN bits, unless they are, and mends the header checksum (RFC 1624, equation 3).
-fn mark_ce(packet: &mut [u8]) {
-    if packet[1] & 3 == 3 {
-        return;
-    }
-    let word = |p: &[u8], at: usize| u16::from_be_bytes([p[at], p[at + 1]]);
-    let before = word(packet, 0);
-    packet[1] |= 3;
-    let after = word(packet, 0);
-    let sum = !word(packet, 10) as u32 + !before as u32 + after as u32;
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use etherparse::PacketBuilder;
+    use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder};
 
     /// A sent packet, the `virtio_net_hdr` in front.
     pub(crate) fn sent(payload: usize, ecn: u8) -> Vec<u8> {
@@ -287,6 +278,47 @@ pub(crate) mod tests {
             assert_eq!(ip.ecn.value(), 3);
             assert_eq!(ip.header_checksum, ip.calc_header_checksum());
         }
+    }
+
+    /// The same over IPv6, which counts as long as it would be over IPv4.
+    fn sent_over_ipv6(payload: usize, ecn: u8) -> Vec<u8> {
+        let mut packet = vec![];
+        let (from, to) = (Version::V6.address(0, 3), Version::V6.address(1, 3));
+        let octets = |address| match address {
+            std::net::IpAddr::V6(address) => address.octets(),
+            std::net::IpAddr::V4(_) => panic!("it is of IPv6"),
+        };
+        let builder = PacketBuilder::ipv6(octets(from), octets(to), 64).tcp(4000, 5201, 77, 1000);
+        builder.write(&mut packet, &vec![0; payload]).unwrap();
+        packet[1] |= ecn << 4;
+        [vec![0; HEADER], packet].concat()
+    }
+
+    #[test]
+    fn an_ipv6_packet_counts_as_over_ipv4_and_can_be_marked() {
+        let bytes = sent_over_ipv6(64, 2);
+        let mut info = PacketInfo::read(&bytes, 3, 3, true).unwrap();
+        assert_eq!((info.bytes(), info.ecn(), info.tos()), (104, Ecn::Ect0, 0));
+        assert_eq!(info.segment.map(|segment| (segment.seq, segment.payload)), Some((77, 64)));
+        assert_eq!(ports(&bytes), Some((4000, 5201)));
+        info.mark_ce();
+        let mut pool = Buffers::new(104);
+        let mut buffer = pool.buffer();
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        info.slot = pool.put(&mut buffer);
+        assert_eq!(pool.take(&info, &mut buffer), bytes.len());
+        let marked = Ipv6HeaderSlice::from_slice(&buffer[HEADER..]).unwrap().to_header();
+        assert_eq!(marked.traffic_class, 3);
+        let before = Ipv6HeaderSlice::from_slice(&bytes[HEADER..]).unwrap().to_header();
+        assert_eq!((marked.flow_label, marked.payload_length), (before.flow_label, before.payload_length));
+    }
+
+    /// As what a kernel reports of its groups.
+    #[test]
+    fn what_goes_to_many_is_not_carried() {
+        let mut bytes = sent_over_ipv6(10, 0);
+        bytes[HEADER + 24] = 0xff;
+        assert!(PacketInfo::read(&bytes, 0, 0, true).is_none());
     }
 
     #[test]

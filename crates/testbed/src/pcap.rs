@@ -5,8 +5,9 @@
 //! back; the run's start is the epoch. The kernel leaves the checksum of TCP to the network card, which the trace's
 //! writer stands for.
 
+use crate::ip::{Header, Version};
 use crate::kernel;
-use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice};
+use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 use measure::{LinkInterfaces, Origin, PacketFile, SnapLength};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
@@ -39,7 +40,7 @@ impl Pcap {
         Ok(Pcap { file, snap_length, packet: vec![] })
     }
 
-    /// Writes an IPv4 packet that passes an interface at `now`.
+    /// Writes an IP packet that passes an interface at `now`.
     pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
         if !self.snap_length.has_all_of(packet) {
             // Nobody can check a checksum over what is not there.
@@ -59,13 +60,21 @@ impl Pcap {
 
 /// Puts the checksum in that the kernel left to the network card.
 fn finish_checksum(packet: &mut [u8]) {
-    let Ok(ip) = Ipv4HeaderSlice::from_slice(packet) else { return };
-    let start = ip.slice().len();
-    let Ok(tcp) = TcpHeaderSlice::from_slice(&packet[start..]) else { return };
-    let payload = &packet[start + tcp.slice().len()..];
-    if let Ok(sum) = tcp.calc_checksum_ipv4(&ip, payload) {
+    if let Some((start, sum)) = tcp_checksum(packet) {
         packet[start + TCP_CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
     }
+}
+
+/// Where a packet's TCP header begins, and its checksum.
+fn tcp_checksum(packet: &[u8]) -> Option<(usize, u16)> {
+    let ip = Header::read(packet)?;
+    let tcp = TcpHeaderSlice::from_slice(&packet[ip.length..]).ok()?;
+    let payload = &packet[ip.length + tcp.slice().len()..];
+    let sum = match ip.version {
+        Version::V4 => tcp.calc_checksum_ipv4(&Ipv4HeaderSlice::from_slice(packet).ok()?, payload),
+        Version::V6 => tcp.calc_checksum_ipv6(&Ipv6HeaderSlice::from_slice(packet).ok()?, payload),
+    };
+    Some((ip.length, sum.ok()?))
 }
 
 #[cfg(test)]
@@ -75,12 +84,15 @@ mod tests {
 
     #[test]
     fn the_checksum_is_finished() {
-        let mut right = vec![];
-        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64).tcp(4000, 5201, 77, 1000);
-        builder.write(&mut right, b"payload").unwrap();
-        let mut packet = right.clone();
-        packet[20 + TCP_CHECKSUM] ^= 0x55;
-        finish_checksum(&mut packet);
-        assert_eq!(packet, right);
+        let over_ipv4 = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64);
+        let over_ipv6 = PacketBuilder::ipv6([1; 16], [2; 16], 64);
+        for (builder, header) in [(over_ipv4, 20), (over_ipv6, 40)] {
+            let mut right = vec![];
+            builder.tcp(4000, 5201, 77, 1000).write(&mut right, b"payload").unwrap();
+            let mut packet = right.clone();
+            packet[header + TCP_CHECKSUM] ^= 0x55;
+            finish_checksum(&mut packet);
+            assert_eq!(packet, right);
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::{Hosts, Plan, Planned};
 use crate::host::stack;
 use crate::host::{Host, Pair};
+use crate::ip::Version;
 use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
@@ -21,7 +22,6 @@ use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
 use scenario::records::{Moment, Options, Outcome, Progress, Run};
 use scenario::units::Nanos;
 use std::io;
-use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -177,7 +177,10 @@ fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<
         let first = &plan.flows[hosts.flows[0]];
         let pair = match hosts.host {
             Some(host) => shared_pair(number, &scenario.hosts[host], plan, hosts, control.needs_ecn),
-            None => pair(number, &first.settings, control.needs_ecn, None),
+            None => {
+                let version = Version::of_group(scenario, &first.settings);
+                pair(number, &first.settings, version, control.needs_ecn, None)
+            }
         };
         let pair = pair.map_err(Error::machine)?;
         control.attach_to(pair.host(first.from().opposite())).map_err(Error::machine)?;
@@ -193,7 +196,7 @@ fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn:
     // Its settings are those of the others too. Packets are as long as the longest, and sockets keep theirs shorter.
     let packet = groups().map(|group| group.largest_packet()).max().unwrap_or(first.packet);
     let group = FlowGroup { packet, app: None, reverse: false, ..FlowGroup::clone(first) };
-    let pair = pair(number, &group, ecn, None)?;
+    let pair = pair(number, &group, Version::V4, ecn, None)?;
     let tune = |end: &Host, send_buffer: &SendBuffer| {
         end.namespace.within(|| {
             stack::tune_send_buffers(send_buffer)?;
@@ -230,11 +233,17 @@ fn uplinks<'a>(
 }
 
 /// Pair `number` of hosts, with the congestion control that their programs get unless they choose.
-pub(crate) fn pair(number: u32, group: &FlowGroup, ecn: bool, preferred: Option<&str>) -> io::Result<Pair> {
+pub(crate) fn pair(
+    number: u32,
+    group: &FlowGroup,
+    version: Version,
+    ecn: bool,
+    preferred: Option<&str>,
+) -> io::Result<Pair> {
     let mtu = group.largest_packet().0 as u32;
-    let address = |side: u32| Ipv4Addr::from(0x0a00_0001 + (side << 23) + number);
-    let sender = Host::new(address(0), address(1), mtu, &group.stack, ecn, preferred)?;
-    let receiver = Host::new(address(1), address(0), mtu, &group.stack, ecn, preferred)?;
+    let (near, far) = (version.address(0, number), version.address(1, number));
+    let sender = Host::new(near, far, mtu, &group.stack, ecn, preferred)?;
+    let receiver = Host::new(far, near, mtu, &group.stack, ecn, preferred)?;
     if let Some(tcp_rmem) = group.tcp_rmem {
         receiver.namespace.within(|| stack::tune_receive_buffers(tcp_rmem))?;
     }

@@ -11,6 +11,7 @@ use crate::flows::plan::Plan;
 use crate::host::namespace::Namespace;
 use crate::host::stack;
 use crate::host::{End, Host, Pair};
+use crate::ip::Version;
 use crate::{controls, kernel, run};
 use measure::Sampler;
 use mechanism::Library;
@@ -102,7 +103,9 @@ pub fn shell(
         // A guest's kernel is there for these programs only.
         stack::allow(name).map_err(Error::machine)?;
     }
-    let pair = run::pair(0, &scenario.flows[0], control.needs_ecn, control.preferred()).map_err(Error::machine)?;
+    // Programs take what names of hosts come to, and many of them IPv4 only.
+    let pair = run::pair(0, &scenario.flows[0], Version::V4, control.needs_ecn, control.preferred());
+    let pair = pair.map_err(Error::machine)?;
     control.attach_to(&pair.receiver).map_err(Error::machine)?;
     let pairs = [pair];
     let clock = Clock::start(programs.time);

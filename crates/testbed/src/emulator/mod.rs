@@ -165,8 +165,8 @@ mod tests {
     use crate::host::Host;
     use crate::host::netlink::Netlink;
     use crate::host::tun;
+    use crate::ip::Version;
     use scenario::records::Options;
-    use std::net::Ipv4Addr;
 
     const SCENARIO: &str = r#"
 duration = "1s"
@@ -184,7 +184,7 @@ cc = "kernel:reno"
     fn both_ends_stop_when_one_fails() {
         const AN_HOUR: Nanos = Nanos::from_secs(3600);
         let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
-        let (near, far) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 128, 0, 1));
+        let (near, far) = (Version::V4.address(0, 0), Version::V4.address(1, 0));
         let host = |own, peer| Host::new(own, peer, 1500, &scenario.flows[0].stack, false, None).unwrap();
         let pairs = [Pair { sender: host(near, far), receiver: host(far, near), reverse: false }];
         let options = Options::default();

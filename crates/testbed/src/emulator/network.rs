@@ -156,7 +156,7 @@ impl Network {
     }
 
     /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
-    /// in particular. What is no IPv4 packet, or of no flow where several share the hosts, is thrown away.
+    /// in particular. What is no packet between two hosts, or of no flow where several share the hosts, is thrown away.
     #[inline]
     pub fn enter(
         &mut self,

@@ -4,17 +4,14 @@
 //! Pings are answered by the kernel, calls by the program at the other end.
 
 use crate::flows::plan::Planned;
-use crate::flows::sockets::{AMPLE, service_type, set_at};
+use crate::flows::sockets::{AMPLE, address, service_type, set_at};
 use crate::host::{Host, Pair};
 use crate::packet::{DATAGRAM_HEADER, echo_identifier, stamp};
 use nix::errno::Errno;
-use nix::sys::socket::{
-    self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, recv, send, sockopt,
-};
+use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, sockopt};
 use scenario::app::DatagramKind;
 use scenario::units::Nanos;
 use std::io;
-use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// IPv4 header.
@@ -120,10 +117,9 @@ fn offer(fd: &OwnedFd, packet: &[u8]) -> io::Result<bool> {
 }
 
 fn join(fd: &OwnedFd, planned: &Planned, own: (&Host, u16), peer: (&Host, u16)) -> io::Result<()> {
-    let address = |(host, port): (&Host, u16)| SockaddrIn::from(SocketAddrV4::new(host.address, port));
-    service_type(fd, &planned.settings)?;
-    socket::bind(fd.as_raw_fd(), &address(own))?;
-    Ok(socket::connect(fd.as_raw_fd(), &address(peer))?)
+    service_type(fd, own.0, &planned.settings)?;
+    socket::bind(fd.as_raw_fd(), &address(own.0, own.1))?;
+    Ok(socket::connect(fd.as_raw_fd(), &address(peer.0, peer.1))?)
 }
 
 fn udp_socket() -> io::Result<OwnedFd> {

@@ -2,14 +2,16 @@
 
 use crate::flows::plan::{Listener, Planned};
 use crate::host::{End, Host};
+use crate::ip::Version;
 use crate::kernel::running_version;
 use nix::errno::Errno;
-use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
+use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrStorage, sockopt};
 use scenario::model::{FlowGroup, Link, Scenario};
 use scenario::skb::receive_memory;
 use scenario::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Connections that may wait to be accepted (`net.core.somaxconn`).
@@ -49,7 +51,7 @@ pub fn listen(
             None => read_at_once(scenario.bottleneck_of(group), window, reads_every),
         };
         set_at(&fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, at_once.0 as libc::c_int)?;
-        service_type(&fd, group)?;
+        service_type(&fd, host, group)?;
         if let Some(control) = control {
             set_control(&fd, control)?;
         }
@@ -75,7 +77,7 @@ pub fn prepare(scenario: &Scenario, host: &Host, planned: &Planned, control: &st
             set(&fd, libc::TCP_NOTSENT_LOWAT, scenario.written_ahead(group).0 as u32)?;
         }
         set(&fd, libc::TCP_NODELAY, 1)?;
-        service_type(&fd, group)?;
+        service_type(&fd, host, group)?;
         set_control(&fd, control)?;
         if group.stack.pacing {
             pace(&fd)?;
@@ -87,9 +89,13 @@ pub fn prepare(scenario: &Scenario, host: &Host, planned: &Planned, control: &st
     })
 }
 
-/// The type of service of what a group's sockets send.
-pub fn service_type(fd: &OwnedFd, group: &FlowGroup) -> io::Result<()> {
-    set_at(fd, libc::IPPROTO_IP, libc::IP_TOS, group.tos as libc::c_int)
+/// The type of service of what a group's sockets at a host send.
+pub fn service_type(fd: &OwnedFd, host: &Host, group: &FlowGroup) -> io::Result<()> {
+    let (level, option) = match Version::of(&host.address) {
+        Version::V4 => (libc::IPPROTO_IP, libc::IP_TOS),
+        Version::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    };
+    set_at(fd, level, option, group.tos as libc::c_int)
 }
 
 /// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of
@@ -121,14 +127,19 @@ fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
 
 /// Begins to connect.
 pub fn connect(fd: &OwnedFd, to: &Host, port: u16) -> io::Result<()> {
-    match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(to.address, port))) {
+    match socket::connect(fd.as_raw_fd(), &address(to, port)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
 fn bind(fd: &OwnedFd, host: &Host, port: u16) -> io::Result<()> {
-    Ok(socket::bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(host.address, port)))?)
+    Ok(socket::bind(fd.as_raw_fd(), &address(host, port))?)
+}
+
+/// A port of a host.
+pub fn address(host: &Host, port: u16) -> SockaddrStorage {
+    SocketAddr::new(host.address, port).into()
 }
 
 /// Takes the next connection that has come in, if there is one, and says from which port.
@@ -139,8 +150,10 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
         Err(Errno::EAGAIN) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let port = socket::getpeername::<SockaddrIn>(fd.as_raw_fd())?.port();
-    Ok(Some((fd, port)))
+    let peer = socket::getpeername::<SockaddrStorage>(fd.as_raw_fd())?;
+    let of_ipv4 = peer.as_sockaddr_in().map(|peer| peer.port());
+    let port = of_ipv4.or_else(|| peer.as_sockaddr_in6().map(|peer| peer.port()));
+    Ok(Some((fd, port.expect("it is a socket of TCP's"))))
 }
 
 /// Has a socket closed without a FIN or RST, because simulated flows are not closed either.
@@ -151,7 +164,11 @@ pub fn close_silently(fd: &OwnedFd) -> io::Result<()> {
 /// A socket of TCP's at a host, for the packets of a group.
 fn stream(host: &Host, group: &FlowGroup) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let fd = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+    let family = match Version::of(&host.address) {
+        Version::V4 => AddressFamily::Inet,
+        Version::V6 => AddressFamily::Inet6,
+    };
+    let fd = socket::socket(family, SockType::Stream, flags, None)?;
     // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without
     // a network.
     socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;

@@ -2,7 +2,7 @@
 
 use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
@@ -12,7 +12,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 /// A queue discipline, or a class of one, with its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,27 +108,29 @@ impl Netlink {
         self.ask("traffic class", RouteNetlinkMessage::NewTrafficClass(message), NLM_F_CREATE)
     }
 
-    /// `ip address add ADDRESS/32 dev DEV`
-    pub fn add_address(&self, device: &str, address: Ipv4Addr) -> io::Result<()> {
+    /// `ip address add ADDRESS dev DEV nodad`
+    pub fn add_address(&self, device: &str, address: IpAddr) -> io::Result<()> {
         let mut message = AddressMessage::default();
-        message.header.family = AddressFamily::Inet;
-        message.header.prefix_len = 32;
+        (message.header.family, message.header.prefix_len) = family_and_bits(&address);
+        message.header.flags = AddressHeaderFlags::Nodad;
         message.header.index = index(device)?;
-        message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address))];
+        message.attributes = vec![AddressAttribute::Local(address)];
         self.ask("address", RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// `ip route add ADDRESS/32 dev DEV METRICS`
-    pub fn add_route(&self, device: &str, to: Ipv4Addr, metrics: Vec<RouteMetric>) -> io::Result<()> {
+    /// `ip route add ADDRESS dev DEV METRICS`
+    pub fn add_route(&self, device: &str, to: IpAddr, metrics: Vec<RouteMetric>) -> io::Result<()> {
         let mut message = RouteMessage::default();
-        message.header.address_family = AddressFamily::Inet;
+        let address = match to {
+            IpAddr::V4(to) => RouteAddress::Inet(to),
+            IpAddr::V6(to) => RouteAddress::Inet6(to),
+        };
+        (message.header.address_family, message.header.destination_prefix_length) = family_and_bits(&to);
         message.header.table = libc::RT_TABLE_MAIN;
         message.header.protocol = RouteProtocol::Static;
         message.header.scope = RouteScope::Link;
         message.header.kind = RouteType::Unicast;
-        message.header.destination_prefix_length = 32;
-        message.attributes =
-            vec![RouteAttribute::Destination(RouteAddress::Inet(to)), RouteAttribute::Oif(index(device)?)];
+        message.attributes = vec![RouteAttribute::Destination(address), RouteAttribute::Oif(index(device)?)];
         if !metrics.is_empty() {
             message.attributes.push(RouteAttribute::Metrics(metrics));
         }
@@ -334,6 +336,14 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; attribute.buffer_len()];
     attribute.emit(&mut bytes);
     bytes
+}
+
+/// Of an address, for the host that has it alone.
+fn family_and_bits(address: &IpAddr) -> (AddressFamily, u8) {
+    match address {
+        IpAddr::V4(_) => (AddressFamily::Inet, 32),
+        IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+    }
 }
 
 fn index(device: &str) -> io::Result<u32> {

@@ -1,5 +1,6 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
+use crate::ip::Version;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::{SendBuffer, TcpProfile, TcpRmem};
 use std::io;
@@ -42,8 +43,8 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
     fixed.into_iter().find(|(_, same, _)| !same).map(|(key, _, always)| Unswitchable { key, always })
 }
 
-/// Sets the calling thread's namespace up as `stack` says; `ecn` asks for it besides.
-pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
+/// Sets the calling thread's namespace up as `stack` says, for this version of IP; `ecn` asks for it besides.
+pub fn apply(stack: &TcpProfile, ecn: bool, version: Version) -> io::Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let settings = [
         ("ipv4/tcp_sack", switch(stack.sack)),
@@ -68,8 +69,25 @@ pub fn apply(stack: &TcpProfile, ecn: bool) -> io::Result<()> {
         ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
-    silence()
+    match version {
+        Version::V4 => silence(),
+        Version::V6 => use_ipv6(),
+    }
 }
+
+/// Has interfaces that the calling thread's namespace gets from now on talk IPv6 with the addresses that they are
+/// given, and nothing by themselves.
+fn use_ipv6() -> io::Result<()> {
+    if !Path::new(IPV6).exists() {
+        return Err(io::Error::other("this kernel has no IPv6, which the nodes of a mesh talk"));
+    }
+    // 1 is none: no address that a router would be asked from.
+    let settings = [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("accept_dad", "0")];
+    settings.into_iter().try_for_each(|(key, value)| set(&format!("ipv6/conf/default/{key}"), value))
+}
+
+/// There is a kernel without it.
+const IPV6: &str = "/proc/sys/net/ipv6";
 
 /// Has receivers in the calling thread's namespace tune their buffers within these bounds.
 pub fn tune_receive_buffers(tcp_rmem: TcpRmem) -> io::Result<()> {
@@ -104,7 +122,7 @@ pub fn allow(control: &str) -> io::Result<()> {
 
 /// No neighbour discovery, no router solicitation from the calling thread's namespace.
 pub fn silence() -> io::Result<()> {
-    if Path::new("/proc/sys/net/ipv6").exists() {
+    if Path::new(IPV6).exists() {
         set("ipv6/conf/all/disable_ipv6", "1")?;
         set("ipv6/conf/default/disable_ipv6", "1")?;
     }
@@ -140,8 +158,8 @@ pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
         metrics.push(RouteMetric::InitCwnd(stack.initial_window));
     }
     if stack.rto_min != linux.rto_min {
-        // The kernel counts it in milliseconds, as `ip route ... rto_min` shows it, and heeds it where it is locked only
-        // (`tcp_rto_min`).
+        // The kernel counts it in milliseconds, as `ip route ... rto_min` shows it, and uses it only where it is
+        // locked (`tcp_rto_min`).
         metrics.push(RouteMetric::Lock(1 << RTAX_RTO_MIN));
         metrics.push(RouteMetric::RtoMin((stack.rto_min.0 / 1_000_000) as u32));
     }
