@@ -1,5 +1,5 @@
-//! Applications: what programs send, and what a person waits for. They know no TCP: they are told when time has come and
-//! what has arrived, and answer with what is to be written or sent.
+//! Applications: what programs send, and what a person waits for. They know no TCP: they are told when time has come
+//! and what has arrived, and answer with what is to be written or sent.
 //!
 //! * `datagrams`: pings, calls and UDP at a constant rate
 //! * `requests`: requests and responses on connections, and when a client asks for what

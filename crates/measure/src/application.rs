@@ -135,8 +135,8 @@ mod tests {
         meter.call().0.expect("it was sent")
     }
 
-    /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after a
-    /// second is better lost than waited for; half of them are not.
+    /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after
+    /// a second is better lost than waited for; half of them are not.
     #[test]
     fn a_call_waits_as_long_as_suits_it() {
         let steady = e_model::rating(Codec::G711, Nanos::from_millis(70), 0.0);

@@ -1,5 +1,5 @@
-//! The E-model (ITU-T G.107, 06/2015): how a telephone call is rated, from its delay and its losses. All that neither of
-//! them changes has the default value of the recommendation's table 2.
+//! The E-model (ITU-T G.107, 06/2015): how a telephone call is rated, from its delay and its losses. All that neither
+//! of them changes has the default value of the recommendation's table 2.
 
 // Those of the same name in the standard library differ from machine to machine.
 use libm::{exp, exp10, log2, log10, pow, sqrt};

@@ -1,7 +1,7 @@
 //! When each source of events has its next one.
 //!
-//! A source is an access link, a pipe or a flow's timer; only its earliest event is here, so the agenda's size is the number of sources, never
-//! the number of packets.
+//! A source is an access link, a pipe or a flow's timer; only its earliest event is here, so the agenda's size is the
+//! number of sources, never the number of packets.
 
 use scenario::units::Nanos;
 

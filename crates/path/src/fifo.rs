@@ -1,8 +1,8 @@
 //! A drop-tail port without an event for the end of a transmission.
 //!
-//! With a first-in-first-out queue a packet's whole future is known when it arrives. So the port keeps its packets in the order of their arrival
-//! at the far end, and the first of them is its only event. This is the port of nearly all runs; a discipline that decides at departure needs
-//! a [`QueuedPort`](crate::queued::QueuedPort).
+//! With a first-in-first-out queue a packet's whole future is known when it arrives. So the port keeps its packets in
+//! the order of their arrival at the far end, and the first of them is its only event. This is the port of nearly all
+//! runs; a discipline that decides at departure needs a [`QueuedPort`](crate::queued::QueuedPort).
 
 use crate::channel::{Passage, Transit};
 use crate::droptail::{Admission, Droptail};

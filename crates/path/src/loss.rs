@@ -104,8 +104,8 @@ mod tests {
         (0.01, 0.1, 0.6, 0.01),
     ];
 
-    /// In the long run the channel is bad for a share p/(p+r) of the packets; each finds it in a state that is correlated with that k packets before by
-    /// (1-p-r)^k, and is then lost by itself.
+    /// In the long run the channel is bad for a share p/(p+r) of the packets; each finds it in a state that is
+    /// correlated with that k packets before by (1-p-r)^k, and is then lost by itself.
     #[test]
     fn the_long_run_share_is_the_closed_form() {
         for (p, r, bad, good) in MODELS {
@@ -120,9 +120,10 @@ mod tests {
         }
     }
 
-    /// A loss is the first of a burst if the packet before it was not lost: losses over first losses is the mean length. The variance of the number of
-    /// bursts, with m a packet, is bounded by m for each packet, twice that with its neighbour, and twice m times the correlation of all others, at most
-    /// 1/(p+r) in sum. Without losses while good, and none kept while bad, a burst is one stay: 1/r.
+    /// A loss is the first of a burst if the packet before it was not lost: losses over first losses is the mean
+    /// length. The variance of the number of bursts, with m a packet, is bounded by m for each packet, twice that with
+    /// its neighbour, and twice m times the correlation of all others, at most 1/(p+r) in sum. Without losses while
+    /// good, and none kept while bad, a burst is one stay: 1/r.
     #[test]
     fn the_mean_burst_is_the_closed_form() {
         for (p, r, bad, good) in MODELS {

@@ -565,7 +565,8 @@ impl<P: Packet, X> Network<P, X> {
         context.gone(now, fate, self.packets.remove(id));
     }
 
-    /// `step` for a port that may drop other packets than the one it is about. Gives the packet at its far end, and its next event.
+    /// `step` for a port that may drop other packets than the one it is about. Gives the packet at its far end, and its
+    /// next event.
     #[inline(never)]
     fn step_otherwise<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> (Transit, Nanos)
     where

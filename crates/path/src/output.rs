@@ -26,7 +26,8 @@ pub struct LinkOutput {
 }
 
 impl LinkOutput {
-    /// That of a link, which measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
+    /// That of a link, which measures from `from` to `to`. `purpose` keeps its draws apart from others of the same
+    /// seed.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> LinkOutput {
         LinkOutput {
             name: link.name.clone(),
@@ -36,8 +37,8 @@ impl LinkOutput {
         }
     }
 
-    /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are out. Gives the start of its
-    /// transmission, until which it waits, and whether the channel loses it.
+    /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are
+    /// out. Gives the start of its transmission, until which it waits, and whether the channel loses it.
     #[inline(always)]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);

@@ -57,7 +57,8 @@ const HT: [Mode; 8] = [
 /// The mandatory rates, at which responses are sent: the highest of them that is not above the data's (10.7.6.5.2).
 const BASIC: [Mode; 3] = [OFDM[0], OFDM[2], OFDM[4]];
 
-/// What back-off counts in the 2.4 GHz band, aSlotTime (table 18-5). The access point says which of the two holds (9.4.1.4).
+/// What back-off counts in the 2.4 GHz band, aSlotTime (table 18-5). The access point says which of the two holds
+/// (9.4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slot {
     /// 9 us, where no station is of 802.11b.

@@ -183,8 +183,8 @@ pub fn complaint(
     if missed > 0 {
         return Ok(Some(format!("{missed} packets were dropped before they reached the emulated link")));
     }
-    // The receiver's window may hold a flow back only where the scenario says so, room in the sender's buffer where that
-    // is the kernel's.
+    // The receiver's window may hold a flow back only where the scenario says so, room in the sender's buffer where
+    // that is the kernel's.
     let free = flows.iter().filter(|(planned, _)| !planned.settings.receiver_may_limit());
     let shares = free.map(|(planned, flow)| {
         let (window, room) = flow.held_by_buffers();

@@ -1,7 +1,7 @@
-//! What of a sender's packets is in its own host. TCP small queues: it keeps as much there as leaves it in a millisecond,
-//! two segments at least, and goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and `tcp_tsq_write`
-//! of the kernel's tcp_output.c). On a host with a classifier that chooses the band in which each packet waits; what
-//! finds no room there was not sent (`NET_XMIT_DROP`).
+//! What of a sender's packets is in its own host. TCP small queues: it keeps as much there as leaves it in a
+//! millisecond, two segments at least, and goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and
+//! `tcp_tsq_write` of the kernel's tcp_output.c). On a host with a classifier that chooses the band in which each
+//! packet waits; what finds no room there was not sent (`NET_XMIT_DROP`).
 
 use super::{Env, Phase, Sender};
 use crate::clock;

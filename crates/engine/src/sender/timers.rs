@@ -1,5 +1,5 @@
-//! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss probe
-//! or RACK's reordering timer.
+//! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
+//! probe or RACK's reordering timer.
 
 use super::{Env, Phase, Sender, rtt, window};
 use crate::clock::{self, micros_to_jiffies};

@@ -117,7 +117,8 @@ fn a_window_of_two_segments_is_offered_anew_after_each() {
 }
 
 /// When the application has read what waited for a late segment, a second acknowledgement offers more. It is no
-/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one leave.
+/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one
+/// leave.
 #[test]
 fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
     const WINDOW: u32 = 3;

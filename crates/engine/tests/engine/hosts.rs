@@ -79,8 +79,8 @@ fn small_queues_leave_the_host_empty() {
     assert!(run.links[0].utilisation_percent > 99.0);
 }
 
-/// What leaves in 2^-4 s at the pacing rate, which is 1.2 times what the link carries (`tcp_update_pacing_rate`), counted
-/// in memory: a packet of 1500 bytes has 1448 of payload and 896 of overhead.
+/// What leaves in 2^-4 s at the pacing rate, which is 1.2 times what the link carries (`tcp_update_pacing_rate`),
+/// counted in memory: a packet of 1500 bytes has 1448 of payload and 896 of overhead.
 #[test]
 fn small_queues_are_as_long_as_the_pacing_shift_says() {
     let mut s = phone(fifo(1000), 1000, vec![flow("cubic")]);
@@ -153,8 +153,8 @@ fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
     assert!((low.goodput_mbps / full.goodput_mbps - 1.0).abs() < 0.02, "{} of {}", low.goodput_mbps, full.goodput_mbps);
 }
 
-/// Two uploads, the second 10 s after the first: Jain's index of what each gets in the 10 s after that. Im measured 0.64
-/// with SORPC (section 3.4.4), and left it open.
+/// Two uploads, the second 10 s after the first: Jain's index of what each gets in the 10 s after that. Im measured
+/// 0.64 with SORPC (section 3.4.4), and left it open.
 #[test]
 fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
     let later = || FlowGroup { start: Nanos::from_secs(10), ..flow("cubic") };

@@ -217,8 +217,8 @@ pub fn losing<const N: usize>(mut plan: [(u32, u32); N]) -> impl FnMut(Nanos, &D
     }
 }
 
-/// A host behind the first link, as the dissertation on SORPC has it: a send buffer of twice the window, up to `max`, and
-/// nothing that keeps its queue short.
+/// A host behind the first link, as the dissertation on SORPC has it: a send buffer of twice the window, up to `max`,
+/// and nothing that keeps its queue short.
 pub fn phone_of_2013(max: Bytes) -> Host {
     Host {
         name: "phone".into(),

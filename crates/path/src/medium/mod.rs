@@ -104,8 +104,8 @@ impl Medium {
         each!(&self.kind, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
-    /// Does what `next` announced. At the same time a packet leaves its host before one arrives. What has to pass another
-    /// member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
+    /// Does what `next` announced. At the same time a packet leaves its host before one arrives. What has to pass
+    /// another member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.kind, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)

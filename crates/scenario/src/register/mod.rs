@@ -16,9 +16,10 @@ use serde::Serialize;
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
     /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either
-    /// direction's share, `rates` and `outages` each one of either direction's, `down` each outage of a mesh's node, `codel` and others of [`QUEUES`] a queue of that kind, `access`,
-    /// `tcp_rmem`, `clock` and `arrivals` those of a group, `pareto` and the others of [`SIZES`] a table in the place of
-    /// its size, `profile` a table in the place of a profile's name.
+    /// direction's share, `rates` and `outages` each one of either direction's, `down` each outage of a mesh's node,
+    /// `codel` and others of [`QUEUES`] a queue of that kind, `access`, `tcp_rmem`, `clock` and `arrivals` those of a
+    /// group, `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of
+    /// a profile's name.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,

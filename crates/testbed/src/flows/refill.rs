@@ -1,10 +1,10 @@
 //! How an application fills its socket again in virtual time: piece by piece.
 //!
 //! Applications go before the emulator, for one that is put aside with its socket's lock holds packets up. What a link
-//! carries in 20 ms takes some hundred microseconds to write; a timer that rings meanwhile would be seen that much late,
-//! and an acknowledgement be handled that much late. The simulated application takes no time at all. So ours writes a
-//! piece, and lets the emulator have the processor before the next. What it writes, and which segments are pushed, is
-//! the same as at once: that is known beforehand.
+//! carries in 20 ms takes some hundred microseconds to write; a timer that rings meanwhile would be seen that much
+//! late, and an acknowledgement be handled that much late. The simulated application takes no time at all. So ours
+//! writes a piece, and lets the emulator have the processor before the next. What it writes, and which segments are
+//! pushed, is the same as at once: that is known beforehand.
 
 use scenario::units::{Bytes, Nanos};
 

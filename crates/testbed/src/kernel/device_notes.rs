@@ -1,5 +1,5 @@
-//! Mechanisms that outlive whoever loaded them: a device holds programs, a note says what they are. Notes are files, one
-//! a device and kind, that do not outlive the kernel either.
+//! Mechanisms that outlive whoever loaded them: a device holds programs, a note says what they are. Notes are files,
+//! one a device and kind, that do not outlive the kernel either.
 //!
 //! A note is written before the device is touched, so that whoever comes after a process that was killed in the middle
 //! finds what to take away.

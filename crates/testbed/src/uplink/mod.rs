@@ -1,9 +1,9 @@
 //! The uplink of a host of the scenario: the queue of its device, which is the kernel's, and the transmitter behind it,
 //! which is ours.
 //!
-//! The host's device has the link's discipline inside the kernel's shaper (`htb`) at the link's rate: a packet comes out
-//! when its transmission begins, so that packets wait where the host sorts them, and what is in the queue is still its
-//! socket's (TCP small queues). The emulator then has nothing to queue.
+//! The host's device has the link's discipline inside the kernel's shaper (`htb`) at the link's rate: a packet comes
+//! out when its transmission begins, so that packets wait where the host sorts them, and what is in the queue is still
+//! its socket's (TCP small queues). The emulator then has nothing to queue.
 
 mod discipline;
 pub mod port;
@@ -105,8 +105,8 @@ impl HostQueue {
     }
 }
 
-/// The host's classifier. Without one the type of service chooses: told by a program, it does so also where a kernel has
-/// no discipline with bands, but a shaper with classes.
+/// The host's classifier. Without one the type of service chooses: told by a program, it does so also where a kernel
+/// has no discipline with bands, but a shaper with classes.
 fn classifier_of(host: &model::Host) -> CongestionControl {
     let by_service = || CongestionControl { source: CcSource::Builtin(BY_SERVICE.into()), params: BTreeMap::new() };
     host.classifier.clone().unwrap_or_else(by_service)

@@ -1,4 +1,5 @@
-//! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission begins.
+//! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission
+//! begins.
 
 use crate::emulator::surroundings::Surroundings;
 use crate::kernel_qdisc::pace::Pace;

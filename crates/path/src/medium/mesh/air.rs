@@ -2,8 +2,8 @@
 //! receiving.
 //!
 //! A node that listens receives the first frame that is strong enough from its beginning on, and no other meanwhile: a
-//! stronger one that begins later does not take over, but spoils it (the CC2420 does not look for a new start of frame).
-//! A frame gets through by chance, bit by bit, by what its strength is to noise and interference at that time.
+//! stronger one that begins later does not take over, but spoils it (the CC2420 does not look for a new start of
+//! frame). A frame gets through by chance, bit by bit, by what its strength is to noise and interference at that time.
 
 use crate::Rng;
 use crate::loss::threshold;

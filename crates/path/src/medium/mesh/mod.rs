@@ -264,8 +264,8 @@ impl Mesh {
         self.set_event(to, Event::Answer, now + radio::TURNAROUND);
     }
 
-    /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that the
-    /// border router announces, which is as old as the packet is; that counts for nothing beside the minute.
+    /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that
+    /// the border router announces, which is as old as the packet is; that counts for nothing beside the minute.
     fn notes<P: Packet>(&mut self, now: Nanos, node: usize, member: MemberId, packet: &P) {
         if !Ways::is_up(member) {
             self.nodes[node].relayed.answer(now);
@@ -292,9 +292,9 @@ impl Mesh {
         self.queue(now, id, members, packets);
     }
 
-    /// What the sender of a hop knows of the flows that come up: their mean rate in a minute, in thousandths of a packet
-    /// a second, as the border router has told it last, or else of those that the node itself forwards; 0 if there are
-    /// none, or not for long enough.
+    /// What the sender of a hop knows of the flows that come up: their mean rate in a minute, in thousandths of a
+    /// packet a second, as the border router has told it last, or else of those that the node itself forwards; 0 if
+    /// there are none, or not for long enough.
     pub(super) fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
         let node = &mut self.nodes[self.ways.hop(member).from];
         if self.model.announces_rate { node.heard_rate } else { node.relayed.mean_rate(now) }

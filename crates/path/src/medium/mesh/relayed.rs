@@ -231,8 +231,8 @@ mod tests {
             let window = |at: u64| known.iter().filter(move |(b, _, counts)| *counts && *b < at && *b + 12 >= at);
             // Since the last minute without a packet, if there was one, which ends with a packet.
             let begins = known.iter().rev().map(|(b, ..)| *b).find(|at| window(*at).next().is_none());
-            // A flow is there in each bucket that it has a packet in, or one before, and another within a minute of that,
-            // or the end within half a minute of it.
+            // A flow is there in each bucket that it has a packet in, or one before, and another within a minute of
+            // that, or the end within half a minute of it.
             let is_there = |flow: u32, at: u64| {
                 let of_flow = || known.iter().filter(|packet| packet.1 == flow).map(|packet| packet.0);
                 let Some(before) = of_flow().filter(|b| *b <= at).max() else { return false };

@@ -308,10 +308,10 @@ fn the_rate_over_n_hops() {
 /// Packets a second that so many nodes bring to a node that all hear, if they always have one.
 ///
 /// A mean-field model, as Bianchi's is, for unslotted CSMA/CA. In a back-off, a node ends assessments at a rate r, and
-/// finds the channel busy with probability b. The first to find it idle transmits after its turnaround, and whoever ends
-/// an assessment within that does, too: a collision. An assessment that fits between a frame and its acknowledgement
-/// finds the channel idle as well: the frame that follows spoils the acknowledgement and is not received itself, and
-/// what was received is sent again, unless the channel is busy too often.
+/// finds the channel busy with probability b. The first to find it idle transmits after its turnaround, and whoever
+/// ends an assessment within that does, too: a collision. An assessment that fits between a frame and its
+/// acknowledgement finds the channel idle as well: the frame that follows spoils the acknowledgement and is not
+/// received itself, and what was received is sent again, unless the channel is busy too often.
 fn saturation(nodes: f64) -> f64 {
     const STAGES: i32 = 5;
     let (turnaround, cca) = (us(radio::TURNAROUND), us(radio::CCA));
@@ -409,8 +409,8 @@ fn lost_seconds(nodes: &str, keys: &str, is_up: bool) -> Vec<u32> {
     (0..60).filter(|number| !arrived.iter().any(|arrival| arrival.number == *number)).collect()
 }
 
-/// n1, the parent of n3, is down for 20 s: until others find out, packets are lost on the way. Then they go over n2. Where
-/// the file gives the tree they are lost all the time.
+/// n1, the parent of n3, is down for 20 s: until others find out, packets are lost on the way. Then they go over n2.
+/// Where the file gives the tree they are lost all the time.
 #[test]
 fn children_of_a_node_that_is_down_find_another_parent() {
     let down = "[{ at = \"9.5s\", for = \"20s\" }]";

@@ -1,8 +1,8 @@
 //! Which way packets go: up to the border router, from parent to parent, or down from it to a node, over the child that
 //! the node is behind.
 //!
-//! The tree may change while packets wait. Then they go by the new one, from where they are: a node knows its parent and
-//! those behind it, as in RPL's storing mode (RFC 6550, section 9), and has no way for others.
+//! The tree may change while packets wait. Then they go by the new one, from where they are: a node knows its parent
+//! and those behind it, as in RPL's storing mode (RFC 6550, section 9), and has no way for others.
 
 use crate::channel::Transit;
 use crate::medium::member::MemberId;

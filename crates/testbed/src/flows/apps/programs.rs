@@ -99,8 +99,8 @@ impl Apps<'_> {
         self.plan.flows[number].has_send_buffer() || self.flows[number].slow_writer.is_some()
     }
 
-    /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by piece,
-    /// so that packets are not held up meanwhile.
+    /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by
+    /// piece, so that packets are not held up meanwhile.
     pub(super) fn fill_send_buffer(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let Some(sender) = flow.sender.as_ref().filter(|_| !flow.pauses) else { return Ok(()) };
