@@ -69,9 +69,12 @@ impl Host {
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
             // What a SYN announces follows from the longest packet too; Linux by itself announces 256 bytes or more
             // (`ip_rt_min_advmss`), over IPv6 1220. That is no bound: Debian's 6.1.0-56 and 6.12.117 announce 88 bytes
-            // at least (`tcp_dst_advmss`). The route's MTU is one, and may be less than an IPv6 interface's.
-            let sizes = [RouteMetric::Mtu(mtu + version.longer_by()), RouteMetric::Advmss(mtu - HEADERS)];
-            let metrics = stack::route_metrics(stack).into_iter().chain(sizes).chain(preference).collect();
+            // at least (`tcp_dst_advmss`). The interface's MTU is one over IPv4; over IPv6 it may be too long
+            // (RFC 8200, section 5), and the route's is one.
+            let advmss = RouteMetric::Advmss(mtu - HEADERS);
+            let route_mtu = (version == Version::V6).then(|| RouteMetric::Mtu(mtu + version.longer_by()));
+            let sizes = [Some(advmss), route_mtu, preference].into_iter().flatten();
+            let metrics = stack::route_metrics(stack).into_iter().chain(sizes).collect();
             netlink.add_route(tun::NAME, peer, metrics)?;
             Ok(tun)
         })?;
