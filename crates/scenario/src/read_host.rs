@@ -122,9 +122,6 @@ fn check_host(section: &Section, host: &Host, in_cell: bool) {
     } else if host.byte_queue_limits && in_cell {
         section.complain("byte_queue_limits", "is not for devices of Wi-Fi and LTE, which have none; leave it out");
     }
-    if host.pacing_shift.is_some() && !host.small_queues {
-        section.complain("pacing_shift", "says how much small queues hold; leave it out, or write small_queues = true");
-    }
     let SendBuffer { default, max, .. } = host.send_buffer;
     let table = section.child("tcp_wmem", "tcp_wmem");
     let two_packets = Bytes(2 * truesize(LARGEST_ACK.0));
