@@ -13,11 +13,15 @@ use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::TcpProfile;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::{Duration, Instant};
 
 /// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and
 /// the most that Linux 6.1 allows.
 const RING: u32 = 32_767;
+
+/// A route to an address of the host's own (`linux/ipv6_route.h`).
+const RTF_LOCAL: u32 = 0x8000_0000;
 
 /// IP and TCP header without options.
 const HEADERS: u32 = 40;
@@ -62,6 +66,9 @@ impl Host {
             netlink.set_up(tun::NAME, card)?;
             netlink.set_root_qdisc(tun::NAME, "noqueue")?;
             netlink.add_address(tun::NAME, address)?;
+            if let IpAddr::V6(address) = address {
+                wait_for_local_route(address)?;
+            }
             if let Some(control) = preferred {
                 stack::prefer(control)?;
             }
@@ -85,6 +92,24 @@ impl Host {
     pub fn missed(&self) -> io::Result<u64> {
         self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
     }
+}
+
+/// The kernel makes the route to an IPv6 address of its own in a work queue (`addrconf_dad_work`), and drops what comes
+/// before that.
+fn wait_for_local_route(address: Ipv6Addr) -> io::Result<()> {
+    let destination = format!("{:032x} 80 ", u128::from(address));
+    let is_local = |line: &str| {
+        let flags = line.split_whitespace().nth(8).and_then(|flags| u32::from_str_radix(flags, 16).ok());
+        line.starts_with(&destination) && flags.is_some_and(|flags| flags & RTF_LOCAL != 0)
+    };
+    let begin = Instant::now();
+    while !std::fs::read_to_string("/proc/thread-self/net/ipv6_route")?.lines().any(is_local) {
+        if begin.elapsed() > Duration::from_secs(10) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("the kernel makes no route to {address}")));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 /// One of the two ends of a link.
@@ -150,7 +175,7 @@ mod tests {
             assert!(syn.syn && length < 104, "{length} bytes: {syn:?}");
             host.tun.write(&syn_ack(near, far, &syn)).unwrap();
             let (_, handshake) = sent(&host);
-            assert!(handshake.ack && !handshake.syn, "{handshake:?}");
+            assert!(handshake.ack && !handshake.syn, "{version:?}: {handshake:?}");
             assert_eq!(socket::send(socket.as_raw_fd(), &[0; 200], MsgFlags::empty()), Ok(200));
             let (length, data) = sent(&host);
             assert_eq!((length, data.header_len()), (104 + version.longer_by() as usize, 20));
