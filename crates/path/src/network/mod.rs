@@ -3,80 +3,26 @@
 //! Whoever drives a network hands packets over with [`Network::send`], and asks [`Network::next`] for the time of the
 //! next event, which [`Network::step`] carries out. A packet at the end of its route is given back.
 
+mod account;
+mod observer;
+mod otherwise;
+mod routes;
+
 use crate::agenda::Agenda;
 use crate::channel::{PortId, Transit};
-use crate::egress::Step;
 use crate::fifo::Offered;
-use crate::medium::{self, Medium, Member, MemberPort};
+use crate::medium::{Medium, MemberPort};
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
-use crate::port::{External, ExternalPort, NoExternal, Port};
+use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
-use measure::{Histogram, LinkSample};
-use scenario::records;
+pub use observer::{Observer, Told};
+use routes::Hop;
+pub use routes::Routes;
 use scenario::units::Nanos;
 
 /// The number of the first of the ports that the agenda chooses between.
 const OTHERS: PortId = 2;
-
-/// A port on a route.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    port: PortId,
-    /// Its number in [`Routes::hops`].
-    next: u32,
-}
-
-/// The ports that a packet passes, by the number of its route.
-#[derive(Clone, Debug, Default)]
-pub struct Routes {
-    /// The first hop of each route.
-    first: Vec<Hop>,
-    /// The hops of all routes that are not their first.
-    hops: Vec<Hop>,
-}
-
-impl Routes {
-    /// Adds a route, whose number is the count of those before it.
-    ///
-    /// # Panics
-    /// If it passes no port.
-    pub fn add(&mut self, ports: impl IntoIterator<Item = PortId>) {
-        let mut ports = ports.into_iter().peekable();
-        let mut hop = |next: u32| {
-            let port = ports.next()?;
-            Some(Hop { port, next: if ports.peek().is_some() { next } else { Transit::END } })
-        };
-        self.first.push(hop(self.hops.len() as u32).expect("a route has a port"));
-        while let Some(next) = hop(self.hops.len() as u32 + 1) {
-            self.hops.push(next);
-        }
-    }
-}
-
-/// What a network tells its driver of, with the time of the event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// A packet is at the end of its route: the driver removes it from [`Network::packets`].
-    Arrived(Nanos, PacketId),
-    /// [`Observer::departed`] was called.
-    Departed(Nanos),
-}
-
-/// Is told of the packets that will not arrive, and of those that pass a port if it wants that.
-pub trait Observer<P> {
-    /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
-    const WATCHES_PORTS: bool = false;
-    /// A queue has dropped a packet, or the channel behind it will lose it.
-    fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
-    /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
-    fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
-    /// A packet is out of its sender's host, or was dropped by a queue there: told of what comes to an
-    /// [`EgressPort`](crate::EgressPort).
-    fn departed(&mut self, _now: Nanos, _packet: &P) {}
-    /// A packet is at the far end of a port.
-    fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}
-}
 
 /// Ports, routes, and the packets in them.
 ///
@@ -184,50 +130,6 @@ impl<P: Packet, X> Network<P, X> {
             0 | 1 => &self.first_two[port as usize].port,
             _ => &self.others[(port - OTHERS) as usize],
         }
-    }
-
-    /// The records of all ports that count: link by link, forward before reverse, then the access links.
-    pub fn records(&self) -> Vec<records::Link>
-    where
-        X: ExternalPort,
-    {
-        let record = |port: &PortId| match self.port(*port) {
-            Port::Member(member) => Some(self.member(*member).record()),
-            port => port.record(),
-        };
-        self.counting.iter().filter_map(record).collect()
-    }
-
-    /// The records of the nodes of meshes.
-    pub fn node_records(&self) -> Vec<records::Node> {
-        self.media.iter().flat_map(Medium::node_records).collect()
-    }
-
-    /// The same ports at this instant, for the series.
-    pub fn samples(&mut self, now: Nanos) -> Vec<LinkSample>
-    where
-        X: ExternalPort,
-    {
-        let Network { first_two, others, media, counting, .. } = self;
-        let sample = |(link, port): (u32, &PortId)| match port_of(first_two, others, *port) {
-            Port::Member(MemberPort { medium, member }) => Some(media[*medium as usize].member(*member).sample(link)),
-            port => port.sample(now, link),
-        };
-        (0..).zip(counting.iter()).filter_map(sample).collect()
-    }
-
-    /// The distributions of queueing delays, each with the number of its record. Access links without a queue of the
-    /// scenario's have none.
-    pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)>
-    where
-        X: ExternalPort,
-    {
-        let stats = |port: &PortId| match self.port(*port) {
-            Port::Member(member) => Some(&self.member(*member).stats),
-            port => port.output().map(|output| &output.stats),
-        };
-        let counted = (0..).zip(&self.counting).filter_map(move |(n, port)| Some((n, stats(port)?)));
-        counted.map(|(number, stats)| (number, &stats.queue_delay))
     }
 
     /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.
@@ -377,20 +279,6 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// A packet at the end of a member's hop goes on in its medium.
-    fn forward_within<C: Observer<P>>(&mut self, now: Nanos, port: PortId, id: PacketId, context: &mut C)
-    where
-        X: External<P, C>,
-    {
-        let Port::Member(MemberPort { medium, .. }) = *self.port(port) else { return };
-        let mut gone = std::mem::take(&mut self.gone);
-        let source = self.others.len() as u32 + medium;
-        let medium = &mut self.media[medium as usize];
-        medium.forward(now, id, &self.packets, &mut gone);
-        self.agenda.set(source, medium.next());
-        self.release_gone(now, gone, context);
-    }
-
     /// A copy of a packet that stays in its channel goes on.
     fn forward_copy<C: Observer<P>>(&mut self, now: Nanos, of: Transit, context: &mut C) -> Option<Told>
     where
@@ -441,32 +329,6 @@ impl<P: Packet, X> Network<P, X> {
         };
         self.agenda.set(other, next);
         (port, taken)
-    }
-
-    /// `step` for a medium, by its source in the agenda. Gives the packet at the far end of one of its members.
-    #[cold]
-    #[inline(never)]
-    fn take_from_medium<C: Observer<P>>(&mut self, now: Nanos, source: u32, context: &mut C) -> (PortId, Transit)
-    where
-        X: External<P, C>,
-    {
-        let mut gone = std::mem::take(&mut self.gone);
-        let medium = &mut self.media[source as usize - self.others.len()];
-        let taken = match medium.step(now, &mut self.packets, &mut gone) {
-            medium::Step::Arrived(port, transit) => (port, transit),
-            medium::Step::Departed(id) => {
-                context.departed(now, self.packets.get(id));
-                (0, Transit::DEPARTURES)
-            }
-            medium::Step::Nothing => (0, Transit::NOTHING),
-        };
-        self.agenda.set(source, medium.next());
-        self.release_gone(now, gone, context);
-        taken
-    }
-
-    fn member(&self, port: MemberPort) -> &Member {
-        self.media[port.medium as usize].member(port.member)
     }
 
     /// Hands a packet over to a port.
@@ -563,106 +425,6 @@ impl<P: Packet, X> Network<P, X> {
     #[inline(never)]
     fn discard<C: Observer<P>>(&mut self, now: Nanos, fate: Fate, id: PacketId, context: &mut C) {
         context.gone(now, fate, self.packets.remove(id));
-    }
-
-    /// `step` for a port that may drop other packets than the one it is about. Gives the packet at its far end, and its
-    /// next event.
-    #[inline(never)]
-    fn step_otherwise<C: Observer<P>>(&mut self, now: Nanos, port: PortId, context: &mut C) -> (Transit, Nanos)
-    where
-        X: External<P, C>,
-    {
-        let mut gone = std::mem::take(&mut self.gone);
-        let Network { first_two, others, packets, .. } = self;
-        let port = port_of(first_two, others, port);
-        let stepped = match port {
-            Port::Queued(queued) => {
-                let taken = queued.step(packets);
-                gone.append(&mut queued.gone);
-                (taken, queued.next())
-            }
-            Port::Egress(egress) => {
-                let taken = match egress.step(now, packets) {
-                    Step::Arrived(transit) => transit,
-                    Step::Left(id) => {
-                        context.departed(now, packets.get(id));
-                        Transit::DEPARTURES
-                    }
-                    Step::Dropped(mut dropped) => {
-                        dropped.iter().for_each(|Gone { id, .. }| context.departed(now, packets.get(*id)));
-                        gone.append(&mut dropped);
-                        Transit::DEPARTURES
-                    }
-                    Step::Nothing => Transit::NOTHING,
-                };
-                (taken, egress.next())
-            }
-            Port::External(port) => (port.step(now, packets, context, &mut gone), port.next()),
-            Port::Fifo(fifo) => (fifo.take(), fifo.next()),
-            Port::Access(access) => (access.take(), access.next()),
-            Port::Delay(line) => (line.take(), line.next()),
-            Port::Member(_) => (Transit::NOTHING, Nanos::NEVER),
-        };
-        self.release_gone(now, gone, context);
-        stepped
-    }
-
-    /// `offer` for such a port. Gives its next event; the packets that are gone are told of here.
-    #[inline(never)]
-    fn offer_otherwise<C: Observer<P>>(&mut self, now: Nanos, port: PortId, transit: Transit, context: &mut C) -> Nanos
-    where
-        X: External<P, C>,
-    {
-        let mut gone = std::mem::take(&mut self.gone);
-        let Network { first_two, others, media, agenda, packets, .. } = self;
-        let first_medium = others.len() as u32;
-        let next = match port_of(first_two, others, port) {
-            Port::Queued(queued) => {
-                queued.offer(now, transit, packets);
-                gone.append(&mut queued.gone);
-                queued.next()
-            }
-            Port::Egress(egress) => {
-                egress.offer(now, transit, packets);
-                egress.next()
-            }
-            Port::External(port) => {
-                port.offer(now, transit, packets, context, &mut gone);
-                port.next()
-            }
-            Port::Fifo(fifo) => {
-                let bytes = packets.get(transit.id).bytes();
-                if let Offered::Gone(fate) = fifo.offer(now, bytes, transit, packets) {
-                    gone.push(Gone { id: transit.id, fate });
-                }
-                fifo.next()
-            }
-            Port::Access(access) => {
-                access.send(now, packets.get(transit.id).bytes(), transit);
-                access.next()
-            }
-            Port::Delay(line) => {
-                line.send(now, transit);
-                line.next()
-            }
-            // Its events are those of the medium.
-            Port::Member(MemberPort { medium: number, member }) => {
-                let medium = &mut media[*number as usize];
-                medium.offer(now, *member, transit, packets, &mut gone);
-                agenda.set(first_medium + *number, medium.next());
-                Nanos::NEVER
-            }
-        };
-        self.release_gone(now, gone, context);
-        next
-    }
-
-    fn release_gone<C: Observer<P>>(&mut self, now: Nanos, mut gone: Vec<Gone>, context: &mut C) {
-        for Gone { id, fate } in gone.drain(..) {
-            context.gone(now, fate, self.packets.remove(id));
-        }
-        // Its room serves again.
-        self.gone = gone;
     }
 }
 

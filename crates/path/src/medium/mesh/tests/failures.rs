@@ -1,0 +1,71 @@
+//! Nodes that go down, and the trees that are built without them.
+
+use super::*;
+
+/// n3 hears n1 and n2, which hear the border router.
+fn diamond(parents: [&str; 3], down: &str) -> String {
+    let [of_1, of_2, of_3] = parents;
+    format!(
+        "[mesh.m.nodes.n0]\nx = 0\n[mesh.m.nodes.n1]\nx = 22\ny = 10\n{of_1}\ndown = {down}\n\
+         [mesh.m.nodes.n2]\nx = 22\ny = -10\n{of_2}\n[mesh.m.nodes.n3]\nx = 44\n{of_3}\n"
+    )
+}
+
+/// Of a packet a second between n3 and the border router, the seconds of those that did not arrive.
+fn lost_seconds(nodes: &str, keys: &str, is_up: bool) -> Vec<u32> {
+    let mut world = World::new(&scenario(nodes, &format!("path_loss = 3.5\n{keys}"), 1));
+    let mut arrived = vec![];
+    for second in 0..60 {
+        let now = Nanos::from_secs(second);
+        arrived.extend(world.run(now));
+        let (from, destination) = if is_up { (3, 0) } else { (0, 3) };
+        world.send(now, from, destination, PACKET);
+    }
+    arrived.extend(world.run(Nanos::from_secs(60)));
+    assert_eq!(arrived.len() + world.gone, 60);
+    (0..60).filter(|number| !arrived.iter().any(|arrival| arrival.number == *number)).collect()
+}
+
+/// n1, the parent of n3, is down for 20 s: until others find out, packets are lost on the way. Then they go over n2.
+/// Where the file gives the tree they are lost all the time.
+#[test]
+fn children_of_a_node_that_is_down_find_another_parent() {
+    let down = "[{ at = \"9.5s\", for = \"20s\" }]";
+    for is_up in [true, false] {
+        let lost = |nodes: &str, keys: &str| lost_seconds(nodes, keys, is_up);
+        let found = diamond([""; 3], down);
+        assert_eq!(lost(&found, "repair_after = \"4s\""), [10, 11, 12, 13]);
+        assert_eq!(lost(&found, ""), (10..18).collect::<Vec<_>>());
+        assert_eq!(lost(&diamond([""; 3], "[]"), ""), [0; 0]);
+        let given = diamond(["parent = \"n0\"", "parent = \"n0\"", "parent = \"n1\""], down);
+        assert_eq!(lost(&given, ""), (10..30).collect::<Vec<_>>());
+    }
+}
+
+/// It is found out as late that n3 is back, which then has no parent.
+#[test]
+fn who_was_down_has_no_parent_until_it_is_found() {
+    let nodes = diamond([""; 3], "[]") + "down = [{ at = \"9.5s\", for = \"20s\" }]";
+    assert_eq!(lost_seconds(&nodes, "repair_after = \"4s\"", true), (10..34).collect::<Vec<_>>());
+}
+
+/// What waits in a node is lost when it goes down, and what it is sending, but not what is on the air.
+#[test]
+fn what_waits_in_a_node_that_goes_down_is_lost() {
+    let nodes = star(1) + "down = [{ at = \"1s\", for = \"9s\" }]";
+    let mut world = World::new(&scenario(&nodes, "", 1));
+    for _ in 0..10 {
+        world.send(Nanos::from_millis(980), 1, 0, PACKET);
+    }
+    let arrived = world.run(Nanos::from_secs(10)).len();
+    assert!((1..6).contains(&arrived), "{arrived}: each takes some 7 ms");
+    assert_eq!((world.gone, world.packets.count()), (10 - arrived, 0));
+    world.send(Nanos::from_secs(9), 1, 0, PACKET);
+    assert_eq!((world.gone, world.packets.count()), (11 - arrived, 0), "it is down");
+    world.run(Nanos::from_millis(10_001));
+    world.send(Nanos::from_millis(10_001), 1, 0, PACKET);
+    assert_eq!(world.run(Nanos::from_secs(11)).len(), 1);
+    let record = &world.medium.node_records()[1];
+    assert!((record.down_s - 9.0).abs() < 0.005, "{record:?}");
+    assert_eq!(record.overflows, 0);
+}

@@ -1,0 +1,38 @@
+//! The ports that packets pass, route by route.
+
+use crate::channel::{PortId, Transit};
+
+/// A port on a route.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub(super) port: PortId,
+    /// Its number in [`Routes::hops`].
+    pub(super) next: u32,
+}
+
+/// The ports that a packet passes, by the number of its route.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// The first hop of each route.
+    pub(super) first: Vec<Hop>,
+    /// The hops of all routes that are not their first.
+    pub(super) hops: Vec<Hop>,
+}
+
+impl Routes {
+    /// Adds a route, whose number is the count of those before it.
+    ///
+    /// # Panics
+    /// If it passes no port.
+    pub fn add(&mut self, ports: impl IntoIterator<Item = PortId>) {
+        let mut ports = ports.into_iter().peekable();
+        let mut hop = |next: u32| {
+            let port = ports.next()?;
+            Some(Hop { port, next: if ports.peek().is_some() { next } else { Transit::END } })
+        };
+        self.first.push(hop(self.hops.len() as u32).expect("a route has a port"));
+        while let Some(next) = hop(self.hops.len() as u32 + 1) {
+            self.hops.push(next);
+        }
+    }
+}
