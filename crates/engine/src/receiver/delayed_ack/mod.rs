@@ -1,0 +1,304 @@
+//! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
+//! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
+
+mod compressed;
+
+use super::window::{LEAST_MSS, ReceiveWindow, Room};
+use crate::clock::{self, micros_to_jiffies};
+use compressed::CompressedAcks;
+use mechanism::sock::HZ;
+use scenario::model::TcpProfile;
+use scenario::units::Nanos;
+
+/// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
+pub const MAX_QUICKACKS: u8 = 16;
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, jiffies.
+const ATO_MIN: u32 = HZ as u32 / 25;
+/// `TCP_DELACK_MAX`, jiffies.
+const DELACK_MAX: u32 = HZ as u32 / 5;
+/// `TCP_TIMEOUT_INIT`, until the handshake has shown the round-trip time, jiffies.
+const TIMEOUT_INIT: u32 = HZ as u32;
+
+/// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
+pub struct DelayedAck {
+    enabled: bool,
+    /// What a segment carries, as the receiver estimates it (`rcv_mss`).
+    mss: u32,
+    /// None where the window that the stack offers is constant.
+    window: Option<ReceiveWindow>,
+    /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
+    pushed: bool,
+    /// Segments still to be acknowledged at once.
+    quick: u8,
+    /// How long an acknowledgement is held back, jiffies; zero before the first data.
+    ato: u32,
+    /// When the last segment in order came, jiffies.
+    last_in_order: u32,
+    /// When an acknowledgement held back for a second segment is due.
+    delayed_until: Nanos,
+    /// How long it is held back, jiffies.
+    delayed_by: u32,
+    /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
+    timer_rings: Nanos,
+    /// When the SYN was answered.
+    syn_answered: Nanos,
+    /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
+    round_trip: Nanos,
+    /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
+    timeout: u32,
+    longest_delay: u32,
+    /// `tcp_delack_max`: a jiffy less than the least timeout of the sender, jiffies.
+    delack_max: u32,
+    /// Duplicates that wait for one acknowledgement.
+    compressed: CompressedAcks,
+}
+
+impl DelayedAck {
+    /// For a receiver of segments that carry `mss` bytes.
+    pub fn new(stack: &TcpProfile, window: Option<ReceiveWindow>, mss: u32) -> DelayedAck {
+        let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
+        DelayedAck {
+            mss: mss.max(LEAST_MSS),
+            window,
+            pushed: false,
+            enabled: stack.delayed_ack,
+            quick: 0,
+            ato: 0,
+            last_in_order: 0,
+            delayed_until: Nanos::NEVER,
+            delayed_by: 0,
+            timer_rings: Nanos::ZERO,
+            syn_answered: Nanos::ZERO,
+            round_trip: Nanos::ZERO,
+            timeout: TIMEOUT_INIT,
+            longest_delay: ATO_MIN.min(delack_max),
+            delack_max,
+            compressed: CompressedAcks::new(stack.sack && stack.sack_compression),
+        }
+    }
+
+    /// None where the window that the stack offers is constant.
+    pub fn window(&mut self) -> Option<&mut ReceiveWindow> {
+        self.window.as_mut()
+    }
+
+    /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.delayed_until.min(self.compressed.until)
+    }
+
+    /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer
+    /// (`tcp_delack_timer_handler`).
+    pub fn delay_expired(&mut self, now: Nanos) {
+        if self.delayed_until <= now {
+            self.ato = (self.ato * 2).min(self.timeout).min(DELACK_MAX);
+        }
+    }
+
+    /// The SYN is answered.
+    pub fn answered_syn(&mut self, now: Nanos) {
+        self.syn_answered = now;
+    }
+
+    /// A packet has come that shows that its sender has the answer to the SYN.
+    pub fn is_established(&self) -> bool {
+        self.round_trip > Nanos::ZERO
+    }
+
+    /// A packet came: the first after the answer to the SYN shows the round-trip time.
+    #[inline]
+    pub fn heard(&mut self, now: Nanos) {
+        if self.round_trip == Nanos::ZERO {
+            self.establish(now);
+        }
+    }
+
+    #[cold]
+    fn establish(&mut self, now: Nanos) {
+        self.round_trip = (now - self.syn_answered).max(Nanos(1));
+        // `tcp_create_openreq_child`: a silence begins here, whether or not the first segment comes next.
+        self.last_in_order = clock::jiffies(now);
+        // RFC 6298, section 2.2, with Linux's floor.
+        let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
+        self.timeout = micros_to_jiffies(timeout.as_micros());
+        self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
+        // The first segment shows this, before anything is made of it.
+        self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
+    }
+
+    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).
+    #[inline]
+    pub fn in_order(&mut self, now: Nanos) {
+        let now = clock::jiffies(now);
+        let gap = now - self.last_in_order;
+        self.last_in_order = now;
+        if self.ato == 0 {
+            self.ato = ATO_MIN;
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else if gap <= ATO_MIN / 2 {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(self.timeout).min(DELACK_MAX);
+        } else if gap > self.timeout {
+            // The sender may start over with a small window.
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        }
+    }
+
+    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
+    /// room to widen the window, the sender shall know at once (`tcp_grow_window`).
+    #[inline]
+    pub fn widen(&mut self, waiting: u32) {
+        if let Some(window) = &mut self.window {
+            self.quick |= window.widen(waiting) as u8;
+        }
+    }
+
+    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
+    pub fn comes_to(&mut self, waiting: u32) {
+        if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
+            self.quick = 0;
+        }
+    }
+
+    /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
+    /// below, which came just now. None where the stack's window is constant.
+    #[inline]
+    pub fn select_window(&mut self, next: u32, held: u32, unread: u32) -> Option<u32> {
+        let mut left = self.room_beside(held + unread)?;
+        if left < self.mss && unread == 1 {
+            // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
+            // application reads before the window is offered.
+            left = left.max(self.room_beside(held)?);
+        }
+        Some(self.window.as_mut()?.offer(next, left))
+    }
+
+    /// What can be offered while so many segments wait; if that is little, no more is acknowledged quickly.
+    #[inline]
+    fn room_beside(&mut self, waiting: u32) -> Option<u32> {
+        let Room { window, is_little } = self.window.as_ref()?.room_beside(waiting);
+        if is_little {
+            self.quick = 0;
+        }
+        Some(window)
+    }
+
+    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
+    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
+    /// waits; and if it doubles a window that was small, so that the sender knows.
+    pub fn reading_acknowledges(&mut self, next: u32, waiting: u32, held: u32) -> bool {
+        waiting >= 2 || self.pushed && waiting > 0 && held == 0 || self.reading_reopens(next, held)
+    }
+
+    /// Does reading double what may come above segment `next`, after a window for the state before was offered?
+    pub fn reading_reopens(&mut self, next: u32, held: u32) -> bool {
+        let Some(left) = self.window.as_ref().and_then(|window| window.little_left(next)) else { return false };
+        let now = self.room_beside(held).unwrap_or(0);
+        now > 0 && now >= left.saturating_mul(2)
+    }
+
+    /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
+    /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+    #[inline]
+    pub fn pushed(&mut self) {
+        self.pushed = self.window.is_some();
+    }
+
+    /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
+    pub fn enter_quickack_mode(&mut self, most: u8) {
+        self.ato = ATO_MIN;
+        self.acknowledge_quickly(most);
+    }
+
+    /// The next acknowledgement was not scheduled: it answers a segment that was rejected, or offers a window anew. It
+    /// is none of the quick ones (`tcp_dec_quickack_mode`), so the one that `acknowledged` will count is added here.
+    pub fn next_is_not_scheduled(&mut self) {
+        self.quick += (self.quick > 0) as u8;
+    }
+
+    /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
+    fn acknowledge_quickly(&mut self, most: u8) {
+        if let Some(window) = &self.window {
+            let half = window.offered() / (2 * self.mss);
+            let by_window = if half == 0 { 2 } else { half };
+            self.quick = self.quick.max(by_window.min(most as u32) as u8);
+        }
+    }
+
+    /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
+    ///
+    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, of which the application
+    /// has not read `unread`; `held`: segments that came out of order.
+    #[inline(always)]
+    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
+        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
+        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
+        if is_due || self.quick > 0 || !self.enabled {
+            return true;
+        }
+        if held > 0 {
+            return !self.compressed.takes(now, next, self.round_trip, self.timer_rings);
+        }
+        let ato = self.ato.min(self.longest_delay);
+        if self.delayed_until < Nanos::NEVER {
+            return self.is_about_to_ring(now, ato);
+        }
+        self.delayed_until = clock::timer(now, ato);
+        self.delayed_by = ato;
+        self.timer_rings = self.delayed_until;
+        false
+    }
+
+    /// An acknowledgement is held back already: whether to send it now, because its timer rings within a quarter of the
+    /// delay (`tcp_send_delayed_ack`). Otherwise it rings sooner if the delay has become shorter.
+    #[inline]
+    fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
+        // Timers ring with a tick, at most one jiffy late: most are further off, which is seen without its time.
+        let latest = now + Nanos((ato + 4) as u64 * (clock::JIFFY / 4));
+        if self.delayed_until <= latest && self.delayed_until <= clock::timer(now, ato / 4) {
+            return true;
+        }
+        if ato < self.delayed_by {
+            self.delayed_until = self.delayed_until.min(clock::timer(now, ato));
+            self.timer_rings = self.delayed_until;
+        }
+        false
+    }
+
+    /// Is as much offered beside so many segments as was offered last?
+    fn offers_no_less(&mut self, waiting: u32) -> bool {
+        let room = self.room_beside(waiting);
+        self.window.as_ref().is_none_or(|window| room >= Some(window.offered()))
+    }
+
+    /// The time that an acknowledgement shows which a timer sends: what was compressed has that of the packet before it
+    /// (`tcp_compressed_ack_kick`), unless the timer is that of a second segment.
+    pub fn timer_shows(&self, now: Nanos) -> Nanos {
+        let is_second_segments = self.delayed_until <= now || self.timer_rings == now;
+        if self.compresses() && !is_second_segments { self.compressed.last_came } else { now }
+    }
+
+    /// Duplicates wait for their acknowledgement.
+    pub fn compresses(&self) -> bool {
+        self.compressed.count > 0
+    }
+
+    /// An acknowledgement leaves: `tcp_event_ack_sent`.
+    #[inline]
+    pub fn acknowledged(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = ATO_MIN; // `tcp_dec_quickack_mode`
+            }
+        }
+        self.pushed = false;
+        self.delayed_until = Nanos::NEVER;
+        self.compressed.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests;
