@@ -11,7 +11,7 @@ pub use crate::bind::opened::HelperResults;
 pub use crate::bind::ops::Callback;
 use crate::error::Error;
 use crate::library::Library;
-use crate::sock::{AckSample, RateSample, TcpSock};
+use crate::sock::{AckSample, RateSample, TcpSock, is_ssthresh};
 use crate::sock_members;
 use scenario::model::CongestionControl;
 use std::collections::HashMap;
@@ -75,6 +75,15 @@ pub struct Recording {
     pub members: Vec<Member>,
     /// The calls.
     pub events: Vec<Event>,
+}
+
+impl Recording {
+    /// Leaves out what follows a call that the kernel skipped ([`is_ssthresh`]).
+    pub fn end_at_skipped_call(&mut self) {
+        let is_stray = |sk: &TcpSock| !is_ssthresh(sk.snd_ssthresh) || sk.snd_cwnd > i32::MAX as u32;
+        let first = self.events.iter().position(|event| is_stray(&event.before));
+        self.events.truncate(first.unwrap_or(self.events.len()));
+    }
 }
 
 /// The first call after which the targets do not agree.

@@ -10,6 +10,13 @@ pub const CA_PRIV_BYTES: usize = 104;
 /// Jiffies a second (`CONFIG_HZ`): those of Debian's kernels.
 pub const HZ: u64 = 250;
 
+/// Is this a slow-start threshold? No control returns more than `TCP_INFINITE_SSTHRESH`, unless it has none and says so
+/// with all bits. A kernel that skips the program of a control takes for the result what happens to lie on its stack:
+/// half of an address. No stock kernel does so; one that is built to keep programs from some of its processes may.
+pub const fn is_ssthresh(packets: u32) -> bool {
+    packets <= INFINITE_SSTHRESH || packets == u32::MAX
+}
+
 /// `enum tcp_ca_state`.
 #[allow(missing_docs)]
 pub mod ca_state {

@@ -98,7 +98,8 @@ pub fn run_with(
         .or(late(scenario, &plan, &pairs, &network, &apps).map_err(Error::machine)?)
         .or(standstill)
         .or_else(|| soundness::missed_steps(&apps.steps, options.series))
-        .or_else(|| silent(scenario, &plan, &network, &apps));
+        .or_else(|| silent(scenario, &plan, &network, &apps))
+        .or_else(|| apps.flows.iter().find_map(|flow| soundness::skipped_program(flow.largest_ssthresh)));
     let rtt = network.around.monitors.iter().map(|monitor| &monitor.sender.rtt);
     let series = gathering.map(|gathering| gathering.finish().finish(rtt, network.queue_delays()));
     let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);

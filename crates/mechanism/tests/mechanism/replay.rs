@@ -85,6 +85,18 @@ fn a_recording_with_a_gap() {
     assert_eq!(replay(&recording), Ok(()));
 }
 
+/// A kernel that skipped `ssthresh` has half of an address for it.
+#[test]
+fn a_recording_ends_where_the_kernel_skipped_a_call() {
+    let mut recording = recording();
+    let loss = recording.events.iter().position(|event| event.program == "ssthresh").expect("a loss");
+    recording.events.remove(loss);
+    recording.events[loss].before.snd_ssthresh = 0x8220_34e5;
+    recording.end_at_skipped_call();
+    assert_eq!(recording.events.len(), loss);
+    assert_eq!(replay(&recording), Ok(()));
+}
+
 /// Bytes between members have no value, and those behind the socket are not its own.
 #[test]
 fn only_what_is_a_member_can_be_compared() {

@@ -92,7 +92,8 @@ impl Recorder {
         Ok(Recorder { over, reader })
     }
 
-    /// Ends. A call that has not ended by now is left out, as is one of which a snapshot was lost.
+    /// Ends. A call that has not ended by now is left out, as is one of which a snapshot was lost, and all that follows
+    /// one that the kernel skipped ([`Recording::end_at_skipped_call`]).
     ///
     /// # Errors
     /// In a sentence: if the recording contradicts itself.
@@ -160,7 +161,8 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(self) -> Result<Recording, String> {
+    fn finish(mut self) -> Result<Recording, String> {
+        self.recording.end_at_skipped_call();
         self.failure.map_or(Ok(self.recording), Err)
     }
 }

@@ -19,8 +19,11 @@ use std::path::Path;
 
 const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
-/// Calls on acknowledgements in a recording; a machine that stands still half of the time gets some fifty.
-const LEAST_ACKS: usize = 20;
+/// Calls on acknowledgements in a recording.
+const LEAST_ACKS: usize = 50;
+
+/// Runs of a scenario until every control has shown what the scenario is for.
+const MOST_RUNS: usize = 3;
 
 /// What happened to one control, as its recording tells.
 #[derive(Debug, Default)]
@@ -64,11 +67,26 @@ fn is_all_lost(sock: &TcpSock) -> bool {
     sock.packets_out > 0 && sock.lost_out + sock.sacked_out == sock.packets_out
 }
 
-/// Runs the scenario, plays each group's recording, and has `check` judge what it tells.
+/// Runs the scenario, plays each group's recording, and has `check` judge what it tells. A flow to which the others, or
+/// a machine that stood still, left next to nothing gets its chance in another run.
 fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> Vec<Story> {
-    let recordings = recorded(scenario);
-    let stories = scenario.flows.iter().zip(&recordings);
-    stories.map(|(group, recording)| agrees(&scenario.name, &group.cc, recording, &check)).collect()
+    let mut shown: Vec<Option<Story>> = scenario.flows.iter().map(|_| None).collect();
+    let mut poor = Vec::new();
+    for _ in 0..MOST_RUNS {
+        poor.clear();
+        for ((group, recording), shown) in scenario.flows.iter().zip(&recorded(scenario)).zip(&mut shown) {
+            let story = agrees(&scenario.name, &group.cc, recording);
+            if story.acks >= LEAST_ACKS && check(&story) {
+                *shown = Some(story);
+            } else if shown.is_none() {
+                poor.push((&group.cc.source, story));
+            }
+        }
+        if poor.is_empty() {
+            return shown.into_iter().flatten().collect();
+        }
+    }
+    panic!("after {MOST_RUNS} runs, recordings that do not show what they are for: {poor:?}");
 }
 
 /// One recording for each group.
@@ -80,7 +98,7 @@ fn recorded(scenario: &Scenario) -> Vec<Recording> {
     recordings
 }
 
-fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, check: impl Fn(&Story) -> bool) -> Story {
+fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording) -> Story {
     let name = format!("{:?} in {scenario:?}", control.source);
     let mut replay = Replay::open(Path::new(ALGORITHMS), control, recording.jiffies_per_second).expect("it builds");
     replay.play(recording).unwrap_or_else(|difference| panic!("{name}: {difference}"));
@@ -91,8 +109,7 @@ fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording, ch
         recording.events.len(),
         recording.members.len()
     );
-    assert!(story.acks >= LEAST_ACKS && check(&story), "{name}: the recording does not show what it is for: {story:?}");
-    assert!(20 * gaps < recording.events.len(), "{name}: {gaps} of {} calls follow gaps", recording.events.len());
+    assert!(20 * gaps <= recording.events.len(), "{name}: {gaps} of {} calls follow gaps", recording.events.len());
     let private = "inet_conn.icsk_ca_priv[12]";
     let pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate";
     for member in ["snd_cwnd", "snd_ssthresh", private, pacing_rate, "rx_opt.rcv_tsval", "rx_opt.rcv_tsecr"] {

@@ -93,6 +93,8 @@ pub struct Flow {
     pub receiver_meter: ReceiverMeter,
     /// Retransmission timeouts since the warm-up.
     pub timeouts: u64,
+    /// The largest slow-start threshold that was read, packets.
+    pub largest_ssthresh: u32,
     /// The last look at the sender.
     pub info: TcpInfo,
 }
@@ -212,6 +214,7 @@ impl<'a> Apps<'a> {
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
             timeouts: 0,
+            largest_ssthresh: 0,
             info: TcpInfo::default(),
         });
         self.agenda.push(Reverse((planned.arrival.at, Action::Open(number))));
@@ -412,6 +415,7 @@ impl<'a> Apps<'a> {
             let Some(sender) = &flow.sender else { continue };
             let before = std::mem::replace(&mut flow.info, TcpInfo::of(sender)?);
             flow.timeouts += flow.info.timeouts_since(&before);
+            flow.largest_ssthresh = flow.largest_ssthresh.max(flow.info.snd_ssthresh);
             flow.windows.push((now, flow.info.snd_cwnd));
             if now < self.scenario.warmup {
                 flow.timeouts = 0;
